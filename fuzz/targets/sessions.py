@@ -11,8 +11,8 @@ from kdissect.capture.formats.pcap import PcapParser
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.exchange_rows import ExchangeRows, Row
-from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.excerpt_reader import Recorder, listen
+from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packets.packet import Packet, PlainPacket

@@ -26,8 +26,6 @@ MAX_KINDS = 10_000
 OTHER_KINDS = (None, None)
 # HTTP is no problem but where Kafka is spoken, which takes all connections to know.
 _NO_KAFKA = (ConnectionKind.HTTP, ConnectionKind.HTTP2)
-_REFUSALS = {17: "mechanism_refused", 36: "login_refused"}  # SaslHandshake, SaslAuthenticate
-_NO_SASL = 34  # ILLEGAL_SASL_STATE: the listener has none, and the connection goes on
 
 
 class _Kind:
@@ -50,9 +48,7 @@ class Overview:
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
         self.problems: Counter[str] = Counter()
-        """Connections that came to nothing by the reason (`session.problem`)."""
-        self._refused: dict[str, str] = {}
-        """Open connections whose login was refused, and the reason."""
+        """Connections that came to nothing, by the reason of the event that ends them."""
         self.decrypted = 0
         """Connections over TLS of which something could be read."""
         self.opaque: Counter[str] = Counter()
@@ -105,8 +101,6 @@ class Overview:
                 self._add_anomalies(anomalies)
         for code in errors:
             self.errors[error_name(code)] += 1
-        if errors and event.api_key in _REFUSALS and errors[0] != _NO_SASL:
-            self._refused[event.connection.id] = _REFUSALS[event.api_key]
 
     def _kind_of(self, exchange: Exchange) -> _Kind:
         """That of the first exchange of a kind, and of all of which there are too many to be told apart."""
@@ -127,11 +121,8 @@ class Overview:
     def _add_connection(self, event: ConnectionClosed) -> None:
         info = event.connection
         self.connections[str(info.kind)] += 1
-        reason = self._refused.pop(info.id, None) if self._refused else None
-        if reason is None and event.problem is not None and info.kind not in _NO_KAFKA:
-            reason = str(event.problem.reason)
-        if reason is not None and info.same_as is None:
-            self.problems[reason] += 1
+        if event.problem is not None and info.kind not in _NO_KAFKA and info.same_as is None:
+            self.problems[str(event.problem.reason)] += 1
         self.add_anomaly_counts(info.anomaly_counts.items())
         if info.tls is not None:
             self.decrypted += info.tls.is_decrypted

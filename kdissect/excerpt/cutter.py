@@ -8,29 +8,48 @@ was none. Holes in the middle of a wanted frame stay.
 from collections import deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from kdissect.engine.secrets.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.frame_plans import FramePlan
-from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
 
+
+class Piece(NamedTuple):
+    """`payload` of the direction's kept bytes, `skip` of them lost before it; `flags` as in a TCP header.
+
+    `exchange` and `is_request` name the frame whose bytes these are, -1 for none; `frame` is given with the
+    first of them.
+    """
+
+    ref: int
+    time_ns: int
+    direction: int
+    payload: bytes
+    skip: int = 0
+    flags: int = 0
+    exchange: int = -1
+    is_request: bool = False
+    frame: FramePlan | None = None
+
+
 _SIZE_BYTES = 4
 # Bytes kept of what is in no frame and may hold anything: a size, which findings are about, and no secret.
-UNKNOWN_BYTES_KEPT = 4
+_UNKNOWN_BYTES_KEPT = 4
 # Bytes of a direction that are in no frame, overwritten or not: behind a lost position may be gigabytes.
-MAX_UNKNOWN_BYTES = 1 << 20
-NO_REF = -1
+_MAX_UNKNOWN_BYTES = 1 << 20
+_NO_REF = -1
 
 
 class StreamCutter:
     """One direction: implements `model.stream.StreamSink`, gives pieces to `emit`."""
 
     __slots__ = (
-        "_at", "_direction", "_emit", "_frame", "_frames", "_held", "_is_open_end", "_is_other",
-        "_keeps_rest", "_left", "_places", "_ref", "_rest_bytes", "_show_secrets", "_skip", "_unknown",
+        "_at", "_candidates", "_direction", "_emit", "_frame", "_frames", "_held", "_is_open_end",
+        "_is_other", "_keeps_rest", "_left", "_ref", "_rest_bytes", "_show_secrets", "_skip", "_unknown",
         "_waiting",
     )  # fmt: skip
 
@@ -40,9 +59,9 @@ class StreamCutter:
         self._frames = plan.frames  # those still to come
         self._left = plan.number[direction]
         # Those that begin in the packet at hand, by their first bytes.
-        self._ref = NO_REF
+        self._ref = _NO_REF
         self._waiting: dict[bytes, deque[FramePlan]] | None = None
-        self._places: list[tuple[int, int, bytes]] | None = (
+        self._candidates: list[tuple[int, int, bytes]] | None = (
             None  # where they begin in the payload at hand: a heap
         )
         self._keeps_rest = plan.whole and (self._left > 0 or plan.is_open_end)
@@ -71,7 +90,7 @@ class StreamCutter:
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Keep what belongs to wanted frames."""
         self._settle(payload)
-        self._places = None
+        self._candidates = None
         at = 0
         while at < len(payload):
             if self._frame is None:
@@ -112,23 +131,23 @@ class StreamCutter:
         waiting = self._beginning_in(ref)
         if not waiting:
             return len(payload)
-        places = self._places
-        if places is None:
+        candidates = self._candidates
+        if candidates is None:
             found = [(_find(payload, mark, at), order, mark) for order, mark in enumerate(waiting)]
-            places = self._places = [place for place in found if place[0] >= 0]
-            heapify(places)
-        while places and places[0][0] < at:  # inside of a frame that was cut out since
-            _, order, mark = heappop(places)
+            candidates = self._candidates = [one for one in found if one[0] >= 0]
+            heapify(candidates)
+        while candidates and candidates[0][0] < at:  # inside of a frame that was cut out since
+            _, order, mark = heappop(candidates)
             position = _find(payload, mark, at)
             if position >= 0:
-                heappush(places, (position, order, mark))
-        if not places:
+                heappush(candidates, (position, order, mark))
+        if not candidates:
             return len(payload)
-        position, _, mark = places[0]
+        position, _, mark = candidates[0]
         self._frame = waiting[mark].popleft()
         if not waiting[mark]:
             del waiting[mark]
-            heappop(places)
+            heappop(candidates)
             self._waiting = waiting or None
         self._left -= 1
         self._at = 0
@@ -153,7 +172,7 @@ class StreamCutter:
         return True
 
     def _settle(self, payload: bytes) -> None:
-        """The bytes that follow those held tell where the frame begins."""
+        """The bytes that follow those held show where the frame begins."""
         if self._held is None or self._frame is None:
             return
         (held, ref, time_ns), self._held = self._held, None
@@ -185,7 +204,7 @@ class StreamCutter:
         over = [Patch(at - begin, put) for at, put in frame.patches if at < end and at + len(put) > begin]
         data = patched(data, over)
         known = max(frame.known - self._at, 0)
-        data = data[:known] + FILLER * len(data[known:])  # behind a hole nothing tells what stands where
+        data = data[:known] + FILLER * len(data[known:])  # behind a gap nothing shows what stands where
         return spliced(data, self._at, frame.edits)
 
     def _advance(self, length: int) -> None:
@@ -198,10 +217,10 @@ class StreamCutter:
     def _rest(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Bytes between wanted frames."""
         self._rest_bytes += len(payload)
-        if not payload or not self._keeps_rest or self._rest_bytes > MAX_UNKNOWN_BYTES:
+        if not payload or not self._keeps_rest or self._rest_bytes > _MAX_UNKNOWN_BYTES:
             return
         if not self._show_secrets:
-            shown = max(UNKNOWN_BYTES_KEPT - self._unknown, 0)
+            shown = max(_UNKNOWN_BYTES_KEPT - self._unknown, 0)
             payload = payload[:shown] + FILLER * len(payload[shown:])
         self._unknown += len(payload)
         self._send(Piece(ref, time_ns, self._direction, payload, 0, PSH | ACK))

@@ -1,9 +1,9 @@
-"""Bytes of a frame replaced by others, more or fewer of them."""
+"""Bytes of a frame replaced by others, more or fewer of them, so that others may see it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.secrets.patches import FILLER
+from kdissect.engine.secrets.patches import FILLER, Patch
 
 
 class Edit(NamedTuple):
@@ -45,3 +45,17 @@ def blanked(payload: bytes, spans: Sequence[tuple[int, int]], begin: int) -> byt
         if low < high:
             out[low - begin : high - begin] = FILLER * (high - low)
     return bytes(out)
+
+
+class Redaction(NamedTuple):
+    """`blanks` are spans of the content to be filled, `patches` bytes put over it after that; `edits` change
+    its length, and count with the size prefix. `note` says so, for people.
+    """
+
+    blanks: Sequence[tuple[int, int]] = ()
+    patches: Sequence[Patch] = ()
+    edits: Sequence[Edit] = ()
+    note: str = ""
+
+
+NOTHING = Redaction()

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
 from kdissect.engine.flows import Connection, Fed, Open
-from kdissect.excerpt.cutter import StreamCutter
+from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.frame_plans import FramePlan
 from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
-from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.packet import NEVER_NS, Packet, PlainPacket
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 # Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
 # (net/reassembly).
-HEADERS_KEPT = 8192
+_HEADERS_KEPT = 8192
 
 
 class Listener(Protocol):
@@ -112,7 +111,7 @@ class Recorder:
         if self._headers is None:
             self._headers = OrderedDict()
         self._headers[ref] = direction, headers_of(link_type, data, segment)
-        if len(self._headers) > HEADERS_KEPT:
+        if len(self._headers) > _HEADERS_KEPT:
             self._headers.popitem(last=False)
         _, seq, _, flags, *_ = segment
         if flags & SYN:
@@ -126,7 +125,7 @@ class Recorder:
             self._emit(Piece(ref, time_ns, direction, b"", 0, ACK))
 
     def fed(self, waits: bool) -> None:
-        """Forget the headers of packets whose bytes are all given; of TLS nobody can tell."""
+        """Forget the headers of packets whose bytes are all given; those of TLS are unknown."""
         if not waits and not self.plan.is_tls and not any(cutter.holds_back for cutter in self._cutters):
             self._headers = None
 
@@ -165,11 +164,12 @@ def _decrypted(
     sinks: tuple[StreamSink, StreamSink], secrets: "SecretSource | None"
 ) -> tuple[StreamSink, StreamSink]:
     """What takes ciphertext and gives plaintext to `sinks`."""
+    # at first use: the optional package `cryptography`
     from kdissect.tls.tls_connection import TlsConnection
     from kdissect.tls.tls_info import TlsInfo
 
     def note(_kind: AnomalyKind, _detail: str, _ref: int, _time_ns: int) -> None:
-        """The first reading told already."""
+        """The first reading reported it already."""
 
     return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
 

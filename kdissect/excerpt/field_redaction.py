@@ -34,7 +34,7 @@ _NO_NAMES = frozenset({
     "requested_metrics", "server_assignor", "state_filters", "token_requester_principal_type",
     "transaction_state", "type", "types_filter", "unknown_state_filters",
 })  # fmt: skip
-# Structs whose field `name` is such a text too; that of a config is told by the value beside it.
+# Structs whose field `name` is such a text too; that of a config depends on the value beside it.
 _NO_NAMES_IN = frozenset(
     {"ClassicProtocol", "Feature", "FinalizedFeatureKey", "JoinGroupRequestProtocol", "SupportedFeatureKey"}
 )

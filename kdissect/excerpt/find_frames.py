@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from kdissect.excerpt.edit import NOTHING, Redaction
 from kdissect.excerpt.frame_plans import Frames
 from kdissect.excerpt.planner import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
-from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.model.errors import KdissectError
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed, Event
@@ -149,9 +149,9 @@ class FrameSearch:
 
 
 def _label(exchange: Exchange, side: str) -> str:
-    place = f"{exchange.connection.id}/{exchange.ordinal}"
+    exchange_id = f"{exchange.connection.id}/{exchange.ordinal}"
     if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return f"{place} SASL token, {side}"
+        return f"{exchange_id} SASL token, {side}"
     key = exchange.api_key
     name = "of an unknown API" if key is None else f"{api_name(key) or f'API {key}'} v{exchange.api_version}"
-    return f"{place} {name} {side}, correlation id {exchange.correlation_id}"
+    return f"{exchange_id} {name} {side}, correlation id {exchange.correlation_id}"

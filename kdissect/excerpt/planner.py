@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kdissect.engine.secrets.patches import Patch
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.excerpt.frame_plans import FramePlan, Frames
-from kdissect.excerpt.wanted import EVERY, MAX_BYTES, Wish
+from kdissect.excerpt.wanted import EVERY, MAX_BYTES, Wanted
 from kdissect.model.frame import Frame
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind
@@ -46,13 +46,13 @@ class Budget:
 
 
 class Planner:
-    """One wish on one connection: `add` every exchange, then `plan`."""
+    """What is wanted of one connection: `add` every exchange, then `plan`."""
 
-    def __init__(self, wish: Wish, budget: Budget, show_secrets: bool) -> None:
-        self._wish = wish
+    def __init__(self, one: Wanted, budget: Budget, show_secrets: bool) -> None:
+        self._wanted = one
         self._budget = budget
         self._show_secrets = show_secrets
-        self._last = max((o for o in wish.exchanges if o < FIRST_ORPHAN_ORDINAL), default=-1)
+        self._last = max((o for o in one.exchanges if o < FIRST_ORPHAN_ORDINAL), default=-1)
         self._taken: list[tuple[ConnectionInfo, FramePlan]] = []
         self._negotiation = 0
 
@@ -77,28 +77,26 @@ class Planner:
             frames.add(plan.packed())
             # which end is the client is sure only now
             number[info.client_direction if plan.is_request else 1 - info.client_direction] += 1
-        wish = self._wish
+        one = self._wanted
         is_tls = any(info.tls is not None for info, _ in self._taken)
-        is_open_end = wish.whole and not wish.exchanges
-        return ConnectionPlan(
-            wish.connection, frames, wish.whole, is_open_end, is_tls, (number[0], number[1])
-        )
+        is_open_end = one.whole and not one.exchanges
+        return ConnectionPlan(one.connection, frames, one.whole, is_open_end, is_tls, (number[0], number[1]))
 
     def _is_wanted(self, exchange: Exchange) -> bool:
-        wish, ordinal = self._wish, exchange.ordinal
-        if wish.until_ns:
+        one, ordinal = self._wanted, exchange.ordinal
+        if one.until_ns:
             frame = exchange.request or exchange.response
-            is_due = frame is not None and frame.time_ns <= wish.until_ns
-            return is_due and exchange.api_key not in wish.without
-        if ordinal in wish.exchanges or (wish.whole and not wish.exchanges):
+            is_due = frame is not None and frame.time_ns <= one.until_ns
+            return is_due and exchange.api_key not in one.without
+        if ordinal in one.exchanges or (one.whole and not one.exchanges):
             return True
         if ordinal >= FIRST_ORPHAN_ORDINAL:
-            return wish.whole
+            return one.whole
         if self._is_negotiation(exchange):
             return True
-        if wish.whole:
-            return self._last < 0 or ordinal <= self._last + wish.after
-        return any(wanted - wish.before <= ordinal <= wanted + wish.after for wanted in wish.exchanges)
+        if one.whole:
+            return self._last < 0 or ordinal <= self._last + one.after
+        return any(wanted - one.before <= ordinal <= wanted + one.after for wanted in one.exchanges)
 
     def _is_negotiation(self, exchange: Exchange) -> bool:
         is_one = is_negotiation(exchange)
@@ -115,10 +113,10 @@ def is_negotiation(exchange: Exchange) -> bool:
 
 
 def plan(
-    wishes: Sequence[Sequence[Wish]], events: Iterable[Event], show_secrets: bool
+    wanted: Sequence[Sequence[Wanted]], events: Iterable[Event], show_secrets: bool
 ) -> list[list[ConnectionPlan] | None]:
-    """The plans for each excerpt's wishes, None for one that is too large."""
-    groups = [_Group(group, show_secrets) for group in wishes]
+    """The plans for each excerpt, None for one that is too large."""
+    groups = [_Group(group, show_secrets) for group in wanted]
     for event in events:
         if isinstance(event, Exchange):
             for each in groups:
@@ -127,31 +125,31 @@ def plan(
 
 
 class _Group:
-    """The wishes of one excerpt."""
+    """What one excerpt is to hold."""
 
-    def __init__(self, wishes: Sequence[Wish], show_secrets: bool) -> None:
-        self._wishes = {wish.connection: wish for wish in wishes}
+    def __init__(self, wanted: Sequence[Wanted], show_secrets: bool) -> None:
+        self._wanted = {one.connection: one for one in wanted}
         self._planners: dict[str, Planner] = {}
         self._budget = Budget()
         self._show_secrets = show_secrets
 
     def add(self, exchange: Exchange) -> None:
         connection = exchange.connection.id
-        wish = self._wishes.get(connection) or self._wishes.get(EVERY)
-        if wish is None:
+        one = self._wanted.get(connection) or self._wanted.get(EVERY)
+        if one is None:
             return
         planner = self._planners.get(connection)
         if planner is None:
-            own = wish._replace(connection=connection)
+            own = one._replace(connection=connection)
             planner = self._planners[connection] = Planner(own, self._budget, self._show_secrets)
         planner.add(exchange)
 
     def plan(self) -> list[ConnectionPlan] | None:
         if self._budget.left < 0:
             return None
-        for name, wish in self._wishes.items():  # a connection without any exchange can be wished for, too
+        for name, one in self._wanted.items():  # a connection without any exchange can be wanted, too
             if name not in self._planners and name != EVERY:
-                self._planners[name] = Planner(wish, self._budget, self._show_secrets)
+                self._planners[name] = Planner(one, self._budget, self._show_secrets)
         return [planner.plan() for planner in self._planners.values()]
 
 

@@ -8,9 +8,8 @@ from kdissect.engine.secrets.patches import FILLER, Patch
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.secrets.secret_spans import frame_tree, undecoded
 from kdissect.excerpt.batch_redaction import redacted_batch
-from kdissect.excerpt.edit import Edit
+from kdissect.excerpt.edit import NOTHING, Edit, Redaction
 from kdissect.excerpt.field_redaction import FieldRedaction, Level
-from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.excerpt.replaced_names import Names
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural

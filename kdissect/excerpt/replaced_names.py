@@ -5,19 +5,19 @@ import secrets
 
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 
-# Kafka's own topics: their names tell nothing, and what is in them is understood by their names.
+# Kafka's own topics: their names reveal nothing, and what is in them is understood by their names.
 _KAFKAS_OWN = frozenset(
     {METADATA_TOPIC.encode(), b"__consumer_offsets", b"__transaction_state", b"__share_group_state"}
 )
 _PRINCIPAL = b"User:"  # org.apache.kafka.common.security.auth.KafkaPrincipal#USER_TYPE
 # Names remembered so that no two get the same replacement, some 150 bytes each; later ones may, seldom.
-MAX_NAMES = 1 << 18
+_MAX_NAMES = 1 << 18
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _TRIES = 1000  # names of one letter have only 26 replacements
 
 
 class Names:
-    """Replacements by a hash with a key that is made up for each run and kept nowhere: nobody can tell the
+    """Replacements by a hash with a key that is made up for each run and kept nowhere: nobody can find the
     name from its replacement, nor whether two files name the same.
     """
 
@@ -36,7 +36,7 @@ class Names:
         if known is not None:
             return known
         made = self._made(name)
-        if len(self._known) < MAX_NAMES:
+        if len(self._known) < _MAX_NAMES:
             self._known[name] = made
             self._taken.add(made)
         return made

@@ -8,7 +8,7 @@ MAX_BYTES = 16 << 20
 EVERY = "*"
 
 
-class Wish(NamedTuple):
+class Wanted(NamedTuple):
     """Exchanges of one connection, by their ordinals, with what surrounds them.
 
     The negotiation (ApiVersions and SASL) before the exchanges always belongs to them. `before` and `after`

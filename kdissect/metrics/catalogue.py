@@ -8,15 +8,14 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kdissect import __version__
-from kdissect.metrics.capture_counts import CaptureCounts
 from kdissect.metrics.label_sets import Labels
-from kdissect.metrics.snapshot import Snapshot
-from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.metrics.snapshot import CaptureCounts, Snapshot
+from kdissect.metrics.tallies import TimeHistogram
 
 PREFIX = "kdissect_"
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """Types of Prometheus."""
 
     COUNTER = "counter"
@@ -32,7 +31,7 @@ class Metric(NamedTuple):
     """One metric. `samples` gives its values by labels; nothing where nobody counts it."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     help: str
     samples: Callable[[Snapshot], Samples]
@@ -100,7 +99,7 @@ def _last_seconds(counts: CaptureCounts) -> float | None:
     return None if counts.last_time_ns is None else counts.last_time_ns / 1e9
 
 
-_C, _G, _H = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+_C, _G, _H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 METRICS: tuple[Metric, ...] = tuple(
     Metric(PREFIX + name, kind, labels, text, samples)
     for name, kind, labels, text, samples in (

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kdissect.metrics.catalogue import METRICS, Kind
+from kdissect.metrics.catalogue import METRICS, MetricKind
 from kdissect.metrics.label_sets import Labels
 from kdissect.metrics.snapshot import Snapshot
-from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.metrics.tallies import TimeHistogram
 
 _Simple = CounterMetricFamily | GaugeMetricFamily
-_FAMILIES: dict[Kind, Callable[..., _Simple | HistogramMetricFamily]] = {
-    Kind.COUNTER: CounterMetricFamily,
-    Kind.GAUGE: GaugeMetricFamily,
-    Kind.HISTOGRAM: HistogramMetricFamily,
+_FAMILIES: dict[MetricKind, Callable[..., _Simple | HistogramMetricFamily]] = {
+    MetricKind.COUNTER: CounterMetricFamily,
+    MetricKind.GAUGE: GaugeMetricFamily,
+    MetricKind.HISTOGRAM: HistogramMetricFamily,
 }
 
 

@@ -4,8 +4,8 @@ Rules:
 - An exchange counts once by API, broker and client id, so that sums over labels are right. Only the metrics
   by topic count it under each of its topics.
 - An error code counts once an exchange, as in `stats`. By topic it counts where the response says of which
-  topic it is, or the exchange has one topic only; else under `SEVERAL`.
-- What the labels are told apart by is `stats.dimensions`, how long the broker took `stats.response_time`.
+  topic it is, or the exchange has one topic only; else under `_SEVERAL`.
+- The labels are those of `stats.dimensions`, how long the broker took `stats.response_time`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
-from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
-from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.metrics.tallies import Count, ExchangeTally, TimeHistogram, TopicTally
 from kdissect.schema.error_codes import error_name
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.by_topic.topic_traffic import partition_errors, topic_bytes
@@ -23,7 +22,7 @@ from kdissect.stats.dimensions import MANY, Context, key_maker
 from kdissect.stats.response_time import response_time
 from kdissect.stats.watermarks import Watermarks
 
-SEVERAL = "(several)"
+_SEVERAL = "(several)"
 _BY_PARTITION = frozenset({apis.PRODUCE, apis.FETCH, apis.SHARE_FETCH})
 
 Copies = tuple[
@@ -92,7 +91,7 @@ class ExchangeMetrics:
         self, turn: ExchangeView, topics: list[str], codes: Sequence[int]
     ) -> Iterator[tuple[str, int]]:
         if len(topics) == 1:
-            owner = SEVERAL if topics[0] == MANY else topics[0]
+            owner = _SEVERAL if topics[0] == MANY else topics[0]
             yield from ((owner, code) for code in codes)
             return
         found = set()
@@ -102,4 +101,4 @@ class ExchangeMetrics:
             if code and name is not None:
                 found.add((name, code))
         yield from sorted(found)
-        yield from ((SEVERAL, code) for code in codes if code not in {told for _, told in found})
+        yield from ((_SEVERAL, code) for code in codes if code not in {known for _, known in found})

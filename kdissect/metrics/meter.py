@@ -14,10 +14,9 @@ from typing import Any
 
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
-from kdissect.metrics.capture_counts import CaptureCounts
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels
-from kdissect.metrics.snapshot import Snapshot
+from kdissect.metrics.snapshot import CaptureCounts, Snapshot
 from kdissect.model.finding import Finding
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import Exchange
@@ -44,8 +43,8 @@ class Meter:
         self._open: dict[str, ConnectionInfo] = {}
         self._anomalies: Counter[str] = Counter()
         """Of exchanges, and of connections that are closed."""
-        self._told: Counter[str] = Counter()
-        """Anomalies as they were told last: a connection that closes meanwhile must not make them fewer."""
+        self._reported: Counter[str] = Counter()
+        """Anomalies as reported last: a connection that closes meanwhile must not make them fewer."""
 
     def add(self, event: Event) -> None:
         """Count the analyzer's next event."""
@@ -83,8 +82,8 @@ class Meter:
         if self.other_anomalies is not None:
             found.update(_patiently(self.other_anomalies))
         with self._lock:
-            self._told |= found  # the larger of both
-            return dict(self._told)
+            self._reported |= found  # the larger of both
+            return dict(self._reported)
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[Labels, int]:

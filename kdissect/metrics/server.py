@@ -1,15 +1,46 @@
-"""Serves metrics by HTTP, by the official client library's server, from a registry of our own."""
+"""Serves metrics by HTTP at `[HOST]:PORT`: the official client library's server, a registry of our own."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Callable
 from types import TracebackType
+from typing import NamedTuple
 
-from kdissect.metrics.address import Address
-from kdissect.metrics.errors import MetricsError
 from kdissect.metrics.snapshot import Snapshot
 from kdissect.model.extras import how_to_install
+
+_LOOPBACK = "127.0.0.1"  # there is no password: who wants others to read it has to say so
+
+
+class Address(NamedTuple):
+    """A host, by name or number, and a TCP port; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What a scraper asks for."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/metrics"
+
+
+def parse_address(text: str) -> Address:
+    """`9464`, `:9464`, `127.0.0.1:9464`, `[::1]:9464`. Raises ValueError (one line)."""
+    host, _, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"{text!r} is no [HOST]:PORT; an IPv6 address stands in brackets: [{host}]:{port}")
+    if not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise ValueError(f"{text!r} is no [HOST]:PORT")
+    return Address(host or _LOOPBACK, int(port))
+
+
+class MetricsError(Exception):
+    """No library, no such address, a port in use; the text is the one line to show."""
+
 
 INSTALL = f"metrics need the package prometheus_client: {how_to_install('metrics')}"
 
@@ -22,6 +53,7 @@ class MetricsServer:
 
     def __init__(self, address: Address, snapshot: Callable[[], Snapshot]) -> None:
         try:
+            # at first use: an optional package
             from prometheus_client import CollectorRegistry, start_http_server
             from prometheus_client.process_collector import ProcessCollector
 
@@ -53,7 +85,7 @@ class MetricsServer:
 
 
 def _why(address: Address, error: OSError) -> str:
-    place = f"{address.host}:{address.port}"
+    host_port = f"{address.host}:{address.port}"
     if error.errno == errno.EADDRINUSE:
-        return f"metrics cannot be served at {place}: the port is in use; name another with --metrics"
-    return f"metrics cannot be served at {place}: {error.strerror or error}"
+        return f"metrics cannot be served at {host_port}: the port is in use; name another with --metrics"
+    return f"metrics cannot be served at {host_port}: {error.strerror or error}"

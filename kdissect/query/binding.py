@@ -1,4 +1,4 @@
-"""What a filter is evaluated with: what it has to be told, and the bodies that it looks into."""
+"""What a filter is evaluated with: what it has to know, and the bodies that it looks into."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _no_start() -> int:
 
 
 class Context(NamedTuple):
-    """What exchanges do not tell themselves.
+    """What exchanges do not know themselves.
 
     `start_ns` gives the time of the capture's first packet, `topics_of` the topics of an exchange with the
     names of their ids, `findings_of` the findings about it; `file_names` are the inputs by index.
@@ -90,7 +90,7 @@ class Bodies:
 
     def _part(self, exchange: Exchange, side: str) -> Values | None:
         """Of a body that does not fit; near secrets without what may be a piece of one."""
-        from kdissect.engine.exchange_bodies import part_of  # nearly all fit
+        from kdissect.engine.exchange_bodies import part_of  # start-up: nearly all bodies fit
 
         part = part_of(exchange, side)
         if part is None or exchange.api_key is None:
@@ -101,12 +101,12 @@ class Bodies:
         return tuple([value for value in values if not is_piece(value)] for values in found)
 
     def _projector(self, side: str, key: int, version: int) -> Projector | None:
-        place = side, key, version
-        if place not in self._projectors:
+        body_kind = side, key, version
+        if body_kind not in self._projectors:
             if len(self._projectors) >= _MAX_PROJECTORS:
                 self._projectors.clear()
-            self._projectors[place] = self._make(side, key, version)
-        return self._projectors[place]
+            self._projectors[body_kind] = self._make(side, key, version)
+        return self._projectors[body_kind]
 
     def _make(self, side: str, key: int, version: int) -> Projector | None:
         found = api(key)
@@ -132,7 +132,9 @@ class Binding:
     def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
         """The record batches of an exchange, as far as they were captured."""
         if exchange is not self._exchange:
-            from kdissect.engine.records.record_sets import record_sets  # few filters ask for batches
+            from kdissect.engine.records.record_sets import (
+                record_sets,  # start-up: few filters ask for batches
+            )
 
             self._exchange = exchange
             self._batches = [batch for records in record_sets(exchange) for batch in records.found.batches]

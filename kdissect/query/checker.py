@@ -13,7 +13,7 @@ from kdissect.query.fields.row_fields import NUMBER_FIELD
 from kdissect.query.syntax import nodes
 from kdissect.query.syntax.filter_errors import FilterError
 from kdissect.query.values.operators import Operator, Range, by_symbol, usable
-from kdissect.query.values.value_kinds import NUMBER, Flag, Kind
+from kdissect.query.values.value_kinds import NUMBER, Flag, ValueKind
 
 
 class Checker:
@@ -43,7 +43,7 @@ class Checker:
         return self._comparison(node, source)
 
     def _finding(self, node: nodes.HasFinding) -> plan.Node:
-        from kdissect.rules.registry import ALL_RULES  # only who asks for findings waits for 145 rules
+        from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
         from kdissect.rules.rule_selection import select
 
         self.needs_findings = True
@@ -99,7 +99,7 @@ class Checker:
     # values
 
     def _values(
-        self, node: nodes.Compare, operator: Operator, kinds: Sequence[Kind], name: str
+        self, node: nodes.Compare, operator: Operator, kinds: Sequence[ValueKind], name: str
     ) -> list[tuple[Any, ...] | None]:
         """The values for each kind; None for kinds that they do not fit, if they fit one."""
         found: list[tuple[Any, ...] | None] = []
@@ -119,12 +119,12 @@ class Checker:
             raise errors[0]
         return found
 
-    def _refused(self, node: nodes.Compare, why: str, kind: Kind) -> FilterError:
+    def _refused(self, node: nodes.Compare, why: str, kind: ValueKind) -> FilterError:
         known = " ".join(operator.symbols[0] for operator in usable(kind))
         hint = f"operators for it are {known}" if known else kind.doc
         return FilterError(why, self._text, node.start, node.end, "" if isinstance(kind, Flag) else hint)
 
-    def _parse(self, node: nodes.Compare, operator: Operator, kind: Kind) -> tuple[Any, ...]:
+    def _parse(self, node: nodes.Compare, operator: Operator, kind: ValueKind) -> tuple[Any, ...]:
         values = tuple(self._value(literal, operator, kind) for literal in node.values)
         try:
             operator.check(values)
@@ -132,7 +132,7 @@ class Checker:
             raise self._wrong(node.values[0], str(error)) from None
         return values
 
-    def _value(self, literal: nodes.Literal, operator: Operator, kind: Kind) -> Any:
+    def _value(self, literal: nodes.Literal, operator: Operator, kind: ValueKind) -> Any:
         if operator.takes_text:
             return literal.text
         try:
@@ -147,7 +147,7 @@ class Checker:
         return FilterError(why, self._text, literal.start, literal.end, hint)
 
 
-def _range(kind: Kind, literal: nodes.Literal) -> Range:
+def _range(kind: ValueKind, literal: nodes.Literal) -> Range:
     first, _, last = literal.text.partition("..")
     found = Range(kind.parse(literal._replace(text=first)), kind.parse(literal._replace(text=last)))
     if isinstance(found.first, int) and found.last < found.first:
@@ -194,4 +194,4 @@ def _apis_of(item: nodes.Compare) -> Apis:
     try:
         return frozenset(kind.parse(literal) for literal in item.values)
     except ValueError:
-        return None  # told where the test itself is checked
+        return None  # reported where the test itself is checked

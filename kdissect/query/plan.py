@@ -8,7 +8,7 @@ from typing import Any
 from kdissect.query.binding import Binding
 from kdissect.query.fields.field_sources import Cost, Many, Source
 from kdissect.query.values.operators import Operator, Range
-from kdissect.query.values.value_kinds import Flag, Kind
+from kdissect.query.values.value_kinds import Flag, ValueKind
 from kdissect.session.exchange import Exchange
 
 Test = Callable[[Exchange], bool]
@@ -99,7 +99,7 @@ class Presence(Node):
         if not all(isinstance(kind, Flag) for kind in self.source.kinds):
             return self.source.presence(binding)
         elements = tuple(bool for _ in self.source.kinds)
-        return quantified(self.source.many(binding), elements, self._needs_all)
+        return _quantified(self.source.many(binding), elements, self._needs_all)
 
 
 class Comparison(Node):
@@ -121,7 +121,7 @@ class Comparison(Node):
             for kind, values in zip(self.source.kinds, self.values, strict=True)
         ]
         if self.source.is_many:
-            return quantified(self.source.many(binding), elements, self.needs_all)
+            return _quantified(self.source.many(binding), elements, self.needs_all)
         one, (element,) = self.source.one(binding), elements
 
         def single(exchange: Exchange) -> bool:
@@ -130,7 +130,7 @@ class Comparison(Node):
 
         return single
 
-    def _element(self, kind: Kind, values: Values | None, binding: Binding) -> Callable[[Any], bool]:
+    def _element(self, kind: ValueKind, values: Values | None, binding: Binding) -> Callable[[Any], bool]:
         if values is None:  # a value of another kind is never equal
             negative = self.operator.negative
             return lambda _: negative
@@ -140,13 +140,13 @@ class Comparison(Node):
         return self.operator.test(kind, [_bound(kind, value, start_ns) for value in values])
 
 
-def _bound(kind: Kind, value: Any, start_ns: Callable[[], int]) -> Any:
+def _bound(kind: ValueKind, value: Any, start_ns: Callable[[], int]) -> Any:
     if isinstance(value, Range):
         return Range(kind.bind(value.first, start_ns), kind.bind(value.last, start_ns))
     return kind.bind(value, start_ns)
 
 
-def quantified(getters: Sequence[Many], elements: Sequence[Callable[[Any], bool]], needs_all: bool) -> Test:
+def _quantified(getters: Sequence[Many], elements: Sequence[Callable[[Any], bool]], needs_all: bool) -> Test:
     """Whether one value passes, or all do and there is one. Null passes nothing, and counts for nothing."""
     if len(getters) == 1 and not needs_all:
         (get,), (element,) = getters, elements
@@ -195,7 +195,7 @@ class NullTest(Node):
 class CountTest(Node):
     """`count(field) operator number`."""
 
-    def __init__(self, source: Source, operator: Operator, kind: Kind, values: Values) -> None:
+    def __init__(self, source: Source, operator: Operator, kind: ValueKind, values: Values) -> None:
         self._source = source
         self._operator = operator
         self._kind = kind

@@ -4,6 +4,7 @@ The file is JSON, sorted, one finding an object, without times or counts: writte
 is the same file, and a diff of two shows what came and what went.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -45,18 +46,14 @@ def baseline_text(findings: Iterable[Finding]) -> str:
     """The file for these findings."""
     rows = {row["fingerprint"]: row for row in map(_row, findings)}
     ordered = sorted(rows.values(), key=lambda row: [str(value) for value in row.values()])
-    from json import dumps  # most runs have no baseline
-
-    return dumps({"baseline_version": VERSION, "findings": ordered}, indent=2) + "\n"
+    return json.dumps({"baseline_version": VERSION, "findings": ordered}, indent=2) + "\n"
 
 
 def parse_baseline(path: str, text: str) -> Baseline:
     """The findings of a file. Raises ValueError, with the line where that is known."""
-    from json import JSONDecodeError, loads
-
     try:
-        document = loads(text)
-    except JSONDecodeError as error:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: {error.msg}") from None
     version = document.get("baseline_version") if isinstance(document, dict) else None
     if version != VERSION:

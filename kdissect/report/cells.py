@@ -1,7 +1,9 @@
-"""Cells and columns of tables: plain rows to text that is safe to show."""
+"""Cells and columns of tables: values of rows as text that is safe to show."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from kdissect.report.printable import field_text, printable
 
 
 class Cell(NamedTuple):
@@ -22,3 +24,54 @@ class TableColumn(NamedTuple):
     min_width: int = 0
     rank: int = 0
     right: bool = False
+
+
+def count_cell(count: int, style: str = "") -> Cell:
+    """A count, nothing for 0."""
+    return Cell(str(count) if count else "", style)
+
+
+def number_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
+    """A number of the row, nothing for none."""
+
+    def number(row: dict[str, Any]) -> Cell:
+        return Cell("" if row[field] is None else str(row[field]), style)
+
+    return TableColumn(title, number, min_width, rank, right=True)
+
+
+def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
+    """A text of the row, nothing for none."""
+    return TableColumn(title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank)
+
+
+def counts_text(counts: dict[str, int]) -> str:
+    """`none 3, lz4 2`."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+LIST_SEPARATOR = ","
+
+
+def cell(value: Any) -> str:
+    """A value as the text of one cell: null is empty, lists are joined by commas, structs are JSON.
+
+    Safe for a terminal.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return field_text(value)
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, list):
+        return LIST_SEPARATOR.join(map(cell, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        if not value:
+            return "{}"
+        import json  # start-up: few tables have structs
+
+        return field_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return str(value)

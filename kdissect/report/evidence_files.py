@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
-from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.excerpt_reader import ExcerptPacket
-from kdissect.excerpt.wanted import EVERY, Wish
+from kdissect.excerpt.excerpts import excerpts
+from kdissect.excerpt.wanted import EVERY, Wanted
 from kdissect.model.finding import Finding
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge
 
-# Excerpts made in one pass over the captures: bounds the memory to this many times `excerpt.wish.MAX_BYTES`,
-# which few come near.
-AT_A_TIME = 32
+# Excerpts made in one pass over the captures: bounds the memory to this many times
+# `excerpt.wanted.MAX_BYTES`, which few come near.
+_AT_A_TIME = 32
 # Findings that get evidence. Different findings of one run are some dozens; more is one fault in many shapes.
 MAX_FINDINGS = 1000
 AROUND_BEFORE, AROUND_AFTER = 16, 8
@@ -61,8 +61,8 @@ def collect_evidence(
     nothing.
     """
     found: list[Evidence] = []
-    for start in range(0, min(len(findings), MAX_FINDINGS), AT_A_TIME):
-        found += _collect(findings[start : start + AT_A_TIME], opened, judge, show_secrets)
+    for start in range(0, min(len(findings), MAX_FINDINGS), _AT_A_TIME):
+        found += _collect(findings[start : start + _AT_A_TIME], opened, judge, show_secrets)
     return found
 
 
@@ -79,7 +79,7 @@ def _collect(
         ]
         if not left:
             break
-        made = excerpts([wishes_for(finding, width) for finding in left], opened, show_secrets)
+        made = excerpts([_wanted_for(finding, width) for finding in left], opened, show_secrets)
         ports = opened().ports
         for finding, packets in zip(left, made, strict=True):
             if not _holds(finding, packets):
@@ -95,17 +95,19 @@ def _holds(finding: Finding, packets: Sequence[ExcerptPacket]) -> bool:
     return any(item.exchange >= 0 or finding.place.exchange < 0 for item in packets)
 
 
-def wishes_for(finding: Finding, width: int) -> list[Wish]:
+def _wanted_for(finding: Finding, width: int) -> list[Wanted]:
     """What to ask for, the wider the higher `width` (0 to 4)."""
     place = finding.place
     if width >= _ALL_BUT_RECORDS and place.time_ns and place.exchange >= 0:
-        return [Wish(EVERY, until_ns=place.time_ns, without=frozenset() if width == _ALL else _WITH_RECORDS)]
+        return [
+            Wanted(EVERY, until_ns=place.time_ns, without=frozenset() if width == _ALL else _WITH_RECORDS)
+        ]
     wanted: dict[str, set[int]] = {place.connection: {place.exchange} if place.exchange >= 0 else set()}
     if finding.earlier is not None:
         wanted.setdefault(finding.earlier[0], set()).add(finding.earlier[1])
     before, after = (AROUND_BEFORE, AROUND_AFTER) if width else (0, 0)
     return [
-        Wish(connection, frozenset(exchanges), before, after, whole=width >= 2 or not exchanges)
+        Wanted(connection, frozenset(exchanges), before, after, whole=width >= 2 or not exchanges)
         for connection, exchanges in wanted.items()
     ]
 

@@ -37,7 +37,7 @@ def _summary(verdict: Verdict) -> str:
 
 
 def _command(finding: Finding) -> str:
-    """A finding that is in the baseline is told, and marks no line as wrong."""
+    """A finding that is in the baseline is a notice, and marks no line as wrong."""
     return _COMMANDS[Severity.INFO if finding.known else finding.severity]
 
 

@@ -1,14 +1,16 @@
 """The report as JSON: for programs. Keys are added, never renamed; `report_version` counts changes."""
 
 import json
+from importlib.resources import files
 from typing import Any
 
+from kdissect import __version__
 from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Location, Party
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.report.baseline import Known
-from kdissect.report.inert import whole_text
+from kdissect.report.printable import whole_text
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
 from kdissect.rules.coverage import peer_order
@@ -19,15 +21,13 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.releases import newest_release
 from kdissect.sketches.distribution import Distribution
 
-REPORT_VERSION = 1
+_REPORT_VERSION = 1
 SCHEMA = "check.schema.json"
 Row = dict[str, Any]
 
 
 def report_schema() -> str:
     """The JSON Schema (2020-12) of the report."""
-    from importlib.resources import files
-
     return files("kdissect.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
@@ -38,10 +38,8 @@ def report_json(verdict: Verdict) -> str:
 
 def report_row(verdict: Verdict) -> Row:
     """The report as plain values."""
-    from kdissect import __version__
-
     return {
-        "report_version": REPORT_VERSION,
+        "report_version": _REPORT_VERSION,
         "kdissect_version": __version__,
         "kafka_schema_version": newest_release(),
         "ruleset_version": ruleset_version(verdict.rules),

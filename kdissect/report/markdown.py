@@ -24,7 +24,7 @@ from kdissect.schema.citations import resolve
 
 # A step summary on GitHub holds 1 MiB and is dropped when it is longer; a finding takes up to 3 KB here.
 MAX_FINDINGS = 200
-MAX_VALUE = 300  # characters of a value from the wire; the whole of it is one command away
+_MAX_VALUE = 300  # characters of a value from the wire; the whole of it is one command away
 # Marks that mean nothing within a line. A dot is not among them: `www.` begins a link in GitHub's Markdown.
 _PLAIN = frozenset(" -/,=()")
 _ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
@@ -116,7 +116,7 @@ def _run(verdict: Verdict) -> Iterator[str]:
     yield from (f"| {code(path, limit=0)} | {code(digest)} |" for path, digest in hash_texts(verdict))
 
 
-def code(text: str, limit: int = MAX_VALUE) -> str:
+def code(text: str, limit: int = _MAX_VALUE) -> str:
     """A value in `<code>`, inert; longer ones than `limit` are cut (0: never). Empty for an empty one."""
     shown = printable(text)
     if limit and len(shown) > limit:

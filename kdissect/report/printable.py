@@ -1,8 +1,10 @@
-"""Text from the wire made safe for a terminal.
+"""Text from the wire made safe: for a terminal, and for files that others read.
 
 Client ids, topics and file names are whatever somebody sent. Escape sequences in them could clear the
 screen, set its title or hide lines, so everything that is not plainly printable is shown as an escape.
 """
+
+from typing import Any
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -46,3 +48,17 @@ def _escape(char: str) -> str:
 def _json_escape(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+
+
+def whole_text(value: Any) -> Any:
+    """Plain values with lone surrogates replaced: they are no text, and strict readers refuse them."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.translate(_SURROGATES)
+    if isinstance(value, dict):
+        return {whole_text(name): whole_text(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [whole_text(item) for item in value]
+    return value

@@ -1,6 +1,7 @@
 """Findings for people. Everything from the wire is made printable: see `printable`."""
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from textwrap import wrap
 
 from kdissect.model.finding import Finding, Location, Party, Who
@@ -98,20 +99,14 @@ def packets_text(place: Location, files: Sequence[str]) -> str:
 def command(place: Location, files: Sequence[str]) -> str:
     """The command that shows the place again."""
     if place.exchange < 0:
-        return f"kdissect connections {_quoted(_file(place, files))}"
+        return f"kdissect connections {quote(_file(place, files))}"
     which = f"{place.connection}/{place.exchange}"
-    return f"kdissect inspect {_quoted(_file(place, files))} --bodies --format tree --exchange {which}"
+    return f"kdissect inspect {quote(_file(place, files))} --bodies --format tree --exchange {which}"
 
 
 def _file(place: Location, files: Sequence[str]) -> str:
     index = ref_file(place.first_ref)
     return files[index] if index < len(files) else "-"
-
-
-def _quoted(path: str) -> str:
-    from shlex import quote
-
-    return quote(path)
 
 
 def report_text(verdict: Verdict, statistics: bool = False) -> str:

@@ -3,22 +3,24 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import sha256
 from typing import Protocol
 
 from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity, Who
+from kdissect.model.path_text import path_of
 from kdissect.report.baseline import Baseline, Known
-from kdissect.report.hashes import sha256_of
 from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.rule import Rule
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
+_CHUNK = 1 << 20  # bytes
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-class Judged(Protocol):
+class JudgeResult(Protocol):
     """What judging came to: a `Judge` that is finished, or what was put together from several."""
 
     findings: FindingLog
@@ -36,7 +38,7 @@ class Verdict:
 
     def __init__(
         self,
-        judge: Judged,
+        judge: JudgeResult,
         quality: CaptureQuality,
         files: Sequence[str],
         suppressions: Sequence[Suppression] = (),
@@ -73,7 +75,7 @@ class Verdict:
     @cached_property
     def captures(self) -> list[tuple[str, str | None]]:
         """Name and SHA-256 of each input; None for standard input. Reads the files once."""
-        return [(path, sha256_of(path)) for path in self.files]
+        return [(path, _sha256_of(path)) for path in self.files]
 
     @property
     def exchanges(self) -> int:
@@ -90,3 +92,18 @@ class Verdict:
         """How many different findings there are of each severity, loudest first."""
         counts = Counter(finding.severity for finding in self.findings)
         return {str(severity): counts[severity] for severity in _ORDER if counts[severity]}
+
+
+def _sha256_of(path: str) -> str | None:
+    """SHA-256 of a file in hex, by its name as text (`model.path_text`).
+
+    None for standard input and what cannot be read any more.
+    """
+    digest = sha256()
+    try:
+        with open(path_of(path), "rb") as file:  # noqa: PTH123  paths stay strings, as everywhere in capture
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except (OSError, ValueError):
+        return None
+    return digest.hexdigest()

@@ -97,10 +97,9 @@ class Distribution:
         """Values and how many there are of each, lowest first; a value is at most `RELATIVE_ERROR` off."""
         if not self.count:
             return []
-        from ddsketch.mapping import LogarithmicMapping
-
         zeros, bins = self.bins()
-        mapping = LogarithmicMapping(RELATIVE_ERROR)
+        sketch: Any = self._filled()
+        mapping = sketch._mapping  # noqa: SLF001
         return [(0.0, zeros)] * bool(zeros) + [(mapping.value(index), count) for index, count in bins]
 
     def bins(self) -> tuple[int, list[tuple[int, int]]]:
@@ -143,7 +142,7 @@ class Distribution:
         """The sketch, or one of the first values, to be read."""
         if self._sketch is not None:
             return self._sketch
-        from ddsketch import DDSketch  # 20 ms, which commands without percentiles do not pay
+        from ddsketch import DDSketch  # start-up: 20 ms, which commands without percentiles do not pay
 
         made = DDSketch(RELATIVE_ERROR)
         for value in self._few:

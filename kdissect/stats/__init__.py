@@ -7,5 +7,5 @@ Rules of the layer:
   that one machine, several machines and the live view agree. Percentiles come from sketches with bins that
   merge exactly (`distribution`), rates from intervals that merge exactly (`series`).
 - Every table is bounded by a named constant; what does not fit is counted in a row that says so.
-- What the wire does not tell is None, and no number is made of it.
+- What the wire does not show is None, and no number is made of it.
 """

@@ -1,4 +1,4 @@
-"""What the capture could not see: what is said beside any list of who does what."""
+"""What the capture could not see: shown beside any list of who does what."""
 
 from collections import Counter
 from typing import Any
@@ -11,7 +11,7 @@ _CLEAR = frozenset({ConnectionKind.KAFKA, ConnectionKind.NO_DATA})
 
 
 class BlindSpots:
-    """Counts what keeps traffic from being told: opaque connections, late starts, lost bytes."""
+    """Counts what hides traffic: opaque connections, late starts, lost bytes."""
 
     def __init__(self) -> None:
         self.opaque: Counter[str] = Counter()

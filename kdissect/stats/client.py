@@ -23,10 +23,10 @@ def client_of(turn: ExchangeView) -> Client:
     """The client of an exchange."""
     info = turn.info
     software = " ".join(part for part in (info.software_name, info.software_version) if part)
-    return Client(info.principal, turn.exchange.client_id, software or None, address_of(turn))
+    return Client(info.principal, turn.exchange.client_id, software or None, _address_of(turn))
 
 
-def address_of(turn: ExchangeView) -> str:
+def _address_of(turn: ExchangeView) -> str:
     """The client's address, or its name, without the port."""
     return turn.info.client_text.rpartition(":")[0].strip("[]")
 

@@ -1,4 +1,4 @@
-"""What exchanges can be told apart by: the names that `--by` takes."""
+"""What exchanges can be counted by: the names that `--by` takes."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -14,7 +14,7 @@ from kdissect.stats.by_group.group_links import GroupLinks
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
 # `MANY`, so that one exchange does not become thousands of rows.
-VALUES_OF_EXCHANGE = 100
+_VALUES_OF_EXCHANGE = 100
 MANY = "(many)"
 
 Value = str | None
@@ -97,7 +97,7 @@ def _state(turn: ExchangeView, _context: Context) -> Sequence[Value]:
 
 
 def _of_processes(part: str) -> Values:
-    """Those of either end, where the capture tells who holds it."""
+    """Those of either end, where the capture says who holds it."""
     get = attrgetter(part)
 
     def values(turn: ExchangeView, _context: Context) -> Sequence[Value]:
@@ -144,4 +144,4 @@ def key_maker(names: Sequence[str], context: Context) -> Callable[[ExchangeView]
 
 
 def _bounded(values: Sequence[Value]) -> Sequence[Value]:
-    return values if len(values) <= VALUES_OF_EXCHANGE else (MANY,)
+    return values if len(values) <= _VALUES_OF_EXCHANGE else (MANY,)

@@ -1,47 +1,48 @@
-"""Why connections came to nothing, from the events of a reading, for `connections --problems`."""
+"""Why connections came to nothing, as `connections --problems` has it: one row for each."""
 
 from __future__ import annotations
 
-from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblem, ConnectionProblems
-from kdissect.history.connections.sasl_login import SaslFact, SaslHistory
-from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
-from kdissect.schema.error_codes import error_name
-from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange, ExchangeKind
-from kdissect.session.problem import Problem, Reason
+from collections.abc import Sequence
 
-_SASL = frozenset({17, 36})  # SaslHandshake, SaslAuthenticate
+from kdissect.engine.exchange_rows import Row, RowField
+from kdissect.engine.times import rfc3339
+from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblem, ConnectionProblems
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.problem import Reason
+from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
 
 
 class Diagnosis:
     """Takes events with `add`, and `finish`; each gives the connections that came to nothing.
 
-    A connection is told once, when it is over, or at the end of the input where its end is not known to speak
-    Kafka before.
+    A connection is reported once, when it is over, or at the end of the input where its end is not known to
+    speak Kafka before.
     """
 
     def __init__(self) -> None:
         self._problems = ConnectionProblems()
-        self._sasl = SaslHistory()
-        self._refused: dict[str, tuple[Reason, str]] = {}
-        """Open connections whose login was refused."""
+        self._logins = RefusedLogins()
 
-    def add(self, event: Event, is_told: bool = True) -> list[ConnectionProblem]:
-        """Take the analyzer's next event; `is_told`: of a connection that ends, whether it is to be told."""
+    def add(self, event: Event, is_wanted: bool = True) -> list[ConnectionProblem]:
+        """Take the analyzer's next event; `is_wanted`: of a connection that ends, whether to report it."""
         info = event.connection
         if info.same_as is not None:
             return []
         if isinstance(event, Exchange):
-            self._exchange(event)
-        elif isinstance(event, ConnectionClosed):
-            self._sasl.connections.pop(info.id)
-            refused = self._refused.pop(info.id, None)
-            if not is_told:
+            # Hot, once an exchange: of nearly all nothing is to be learned.
+            if event.api_key in ANNOUNCING:
+                self._problems.feed(ExchangeView(event))
+            elif event.api_key in LOGIN_APIS:
+                self._logins.add(event)
+            return []
+        event = self._logins.add(event)
+        if isinstance(event, ConnectionClosed):
+            if not is_wanted:
                 self._problems.forget(info)
                 event = event._replace(problem=None)
-            elif refused is not None:
-                event = event._replace(problem=Problem(*refused, info.end_ns - info.start_ns))
             return self._problems.close(event)
         return []
 
@@ -49,22 +50,60 @@ class Diagnosis:
         """The input is over."""
         return self._problems.finish()
 
-    def _exchange(self, exchange: Exchange) -> None:
-        # Hot, once an exchange: of nearly all nothing is to be learned.
-        if exchange.api_key in ANNOUNCING:
-            self._problems.feed(ExchangeView(exchange))
-        elif exchange.api_key in _SASL or exchange.kind is ExchangeKind.SASL_TOKEN:
-            for fact in self._sasl.feed(ExchangeView(exchange)):
-                self._learn(fact)
 
-    def _learn(self, fact: Fact) -> None:
-        connection = fact.evidence.connection
-        if fact.kind is SaslFact.MECHANISM_REFUSED:
-            offered = ", ".join(fact.expected) or "none"
-            told = f"the client asked for the SASL mechanism {fact.seen}, and the broker has {offered}"
-            self._refused[connection] = Reason.MECHANISM_REFUSED, told
-        elif fact.kind is SaslFact.FAILED:
-            told = f"the broker refused the login {fact.detail} with {error_name(fact.seen)}"
-            self._refused[connection] = Reason.LOGIN_REFUSED, told
-        elif fact.kind in (SaslFact.AUTHENTICATED, SaslFact.REAUTHENTICATED):
-            self._refused.pop(connection, None)
+REASONS = {
+    Reason.REFUSED: "the SYN was answered with RST: nobody listens there",
+    Reason.NO_ANSWER: "the client sent its SYN again, and nothing else: no answer came",
+    Reason.PROBE: "the client connected and closed without a byte, as health checks do",
+    Reason.CLOSED_AT_ONCE: "the broker closed before it answered anything but ApiVersions and SASL",
+    Reason.UNANSWERED: "the client closed, and the broker had not sent a byte",
+    Reason.HTTP: "the client speaks HTTP, where Kafka is spoken",
+    Reason.TLS_TO_PLAINTEXT: "the client speaks TLS, and the broker closed without a byte",
+    Reason.PLAINTEXT_TO_TLS: "the client speaks plaintext, and the broker answers with a TLS alert",
+    Reason.FOREIGN_ANSWER: "the client speaks Kafka, and the answer is another protocol's",
+    Reason.TLS_REFUSED: "one end broke the TLS handshake off, with an alert or without",
+    Reason.CERTIFICATE_NAME: "the client did, and the certificate does not name the address it asked for",
+    Reason.MECHANISM_REFUSED: "the broker does not have the SASL mechanism",
+    Reason.LOGIN_REFUSED: "the broker refused the login",
+    Reason.ADVERTISED_UNREACHED: "refused or no answer, at an address that a broker told the client",
+    Reason.ADVERTISED_UNTRIED: "the client was told of addresses again and again, and tried none of them",
+}
+
+PROBLEM_FIELDS = (
+    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("connection", "string", "identity of the connection: 16 hex digits"),
+    RowField("capture_set", "string", "the set of files the connection was captured in"),
+    RowField("client", "string", "address and port of the client"),
+    RowField("broker", "string", "address and port of who was connected to"),
+    RowField("client_id", "string", "client id of the first request that has one"),
+    RowField("start", "string", "time of the first packet, RFC 3339 with nanoseconds"),
+    RowField("start_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("duration_ns", "int64", "from the first packet to the close, or to the last packet"),
+    RowField("reason", "string", "why it came to nothing: one of the reasons below"),
+    RowField("kafka", "bool", "whether the end connected to is known to speak Kafka"),
+    RowField("sentence", "string", "what the packets show"),
+    RowField("file", "string", "the input with the first of the packets; null where it cannot be read again"),
+    RowField("packets", "list<int64>", "numbers of the connection's packets in that input, 100 at most"),
+)
+
+
+def problem_row(number: int, found: ConnectionProblem, refs: Sequence[int], files: Sequence[str]) -> Row:
+    """The row of a connection; `refs` are references of its packets, `files` the inputs by file index."""
+    info, problem = found.connection, found.problem
+    file = ref_file(refs[0]) if refs else -1
+    return {
+        "number": number,
+        "connection": info.id,
+        "capture_set": info.capture_set,
+        "client": info.client_text,
+        "broker": info.broker_text,
+        "client_id": info.client_id,
+        "start": rfc3339(info.start_ns),
+        "start_ns": info.start_ns,
+        "duration_ns": problem.age_ns,
+        "reason": str(problem.reason),
+        "kafka": found.is_kafka,
+        "sentence": problem.fact,
+        "file": files[file] if file >= 0 else None,
+        "packets": [ref_number(ref) for ref in refs if ref_file(ref) == file],
+    }

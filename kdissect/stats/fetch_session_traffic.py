@@ -1,14 +1,15 @@
 """Fetch sessions by client and broker: how often they were built anew and why, and how many polls were empty.
 
-The sessions are those of `history.fetch_sessions` (KIP-227); this counts what it tells for each client.
+The sessions are those of `history.fetch_sessions` (KIP-227); this counts its facts for each client.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kdissect.engine.times import rfc3339
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
@@ -24,8 +25,8 @@ from kdissect.stats.response_time import is_empty_early
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
 CONNECTIONS_KEPT = 20_000  # open at a time on the largest brokers (history.throttling)
 SESSIONS_KEPT = 100  # ids of one client, the last ones
-NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
-NEW_CONNECTION = "new connection"
+_NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
+_NEW_CONNECTION = "new connection"
 
 _ENDINGS: dict[StrEnum, str] = {
     FetchFact.CLOSED: "closed by the client", FetchFact.ENDED: "no partitions left"
@@ -80,7 +81,7 @@ class Fetcher:
         """The broker gave a session."""
         if self.connection:
             moved = connection != self.connection
-            self.rebuilt[self.ended_by or (NEW_CONNECTION if moved else NOTHING_SEEN)] += 1
+            self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else _NOTHING_SEEN)] += 1
         self.connection, self.ended_by = connection, None
         self.sessions.pop(key, None)
         self.sessions[key] = None
@@ -124,8 +125,8 @@ class FetchSessionTraffic:
 
     def _apply(self, facts: list[Fact]) -> None:
         for fact in facts:
-            place = self._of_connection.peek(fact.evidence.connection)
-            fetcher = None if place is None else self.fetchers.peek(place)
+            key = self._of_connection.peek(fact.evidence.connection)
+            fetcher = None if key is None else self.fetchers.peek(key)
             if fetcher is None:
                 continue
             if fact.kind is FetchFact.CREATED:
@@ -139,3 +140,55 @@ class FetchSessionTraffic:
                 fetcher.ended_by = _ENDINGS[fact.kind]
             elif fact.kind in _ODD:
                 fetcher.odd[str(fact.kind).replace("_", " ")] += 1
+
+
+Facts = dict[str, Any]
+
+
+def fetch_session_facts(traffic: FetchSessionTraffic) -> Facts:
+    """The clients, those that built most sessions first."""
+    rows = [_row(traffic, key, fetcher) for key, fetcher in traffic.fetchers.items() if fetcher.is_wanted]
+    rows.sort(key=lambda row: (-sum(row["rebuilt"].values()), -row["requests"], row["client_id"] or ""))
+    return {
+        "clients": rows,
+        "forgotten": traffic.fetchers.forgotten + traffic.history.fetch_sessions.sessions.forgotten,
+    }
+
+
+def _row(traffic: FetchSessionTraffic, key: FetcherKey, fetcher: Fetcher) -> Facts:
+    sessions = [row for row in (_session(traffic, session) for session in fetcher.sessions) if row]
+    incremental = sum(row["incremental"] for row in sessions)
+    return {
+        **key.client.facts(),
+        "broker": key.broker,
+        "follower": fetcher.is_follower,
+        "requests": fetcher.requests,
+        "sessions": sessions,
+        "rebuilt": dict(fetcher.rebuilt.most_common()),
+        "not_created": fetcher.not_created,
+        "incremental": incremental,
+        "refused": dict(fetcher.refused.most_common()),
+        "without_session": max(
+            fetcher.requests - incremental - sum(row["full"] for row in sessions) - fetcher.refused.total(),
+            0,
+        ),
+        "empty": sum(row["empty"] for row in sessions),
+        "empty_early": fetcher.empty_early,
+        "odd": dict(fetcher.odd.most_common()),
+    }
+
+
+def _session(traffic: FetchSessionTraffic, key: tuple[str, str, int]) -> Facts | None:
+    session = traffic.session(key)
+    if session is None:
+        return None
+    created = session.created_by
+    return {
+        "session_id": session.session_id,
+        "created": None if created is None else rfc3339(created.answered_ns),
+        "open": session.is_open,
+        "full": session.full,
+        "incremental": session.incremental,
+        "empty": session.empty,
+        "partitions": None if session.partitions is None else len(session.partitions),
+    }

@@ -30,7 +30,7 @@ class Leaders:
 
     def __init__(self) -> None:
         self.brokers: Table[BrokerKey, str] = Table(BROKERS_KEPT)
-        """Node ids and the host and port that Metadata tells."""
+        """Node ids and the host and port that Metadata names."""
         self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
         self._seen: Table[str, bool] = Table(BROKERS_KEPT)
 
@@ -51,25 +51,25 @@ class Leaders:
             self._leaders.put((capture_set, name, row.partition_index), row.leader_id)
 
     def is_seen(self, broker: BrokerKey) -> bool | None:
-        """Whether the capture has a connection to a broker; None where its place cannot be told."""
-        place = self.brokers.peek(broker)
-        return None if place is None else self.is_captured(place)
+        """Whether the capture has a connection to a broker; None where its address is not known."""
+        address = self.brokers.peek(broker)
+        return None if address is None else self.is_captured(address)
 
-    def is_captured(self, place: str) -> bool | None:
+    def is_captured(self, address: str) -> bool | None:
         """Whether the capture has a connection to `HOST:PORT`.
 
-        None where a host name stands for an address that only `--hosts` can tell; a port that no connection
-        leads to tells too.
+        None where only `--hosts` could say which address a host name is; False all the same where no
+        connection leads to the port.
         """
-        if place in self._seen:
+        if address in self._seen:
             return True
-        host, _, port = place.rpartition(":")
+        host, _, port = address.rpartition(":")
         if not _is_address(host) and any(seen.rpartition(":")[2] == port for seen, _ in self._seen.items()):
             return None
         return False
 
     def coverage(self) -> dict[str, Coverage]:
-        """By topic, as far as Metadata answers told."""
+        """By topic, as far as Metadata answers say."""
         found: dict[str, list[int]] = {}
         for (capture_set, name, _), leader in self._leaders.items():
             counts = found.setdefault(name, [0, 0])
@@ -80,7 +80,7 @@ class Leaders:
     def unseen_brokers(self) -> list[str]:
         """Brokers that Metadata names and no connection of the capture leads to."""
         return sorted(
-            {f"{node} ({place})" for (capture_set, node), place in self.brokers.items()
+            {f"{node} ({address})" for (capture_set, node), address in self.brokers.items()
              if self.is_seen((capture_set, node)) is False}
         )  # fmt: skip
 

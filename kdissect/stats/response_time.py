@@ -5,7 +5,7 @@
   answers first and expects the client to wait (KIP-219), and the throttle comes after the latency.
 - A Fetch without data is held for up to its max wait (kafka.server.DelayedFetch). One
   that was answered without records after that time waited for it. One answered with records at once found
-  data waiting if an earlier answer had told a higher high watermark. Of any other nobody can tell on the
+  data waiting if an earlier answer had reported a higher high watermark. Of any other nobody can say on the
   wire how long it was held for data: its broker time is unknown, and it counts as `unclear`.
 - JoinGroup and SyncGroup wait for the other members, Produce with acks=all for replicas: that is broker time
   here, because nothing on the wire separates it.
@@ -30,7 +30,7 @@ _READ_COMMITTED = 1  # KIP-98
 
 
 class ResponseTime(NamedTuple):
-    """Nanoseconds. `broker` is None where it cannot be told from a wait for data, of unknown length.
+    """Nanoseconds. `broker` is None where it cannot be separated from a wait for data, of unknown length.
 
     `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
     max wait that went by. `empty_early`: a Fetch without records that did not wait (`is_empty_early`).

@@ -1,8 +1,11 @@
 """What happened over time, in intervals of widths that people read."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-from kdissect.sketches.intervals import Counts
+from kdissect.sketches.distribution import Distribution
+from kdissect.sketches.intervals import Counts, Intervals
 
 _MS = 1_000_000
 # Each divides the next: 10 ms to a day.
@@ -48,7 +51,7 @@ class Series(Counts):
         """The intervals with traffic, in order."""
         return [Point(index * self.width_ns, *counts) for index, counts in self.items()]
 
-    def narrowed(self, points: int) -> "Series":
+    def narrowed(self, points: int) -> Series:
         """The same in intervals so wide that at most `points` of them span it."""
         found = Series(self.width_ns)
         found.merge(self)
@@ -62,9 +65,54 @@ class Series(Counts):
 
     def wider(self, width_ns: int) -> int:
         """The next of `WIDTHS_NS`."""
-        return next_width(width_ns)
+        return _next_width(width_ns)
 
 
-def next_width(width_ns: int) -> int:
+def _next_width(width_ns: int) -> int:
     """The next wider interval of `WIDTHS_NS`."""
     return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)
+
+
+class LatencySeries(Intervals[Distribution]):
+    """Nanoseconds by interval. Picklable. Up to 9 KB an interval, 5 MB for all.
+
+    Intervals become wider as those of a `Series` that counts the same exchanges do, so that `like` always has
+    the same intervals as that.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, width_ns: int = WIDTHS_NS[0]) -> None:
+        super().__init__(width_ns)
+
+    def add(self, time_ns: int, latency_ns: int) -> None:
+        """Count one response time."""
+        self.at(time_ns).add(latency_ns)
+
+    def like(self, series: Series) -> LatencySeries:
+        """The same in the intervals of `series`, which are as wide or wider."""
+        found = LatencySeries(self.width_ns)
+        found.merge(self)
+        while found.width_ns < series.width_ns:
+            found.widen()
+        return found
+
+    def points(self) -> list[tuple[int, Distribution]]:
+        """Begin and response times of the intervals that have some, in order."""
+        return [(index * self.width_ns, times) for index, times in self.items()]
+
+    def empty(self) -> Distribution:
+        """No response times."""
+        return Distribution()
+
+    def join(self, held: Distribution, other: Distribution) -> None:
+        """Add response times."""
+        held.merge(other)
+
+    def is_full(self) -> bool:
+        """Beyond `MAX_POINTS` intervals with exchanges."""
+        return len(self._held) > MAX_POINTS
+
+    def wider(self, width_ns: int) -> int:
+        """The next of `stats.series.WIDTHS_NS`."""
+        return _next_width(width_ns)

@@ -1,4 +1,4 @@
-"""Exchanges counted by whatever they are told apart by: numbers, times, bytes, errors."""
+"""Exchanges counted by any dimensions: numbers, times, bytes, errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.series import Series
 from kdissect.stats.watermarks import Watermarks
 
-PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
+_PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
 
 
 class Tally:
@@ -151,7 +151,7 @@ class Traffic:
 
 def bytes_of(frame: Frame | None) -> int:
     """Bytes of a frame on the wire, its size prefix included; 0 for none."""
-    return 0 if frame is None else frame.size + PREFIX_BYTES
+    return 0 if frame is None else frame.size + _PREFIX_BYTES
 
 
 def time_of(exchange: Exchange) -> int:

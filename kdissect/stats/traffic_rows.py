@@ -26,7 +26,7 @@ ORDERS: dict[str, Callable[[Tally], int]] = {
 def traffic_facts(
     traffic: Traffic, by: Sequence[str], top: int | None, width: int, sort: str = "exchanges"
 ) -> Facts:
-    """Everything that is told. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
+    """All counts. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
 
     `width` bounds the points over time.
     """

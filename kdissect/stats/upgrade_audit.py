@@ -1,7 +1,7 @@
 """Which clients break on another Kafka release: the API versions they use against those it takes.
 
 A client that asks a broker for its versions (ApiVersions) takes the newest both know. If it used the newest
-that its broker offered, it may know newer ones: then the capture cannot tell whether it breaks. A client that
+that its broker offered, it may know newer ones: then the capture cannot show whether it breaks. A client that
 used less than it was offered, or never asked, breaks.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.negotiated_versions import Range, VersionFact
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.history import History
 from kdissect.history.state_table import Table
-from kdissect.schema.acceptance import Fate, Verdict, verdict
+from kdissect.schema.acceptance import Fate, Verdict, label, verdict
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.stats.client import Client, client_of, is_follower
@@ -42,7 +43,7 @@ class Outcome(StrEnum):
 
 
 class UseKey(NamedTuple):
-    """What rows are told apart by: the client without its address, and what it used."""
+    """What makes a row: the client without its address, and what it used."""
 
     principal: str | None
     client_id: str | None
@@ -84,20 +85,20 @@ class UpgradeAudit:
     def add(self, event: Event, counts: bool = True) -> None:
         """Take the analyzer's next event.
 
-        An exchange that does not count tells which versions clients ask for and brokers offer.
+        An exchange that does not count still shows which versions clients ask for and brokers offer.
         """
         facts = self._history.add(event)
         if not isinstance(event, Exchange):
             return
-        place = event.connection.capture_set, event.connection.broker_text
+        broker = event.connection.capture_set, event.connection.broker_text
         for fact in facts:
             if fact.kind is VersionFact.OFFERED:
-                self._offered.put(place, fact.seen)
+                self._offered.put(broker, fact.seen)
         if event.kind is ExchangeKind.KAFKA and event.state is not State.ORPHAN_RESPONSE:
             turn = ExchangeView(event)
             self._learn(turn)
             if counts:
-                self._count(turn, self._offered.peek(place))
+                self._count(turn, self._offered.peek(broker))
 
     def outcome(self, key: UseKey, use: ApiUse) -> tuple[Outcome, Verdict]:
         """What the target does to a use."""
@@ -148,3 +149,45 @@ def _address(use: ApiUse, client: Client) -> None:
         use.addresses[client.address] += 1
     else:
         use.more_addresses += 1
+
+
+Facts = dict[str, Any]
+_WORST_FIRST = (Outcome.BREAKS, Outcome.MAY_BREAK, Outcome.UNKNOWN, Outcome.DEPRECATED, Outcome.FINE)
+
+
+def upgrade_facts(audit: UpgradeAudit) -> Facts:
+    """The uses, the worst first, and how many there are of each outcome."""
+    rows = [_row(audit, key, use) for key, use in audit.uses.items()]
+    rows.sort(key=_order)
+    counts = Counter(row["outcome"] for row in rows)
+    return {
+        "target": label(audit.target),
+        "exchanges": audit.exchanges,
+        "clients": len({(row["principal"], row["client_id"], row["software"]) for row in rows}),
+        "outcomes": {str(outcome): counts[str(outcome)] for outcome in _WORST_FIRST},
+        "uses": rows,
+        "forgotten": audit.uses.forgotten,
+    }
+
+
+def _row(audit: UpgradeAudit, key: UseKey, use: ApiUse) -> Facts:
+    outcome, verdict = audit.outcome(key, use)
+    return {
+        "outcome": str(outcome),
+        **key._asdict(),
+        "api": api_name(key.api_key),
+        "exchanges": use.exchanges,
+        "unanswered": use.refused,
+        "addresses": sorted(use.addresses),
+        "more_addresses": use.more_addresses,
+        "asked_for_versions": use.asked,
+        "offered": None if use.offered is None else list(use.offered),
+        "fate": str(verdict.fate),
+        "release": label(verdict.release) if verdict.release else None,
+        "target_takes": None if verdict.taken is None else list(verdict.taken),
+    }
+
+
+def _order(row: Facts) -> tuple[Any, ...]:
+    client = row["client_id"] or "", row["software"] or "", row["principal"] or ""
+    return (_WORST_FIRST.index(Outcome(row["outcome"])), *client, row["api_key"], row["api_version"])

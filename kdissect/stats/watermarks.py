@@ -19,7 +19,7 @@ PartitionKey = tuple[str, str | bytes, int, bool]
 
 
 class Watermarks:
-    """The last high watermarks of partitions, each with the time of the answer that told it."""
+    """The last high watermarks of partitions, each with the time of the answer that reported it."""
 
     def __init__(self) -> None:
         self._known: Table[PartitionKey, tuple[tuple[int, int], ...]] = Table(PARTITIONS_KEPT)
@@ -32,7 +32,7 @@ class Watermarks:
         return None
 
     def learn(self, key: PartitionKey, time_ns: int, offset: int) -> None:
-        """An answer told the high watermark; negative: it does not say."""
+        """An answer reported the high watermark; negative: it does not say."""
         known = self._known.get(key) or ()
         if offset >= 0 and (not known or known[-1][1] != offset):
             self._known.put(key, (*known[1 - _KEPT :], (time_ns, offset)))

@@ -18,24 +18,28 @@ from kdissect.model.plural import plural
 from kdissect.query import FilterError
 from kdissect.tui.filter_bar import FilterBar
 from kdissect.tui.garbage import Garbage
+from kdissect.tui.screens.follow import FollowScreen
+from kdissect.tui.screens.help import HelpScreen
+from kdissect.tui.screens.save_screen import SaveScreen
 from kdissect.tui.session import Change, Session
-from kdissect.tui.state import State
 from kdissect.tui.top_bars import TopLine, ViewBar
-from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, ViewApp, new_view
+from kdissect.tui.user_state import State
+from kdissect.tui.view import Follow, GoTo, Notice, Selected, UseFilter, View, ViewApp, new_view
 from kdissect.tui.views import VIEWS, Spec
+from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.widgets.hand_over import is_there
 from kdissect.tui.widgets.safe_text import text
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
-SLICE_S = 0.008
+_SLICE_S = 0.008
 # A thread that decodes a body gives way to keys after so long. A key takes some twenty rounds of the event
 # loop, each of which gives the interpreter away and waits to have it again: with Python's own 5 ms, or even
 # with 1, the key waits for all of the decoding.
-SWITCH_S = 0.0002
+_SWITCH_S = 0.0002
 # Screen updates for what workers send, a second.
-UPDATES = 10
+_UPDATES = 10
 # Whether garbage is to be collected is looked at so often.
-GARBAGE_S = 1.0
+_GARBAGE_S = 1.0
 
 
 class KdissectApp(ViewApp):
@@ -97,11 +101,11 @@ class KdissectApp(ViewApp):
 
         await self.show_view(VIEWS[0].name)
         self._switch_s = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_S)
+        sys.setswitchinterval(_SWITCH_S)
         self._garbage.start()
         self.session.listen(call)
-        self.set_interval(1 / UPDATES, self._pass_on)
-        self.set_interval(GARBAGE_S, self._garbage.look)
+        self.set_interval(1 / _UPDATES, self._pass_on)
+        self.set_interval(_GARBAGE_S, self._garbage.look)
 
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""
@@ -162,7 +166,7 @@ class KdissectApp(ViewApp):
             self.notify(text(what).plain, severity="warning", markup=False, timeout=10)
 
     def _pass_on(self) -> None:
-        """Tell the widgets what is new, a few times a second, however often it changes."""
+        """Show the widgets what is new, a few times a second, however often it changes."""
         changes, self._changes = self._changes, {}
         if not changes or not is_there(self._top):
             return
@@ -184,7 +188,7 @@ class KdissectApp(ViewApp):
     async def _filter(self) -> None:
         """Ask the filter about the exchanges, a slice at a time, so that keys are answered in between."""
         try:
-            while self.session.advance(SLICE_S):
+            while self.session.advance(_SLICE_S):
                 self._changes[Change.SHOWN, ""] = None
                 await asyncio.sleep(0.002)
         finally:
@@ -196,14 +200,12 @@ class KdissectApp(ViewApp):
     @on(GoTo)
     async def go_to(self, message: GoTo) -> None:
         """Show an exchange, or a field of it."""
-        from kdissect.tui.views.exchanges import ExchangesView
-
         view = await self.show_view("exchanges")
         assert isinstance(view, ExchangesView)
         shown = self.session.shown
-        if shown.predicate is not None and shown.place_of(message.row) is None:
+        if shown.predicate is not None and shown.position_of(message.row) is None:
             self.use_filter(UseFilter(""))
-            self.tell(Tell("the filter was taken away: it hid that exchange"))
+            self.give_notice(Notice("the filter was taken away: it hid that exchange"))
         view.go_to(message.row, message.side, message.start, message.end, message.inside)
 
     @on(Selected)
@@ -234,8 +236,8 @@ class KdissectApp(ViewApp):
         await self.show_view("exchanges")
         self.post_message(UseFilter(f'connection == "{message.connection}"'))
 
-    @on(Tell)
-    def tell(self, message: Tell) -> None:
+    @on(Notice)
+    def give_notice(self, message: Notice) -> None:
         """Say something."""
         severity: Any = message.severity
         self.notify(text(message.text).plain, severity=severity, markup=False)
@@ -258,46 +260,38 @@ class KdissectApp(ViewApp):
 
     def action_copy(self) -> None:
         """Choose a form, and copy."""
-        from kdissect.tui.screens.copy_screen import CopyScreen
+        from kdissect.tui.screens.copy_screen import CopyScreen  # start-up: it reads records
 
         row = self.selected_row
         if row is None:
-            self.tell(Tell("no exchange is selected"))
+            self.give_notice(Notice("no exchange is selected"))
             return
         self.push_screen(CopyScreen(self.session, row, None if self.view is None else self.view.chosen_field))
 
     def action_save(self) -> None:
         """Save what is marked, else what is selected."""
-        from kdissect.tui.screens.save_screen import SaveScreen
-
         marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
         rows = marked or ([] if self.selected_row is None else [self.selected_row])
         if not rows:
-            self.tell(Tell("no exchange is selected"))
+            self.give_notice(Notice("no exchange is selected"))
             return
         what = plural(len(marked), "marked exchange") if marked else f"exchange {rows[0] + 1}"
         self.push_screen(SaveScreen(self.session, rows, what))
 
     def action_save_shown(self) -> None:
         """Save all that the list shows."""
-        from kdissect.tui.screens.save_screen import SaveScreen
-
         shown = self.session.shown
-        rows = [shown[place] for place in range(len(shown))]
+        rows = [shown[position] for position in range(len(shown))]
         self.push_screen(SaveScreen(self.session, rows, f"all {plural(len(rows), 'exchange')} of the list"))
 
     def action_follow_stream(self) -> None:
         """The conversation that the selected exchange is part of."""
-        from kdissect.tui.screens.follow import FollowScreen
-
         row = self.selected_row
         if row is None:
-            self.tell(Tell("no exchange is selected"))
+            self.give_notice(Notice("no exchange is selected"))
             return
         self.push_screen(FollowScreen(self.session, self.session.log.connection(row).id, row))
 
     def action_help(self) -> None:
         """Every key."""
-        from kdissect.tui.screens.help import HelpScreen
-
         self.push_screen(HelpScreen())

@@ -17,11 +17,11 @@ from kdissect.query import FilterError
 from kdissect.query.complete import Candidate, Completion, complete
 from kdissect.tui.session import Session
 from kdissect.tui.view import UseFilter, ViewApp
-from kdissect.tui.widgets.safe_text import fitted, plain
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 # Candidates shown; who wants another types on.
-MOST_CANDIDATES = 200
-HISTORY = 200
+_MOST_CANDIDATES = 200
+_HISTORY = 200
 _EXAMPLE = "/ to filter, such as: api == Produce and latency > 50ms"
 _CANDIDATE_WIDTH = 70
 
@@ -110,7 +110,7 @@ class FilterBar(Vertical):
         if expression:
             if expression in self.history:
                 self.history.remove(expression)
-            self.history = [*self.history, expression][-HISTORY:]
+            self.history = [*self.history, expression][-_HISTORY:]
         self._at = len(self.history)
         self.set_class(bool(expression), "-filtering")
         self.show_count()
@@ -125,7 +125,7 @@ class FilterBar(Vertical):
         self._close_candidates()
         line.cursor_position = min(error.start, len(expression))
         lead = self._lead() + min(error.start, 60)
-        self._say(f"{' ' * lead}{'^' * min(error.end - error.start, 40)} {plain(str(error))}")
+        self._say(f"{' ' * lead}{'^' * min(error.end - error.start, 40)} {safe(str(error))}")
         line.focus()
 
     def show_count(self) -> None:
@@ -157,7 +157,7 @@ class FilterBar(Vertical):
         word = value[self._completion.start : cursor]
         options = self.query_one(OptionList)
         options.clear_options()
-        candidates = self._completion.candidates[:MOST_CANDIDATES]
+        candidates = self._completion.candidates[:_MOST_CANDIDATES]
         if not value or not candidates or (len(candidates) == 1 and candidates[0].text == word):
             self._close_candidates()
             return

@@ -1,6 +1,6 @@
 """What is known of the inputs while the screen is open. No widgets: the app subscribes, screens look.
 
-A `Session` holds the log of exchanges, what studies told, the filter, the progress and the troubles; it
+A `Session` holds the log of exchanges, what studies returned, the filter, the progress and the troubles; it
 starts workers and takes what they send. `changed` is called with one of `Change` on the screen's thread
 whenever something is new; everything is read from the session then.
 """
@@ -33,7 +33,7 @@ class Change(Enum):
 
     ROWS = auto()  # the log has grown
     PROGRESS = auto()
-    RESULT = auto()  # a study told something: `results`
+    RESULT = auto()  # a study returned something: `results`
     CODES = auto()  # findings of exchanges
     SHOWN = auto()  # another filter, or more rows found by it
     TROUBLE = auto()  # `troubles` or `unread` has grown
@@ -58,7 +58,7 @@ class Session:
         self.unread: list[str] = []
         """What could not be looked into, a line for each kind of thing."""
         self.results: dict[str, Any] = {}
-        """By study, what it told last."""
+        """By study, what it returned last."""
         self.final: set[str] = set()
         """Studies whose result is that of the whole input."""
         self.shown = Shown(self.log)

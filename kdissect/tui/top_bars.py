@@ -10,9 +10,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from kdissect.model.plural import plural
+from kdissect.report.quantities import byte_count
 from kdissect.tui.session import Session
 from kdissect.tui.views import VIEWS
-from kdissect.tui.widgets.safe_text import plain
+from kdissect.tui.widgets.safe_text import safe
 
 _BAR = 12
 
@@ -29,7 +30,7 @@ class TopLine(Widget):
         session = self._session
         line = Text(no_wrap=True, overflow="ellipsis", end="")
         line.append(" kdissect ", "bold reverse")
-        line.append(f" {plain(_name(session))}  ", "bold")
+        line.append(f" {safe(_name(session))}  ", "bold")
         line.append(f"{plural(len(session.log), 'exchange', spec=',')}  ")
         line.append_text(_progress(session))
         troubles = len(session.troubles) + len(session.unread)
@@ -52,19 +53,14 @@ def _progress(session: Session) -> Text:
     if session.is_loading and progress.total:
         share = min(progress.done / progress.total, 1.0)
         full = round(share * _BAR)
-        return Text(f"reading {'━' * full}{'╌' * (_BAR - full)} {share:4.0%} of {_size(progress.total)}")
+        return Text(f"reading {'━' * full}{'╌' * (_BAR - full)} {share:4.0%} of {byte_count(progress.total)}")
     if session.is_loading and session.order.live is None and not progress.done:
         return Text("opening …", "dim")
     if session.is_loading:
         drops = f", {progress.drops:,} dropped" if progress.drops else ""
-        return Text(f"live ● {_size(progress.done)}, {plural(progress.packets, 'packet', spec=',')}{drops}")
-    return Text("judging …" if session.is_judging else _size(progress.done), "dim")
-
-
-def _size(count: int) -> str:
-    if count < 10_000:
-        return f"{count} B"
-    return f"{count / 1e6:.1f} MB" if count < 1_000_000_000 else f"{count / 1e9:.2f} GB"
+        packets = plural(progress.packets, "packet", spec=",")
+        return Text(f"live ● {byte_count(progress.done)}, {packets}{drops}")
+    return Text("judging …" if session.is_judging else byte_count(progress.done), "dim")
 
 
 class ViewBar(Widget):

@@ -1,4 +1,4 @@
-"""State in a file: theme, columns, filters used before. Nothing from the wire but what a person typed.
+"""What is kept from one run to the next: theme, columns, filters used before; nothing from the wire.
 
 A small JSON file in the user's configuration directory (`XDG_CONFIG_HOME`, and what other systems have in its
 place). A file that is damaged or cannot be written costs what stands in it, and nothing else.
@@ -12,11 +12,35 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_config_path
+
 from kdissect.capture.whole_file import WholeFile
-from kdissect.tui.state import State
+
+
+class State:
+    """Values to begin with; the app changes them as the user does, and calls `save` at the end.
+
+    This one forgets. One that keeps them in the user's configuration directory overrides `load` and `save`,
+    both of which raise nothing.
+    """
+
+    def __init__(self) -> None:
+        self.theme = "textual-dark"
+        self.columns: tuple[str, ...] = ()
+        """Names of `exchange_columns.COLUMNS`; none: all that fit."""
+        self.history: list[str] = []
+        """Filters, the latest last."""
+        self.load()
+
+    def load(self) -> None:
+        """Fill in what was kept."""
+
+    def save(self) -> None:
+        """Keep it."""
+
 
 APPLICATION = "kdissect"
-FILE_NAME = "tui.json"
+_FILE_NAME = "tui.json"
 FILTERS_KEPT = 100
 # Of one filter, and of the file: nobody types more, and whatever else stands there is not ours.
 LONGEST_FILTER = 4096
@@ -26,9 +50,7 @@ _VERSION = 1
 
 def state_path() -> Path:
     """Where the state is kept."""
-    from platformdirs import user_config_path
-
-    return user_config_path(APPLICATION, appauthor=False) / FILE_NAME
+    return user_config_path(APPLICATION, appauthor=False) / _FILE_NAME
 
 
 class KeptState(State):

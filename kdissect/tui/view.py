@@ -13,7 +13,7 @@ from textual.containers import Container
 from textual.message import Message
 
 from kdissect.tui.session import Change, Session
-from kdissect.tui.state import State
+from kdissect.tui.user_state import State
 from kdissect.tui.views import Spec
 
 
@@ -75,7 +75,7 @@ class View(Container):
         """Something is new, and the view is on screen. `what` is the study's name for `Change.RESULT`."""
 
     def result(self, study: str) -> Any:
-        """What a study told last; None before that."""
+        """What a study returned last; None before that."""
         return self.session.results.get(study)
 
 
@@ -119,7 +119,7 @@ class Follow(Message):
         super().__init__()
 
 
-class Tell(Message):
+class Notice(Message):
     """Say something in a corner. `severity`: information, warning, error."""
 
     def __init__(self, text: str, severity: str = "information") -> None:

@@ -5,6 +5,7 @@ It listens on 127.0.0.1 alone: whoever reaches the page reads the captures.
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Sequence
 from shlex import join
@@ -17,7 +18,7 @@ def serve(arguments: Sequence[str], port: int) -> None:
 
     Raises ModuleNotFoundError without textual-serve, OSError where the port cannot be had.
     """
-    from textual_serve.server import Server
+    from textual_serve.server import Server  # an optional package
 
     _check(port)
     command = join([sys.executable, "-m", "kdissect", "tui", *arguments])
@@ -26,8 +27,6 @@ def serve(arguments: Sequence[str], port: int) -> None:
 
 def _check(port: int) -> None:
     """Whether the port can be had: textual-serve itself would print a traceback."""
-    import socket
-
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         tried.bind((HOST, port))

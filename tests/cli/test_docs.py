@@ -21,7 +21,7 @@ from kdissect.engine.segments.index_kinds import KINDS
 from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.session.problem import Reason
-from kdissect.stats.problem_rows import PROBLEM_FIELDS, REASONS
+from kdissect.stats.failed_connections import PROBLEM_FIELDS, REASONS
 from tests.support.console import CHECKOUT
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))

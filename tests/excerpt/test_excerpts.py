@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.excerpt.cutter import StreamCutter
-from kdissect.excerpt.excerpt import excerpts
+from kdissect.excerpt.cutter import Piece, StreamCutter
+from kdissect.excerpt.excerpts import excerpts
 from kdissect.excerpt.frame_plans import FramePlan, Frames
 from kdissect.excerpt.packet_headers import Headers, headers_of
-from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.planner import ConnectionPlan
-from kdissect.excerpt.wanted import MAX_BYTES, Wish
+from kdissect.excerpt.wanted import MAX_BYTES, Wanted
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
@@ -37,7 +36,7 @@ def exchanges_of(packets: list[Packet]) -> list[Exchange]:
 def excerpt(path: str, *ordinals: int, **options: int) -> list[Packet]:
     """Exchanges of the first connection of a capture."""
     first = next(iter(Dissection(path))).connection.id
-    (made,) = excerpts([[Wish(first, frozenset(ordinals), **options)]], lambda: Dissection(path))
+    (made,) = excerpts([[Wanted(first, frozenset(ordinals), **options)]], lambda: Dissection(path))
     return [item.packet for item in made]
 
 
@@ -105,7 +104,7 @@ def test_bytes_in_no_frame_are_overwritten_behind_the_first(tmp_path: Path) -> N
     path = write_pcap(tmp_path / "lost.pcap", packets)
     (item,) = {event.connection.id for event in Dissection(path)}
     for show_secrets in (False, True):
-        (made,) = excerpts([[Wish(item, whole=True)]], lambda: Dissection(path), show_secrets)
+        (made,) = excerpts([[Wanted(item, whole=True)]], lambda: Dissection(path), show_secrets)
         data = b"".join(each.packet.data for each in made)
         assert (SECRET in data) == show_secrets
         assert b"\xff\xff\xff\xff" in data  # what the finding is about

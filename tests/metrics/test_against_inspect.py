@@ -10,10 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.metrics.capture_counts import file_counts
 from kdissect.metrics.collector import SnapshotCollector
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.time_histogram import BOUNDS_NS
+from kdissect.metrics.snapshot import file_counts
+from kdissect.metrics.tallies import BOUNDS_NS
 from tests.support.console import CAPTURES
 
 NAMES = ["kafka44_java_groups.pcapng", "kafka44_java_errors.pcapng", "kafka44_rdkafka_produce.pcapng"]

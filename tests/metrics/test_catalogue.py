@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kdissect.metrics.catalogue import METRICS, Kind, Metric, markdown_table
+from kdissect.metrics.catalogue import METRICS, Metric, MetricKind, markdown_table
 from tests.support.console import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "metrics.md").read_text()
@@ -14,13 +14,13 @@ NAME = re.compile(r"kdissect_[a-z_]+")
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_names(metric: Metric) -> None:
     assert NAME.fullmatch(metric.name)
-    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+    assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
     assert all(
         re.fullmatch(r"[a-z][a-z_]*", label) and label not in ("le", "job", "instance")
         for label in metric.labels
     )
     assert not re.search(r"milli|micro|nano|_ms|_ns|_kb|_mb", metric.name)
-    if metric.kind is Kind.HISTOGRAM:
+    if metric.kind is MetricKind.HISTOGRAM:
         assert metric.name.endswith("_seconds")
 
 
@@ -40,7 +40,7 @@ def test_queries_name_metrics_and_labels_there_are() -> None:
     for query in queries:
         for name in NAME.findall(query):
             base = re.sub(r"_(bucket|sum|count)$", "", name)
-            assert name in by_name or by_name[base].kind is Kind.HISTOGRAM, name
+            assert name in by_name or by_name[base].kind is MetricKind.HISTOGRAM, name
         for labels in re.findall(r"by \(([^)]*)\)", query):
             assert set(re.split(r",\s*", labels)) <= known, query
         assert query.count("(") == query.count(")")

@@ -7,10 +7,8 @@ import urllib.request
 import pytest
 
 from kdissect.history.topic_names import TopicNames
-from kdissect.metrics.address import Address, parse_address
-from kdissect.metrics.errors import MetricsError
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.server import INSTALL, MetricsServer
+from kdissect.metrics.server import INSTALL, Address, MetricsError, MetricsServer, parse_address
 
 ANY = parse_address("127.0.0.1:0")
 

@@ -9,8 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kdissect.report.sarif import report_sarif
-from kdissect.report.sarif.frames import uri_of
+from kdissect.report.sarif import report_sarif, uri_of
 from tests.report.third_party import sarif_schema
 from tests.report.verdicts import EVIL, NAMES, verdict_of, verdict_on
 

@@ -10,8 +10,7 @@ from kdissect.cli import main
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange
 from kdissect.stats import fetch_session_traffic as fetch_sessions
-from kdissect.stats.fetch_session_rows import fetch_session_facts
-from kdissect.stats.fetch_session_traffic import FetchSessionTraffic
+from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.response_time import is_empty_early
 from tests.history.talk import Talk
 from tests.stats.truth import capture, shown, told

@@ -10,8 +10,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.schema.acceptance import resolve
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import is_follower
-from kdissect.stats.upgrade_audit import UpgradeAudit
-from kdissect.stats.upgrade_rows import upgrade_facts
+from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 from tests.history.talk import Talk
 from tests.stats.truth import Facts, capture, truth
 

@@ -15,7 +15,7 @@ from kdissect.tui.panes.exchange_list import ExchangeList
 from kdissect.tui.panes.field_tree import FieldTree
 from kdissect.tui.panes.hex_pane import HexPane
 from kdissect.tui.processes.worker_messages import Order
-from kdissect.tui.state import State
+from kdissect.tui.user_state import State
 from tests.support.patience import PATIENCE_S
 from tests.tui.inline import ThreadWorker
 

@@ -17,7 +17,7 @@ from kdissect.tui.app import KdissectApp
 from kdissect.tui.processes.screen_worker import Worker
 from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
-from kdissect.tui.state import State
+from kdissect.tui.user_state import State
 from tests.support.patience import PATIENCE_S
 
 

@@ -44,6 +44,6 @@ def test_the_help_lists_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_key_does_two_things() -> None:
     seen: dict[tuple[str, str], str] = {}
     for key in all_keys():
-        for place in {key.place, "Everywhere"}:
+        for place in {key.scope, "Everywhere"}:
             assert seen.get((place, key.key), key.what) == key.what, key
-        seen[key.place, key.key] = key.what
+        seen[key.scope, key.key] = key.what

@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from kdissect.query.values.points_in_time import read_moment
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.tui.timeline import Timeline, time_ns_of
+from kdissect.tui.views.groups import Timeline
 from kdissect.tui.widgets import plots
-from kdissect.tui.widgets.cells import cut
 from kdissect.tui.widgets.column_widths import GAP, place_columns
 from kdissect.tui.widgets.hex_rows import hex_rows
+from kdissect.tui.widgets.safe_text import cut
 
 
 def column(title: str, rank: int = 0, right: bool = False) -> TableColumn:
@@ -100,7 +101,8 @@ def test_times_of_rows() -> None:
     from kdissect.engine.times import rfc3339
 
     for time_ns in (0, 1, 1_763_000_000_123_456_789):
-        assert time_ns_of(rfc3339(time_ns)) == time_ns
+        moment = read_moment(rfc3339(time_ns))
+        assert moment is not None and moment.ns == time_ns
 
 
 def test_marked_bytes_stand_between_brackets() -> None:

@@ -117,7 +117,7 @@ def test_quick_filters_from_every_column(monkeypatch: pytest.MonkeyPatch) -> Non
             for negated in (False, True):
                 session.set_filter(quick_filter(column.field, value, negated))
                 session.shown.advance(9)
-                assert (session.shown.place_of(row) is None) is negated, column.name
+                assert (session.shown.position_of(row) is None) is negated, column.name
         session.set_filter("")
         await driven.pilot.pause()
         driven.rows.choose_columns(("api",))

@@ -106,11 +106,11 @@ def test_no_view_lets_it_through(
 
 
 def test_what_is_said_in_a_corner_is_inert(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdissect.tui.view import Tell
+    from kdissect.tui.view import Notice
 
     async def look() -> None:
         async with screen(monkeypatch, capture, ports=Ports((9092,))) as (app, pilot):
-            app.post_message(Tell(HOSTILE))
+            app.post_message(Notice(HOSTILE))
             await until(pilot, lambda: "pwned" in text_of(app))
             check(app)
 

@@ -14,8 +14,8 @@ from kdissect.tui import session as sessions
 from kdissect.tui.processes.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
 from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
-from kdissect.tui.view import Tell
-from kdissect.tui.widgets import safe_text as inert
+from kdissect.tui.view import Notice
+from kdissect.tui.widgets import safe_text
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes, record_bytes
 from tests.support.messages.traffic import Conversation, request, response
@@ -62,7 +62,7 @@ def test_hostile_text_on_screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         assert driven.session.shown.predicate is not None
         await driven.until(lambda: driven.session.shown.looked_at == 1)
         assert len(driven.session.shown) == 1, "the quick filter quotes what it must"
-        driven.app.tell(Tell(HOSTILE))
+        driven.app.give_notice(Notice(HOSTILE))
         await driven.pilot.pause()
         assert_inert(driven)
         assert "[bold red]x[/]" in "\n".join(driven.screen())
@@ -88,22 +88,22 @@ def assert_inert(driven: Driven) -> None:
 
 
 def test_nothing_in_text_moves_or_hides() -> None:
-    shown = inert.plain(HOSTILE)
+    shown = safe_text.safe(HOSTILE)
     assert shown.isprintable()
     for letter in "\x1b\u202e\u200b\u0301\n\x9b":
         assert letter not in shown
-    text = inert.text(HOSTILE)
+    text = safe_text.text(HOSTILE)
     assert text.plain == shown, "the brackets are text, not markup"
     assert not text.spans
-    assert len(inert.plain("x" * 10**6)) < 3000
+    assert len(safe_text.safe("x" * 10**6)) < 3000
 
 
 def test_cells_are_cut_by_width() -> None:
-    assert inert.fitted("日本語", 5) == "日本…"
-    assert inert.fitted("日本語", 4) == "日 …"
-    assert inert.fitted("ab", 4, right=True) == "  ab"
-    assert inert.fitted("abcd", 4) == "abcd"
-    assert inert.fitted("abcd", 0) == ""
+    assert safe_text.fitted("日本語", 5) == "日本…"
+    assert safe_text.fitted("日本語", 4) == "日 …"
+    assert safe_text.fitted("ab", 4, right=True) == "  ab"
+    assert safe_text.fitted("abcd", 4) == "abcd"
+    assert safe_text.fitted("abcd", 0) == ""
 
 
 def test_inputs_that_fail_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.excerpt.frames_file import frame_packets
 from kdissect.session.exchange import Exchange
 from kdissect.tui.processes.saver import save
-from kdissect.tui.processes.worker_messages import Order
-from kdissect.tui.save import run_saver
-from kdissect.tui.save_order import SaveOrder
+from kdissect.tui.processes.worker_messages import Order, SaveOrder
+from kdissect.tui.screens.save_screen import run_saver
 from tests.support.console import CAPTURES, run
 from tests.support.messages.frames import with_data
 

@@ -19,8 +19,7 @@ from kdissect.model.plural import plural
 from kdissect.net.parser import SegmentParser
 from kdissect.report.columns.problems import problem_columns
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.stats.failed_connections import Diagnosis
-from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
+from kdissect.stats.failed_connections import PROBLEM_FIELDS, Diagnosis, problem_row
 
 MAX_PROBLEMS = 10_000  # of 3 KB each until the end of the input
 _COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))

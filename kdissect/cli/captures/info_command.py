@@ -20,6 +20,9 @@ from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.link_types import link_name
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -57,7 +60,15 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
     overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
-    read_all(dissection, lambda event: overview.add(event) if takes is None or takes(event) else None)
+    logins = RefusedLogins()
+
+    def add(event: Event) -> None:
+        if takes is None or takes(event):
+            if not isinstance(event, Exchange) or event.api_key in LOGIN_APIS:
+                event = logins.add(event)
+            overview.add(event)
+
+    read_all(dissection, add)
     _add_anomalies_below(overview, dissection)
     return {
         "files": [

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.report.durations import duration
 from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 

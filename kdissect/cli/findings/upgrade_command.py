@@ -23,8 +23,7 @@ from kdissect.report.printable import printable
 from kdissect.schema.acceptance import resolve
 from kdissect.session.events import Event
 from kdissect.stats.blind_spots import BlindSpots
-from kdissect.stats.upgrade_audit import UpgradeAudit
-from kdissect.stats.upgrade_rows import upgrade_facts
+from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
 # What fails, by the choice of --fail-on.
 _FAILING = {

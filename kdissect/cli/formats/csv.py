@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.cli.formats.named_fields import Column
-from kdissect.report.cell_text import LIST_SEPARATOR, cell
+from kdissect.report.cells import LIST_SEPARATOR, cell
 from kdissect.report.printable import printable
 
 # "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind blanks

@@ -16,8 +16,8 @@ from kdissect.engine.payload_facts import payload_facts
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
-from kdissect.report.durations import duration
 from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 

@@ -10,8 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from kdissect.cli.colour import paint, wants_colour
 from kdissect.cli.formats.named_fields import Column
 from kdissect.cli.output import Output
-from kdissect.report.cell_text import cell
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, cell
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
 # headings' minimum.

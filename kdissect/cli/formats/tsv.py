@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.cli.formats.named_fields import Column
-from kdissect.report.cell_text import cell
+from kdissect.report.cells import cell
 
 
 class TsvFormat:

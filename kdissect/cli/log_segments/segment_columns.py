@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cell_text import cell
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, cell
 from kdissect.report.columns import records
 from kdissect.report.printable import printable
 

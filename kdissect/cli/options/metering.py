@@ -9,12 +9,10 @@ from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.cli.diagnostics import USAGE, say
-from kdissect.metrics.address import Address
-from kdissect.metrics.capture_counts import CaptureCounts, file_counts
-from kdissect.metrics.errors import MetricsError
 from kdissect.metrics.label_sets import MAX_LABEL_SETS
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.server import MetricsServer
+from kdissect.metrics.server import Address, MetricsError, MetricsServer
+from kdissect.metrics.snapshot import CaptureCounts, file_counts
 from kdissect.model.finding import Finding
 
 

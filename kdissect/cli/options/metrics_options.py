@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.metrics.address import Address, parse_address
+from kdissect.metrics.server import Address, parse_address
 
 if TYPE_CHECKING:
     from kdissect.model.finding import Finding

@@ -12,11 +12,9 @@ from kdissect.cli.options.filter_option import add_filter, open_filtered, report
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, count_cell
 from kdissect.report.printable import printable
-from kdissect.report.statistic_cells import count_cell
-from kdissect.stats.fetch_session_rows import fetch_session_facts
-from kdissect.stats.fetch_session_traffic import FetchSessionTraffic
+from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 
 
 def run(arguments: Sequence[str]) -> int:

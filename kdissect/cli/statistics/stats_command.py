@@ -25,7 +25,7 @@ from kdissect.report.columns.traffic import (
     traffic_columns,
     traffic_rows,
 )
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.traffic import Traffic

@@ -1,0 +1,1 @@
+"""The fields that a filter names, and where their values come from."""

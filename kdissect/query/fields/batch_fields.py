@@ -11,13 +11,13 @@ from kdissect.query.fields.field_sources import Cost, Many, RowSource
 from kdissect.query.fields.named import Choice
 from kdissect.query.values.points_in_time import TIME_MS
 from kdissect.query.values.units import SIZE
-from kdissect.query.values.value_kinds import FLAG, NUMBER, STRUCTURE, Kind
+from kdissect.query.values.value_kinds import FLAG, NUMBER, STRUCTURE, ValueKind
 
-CODEC = Choice(dict(enumerate(CODEC_NAMES)), False, True)
+_CODEC = Choice(dict(enumerate(CODEC_NAMES)), False, True)
 _Get = Callable[[RecordBatch], Any]
 
 # Names and meanings are those of the rows of `kdissect segments`.
-_FIELDS: tuple[tuple[str, Kind, str, _Get], ...] = (
+_FIELDS: tuple[tuple[str, ValueKind, str, _Get], ...] = (
     (
         "",
         STRUCTURE,
@@ -28,7 +28,7 @@ _FIELDS: tuple[tuple[str, Kind, str, _Get], ...] = (
     (".base_offset", NUMBER, "offset of a batch's first record", lambda b: b.base_offset),
     (".count", NUMBER, "records that a batch says it has", lambda b: b.count),
     (".magic", NUMBER, "format of a batch: 0, 1 or 2", lambda b: b.magic),
-    (".codec", CODEC, "compression of a batch: `none`, `gzip`, `snappy`, `lz4`, `zstd`", lambda b: b.codec),
+    (".codec", _CODEC, "compression of a batch: `none`, `gzip`, `snappy`, `lz4`, `zstd`", lambda b: b.codec),
     (
         ".max_timestamp_ms",
         TIME_MS,

@@ -1,6 +1,6 @@
 """Fields of what bytes fields hold: `request.protocols.metadata_decoded.topics`.
 
-Only the bytes tell which payload they are, so names and kinds behind `_decoded` cannot be checked beforehand.
+Only the bytes show which payload they are, so names and kinds behind `_decoded` cannot be checked beforehand.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from kdissect.engine.exchange_bodies import body_of
 from kdissect.query.binding import Binding
 from kdissect.query.fields.field_sources import Cost, Many, Source
 from kdissect.query.syntax.nodes import Literal
-from kdissect.query.values.value_kinds import Kind, Test
+from kdissect.query.values.value_kinds import Test, ValueKind
 from kdissect.session.exchange import Exchange
 
 
-class Decoded(Kind):
+class Decoded(ValueKind):
     """Values of any kind, compared by how they are written."""
 
     name = "any"
@@ -43,14 +43,14 @@ class Decoded(Kind):
         return lambda raw: self.text(raw) in known
 
 
-DECODED = Decoded()
+_DECODED = Decoded()
 
 
 class DecodedSource(Source):
     """What stands at a path of the decoded body, with its payloads; structs are there, and no more."""
 
     def __init__(self, name: str, side: str, path: Sequence[str], keys: frozenset[int]) -> None:
-        super().__init__(name, (DECODED,), True, Cost.WHOLE_BODY)
+        super().__init__(name, (_DECODED,), True, Cost.WHOLE_BODY)
         self._side = side
         self._path = tuple(path)
         self._keys = keys
@@ -61,7 +61,7 @@ class DecodedSource(Source):
         def get(exchange: Exchange) -> Sequence[Any]:
             if exchange.api_key not in self._keys:
                 return ()
-            return list(_walk(body_of(exchange, self._side, show_secrets=False).body, self._path))
+            return list(_values_at(body_of(exchange, self._side, show_secrets=False).body, self._path))
 
         return (get,)
 
@@ -74,11 +74,11 @@ def payload_place(path: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _walk(value: Any, path: Sequence[str]) -> Iterator[Any]:
+def _values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
     if isinstance(value, list):
         for item in value:
-            yield from _walk(item, path)
+            yield from _values_at(item, path)
     elif not path:
         yield True if isinstance(value, dict) else value
     elif isinstance(value, dict) and path[0] in value:
-        yield from _walk(value[path[0]], path[1:])
+        yield from _values_at(value[path[0]], path[1:])

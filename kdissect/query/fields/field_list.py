@@ -8,10 +8,10 @@ from typing import NamedTuple
 from kdissect.query.fields.lookup import ENTITIES, look_up
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_fields
-from kdissect.query.values.value_kinds import Kind
+from kdissect.query.values.value_kinds import ValueKind
 from kdissect.schema.protocol_messages import api_name
 
-MAX_APIS = 5  # named in a line; the others are counted
+_MAX_APIS = 5  # named in a line; the others are counted
 
 
 class FieldInfo(NamedTuple):
@@ -52,9 +52,9 @@ def _body_fields(side: str, prefix: str) -> list[FieldInfo]:
 def _body_field(name: str, group: list[BodyField]) -> FieldInfo:
     kinds = tuple(dict.fromkeys(field.kind for field in group))
     owners = [f"{api_name(field.api_key)} {field.field.versions}" for field in group]
-    more = f" and {len(owners) - MAX_APIS} more" if len(owners) > MAX_APIS else ""
-    return FieldInfo(name, _types(kinds), kinds[0].unit, f"in {', '.join(owners[:MAX_APIS])}{more}")
+    more = f" and {len(owners) - _MAX_APIS} more" if len(owners) > _MAX_APIS else ""
+    return FieldInfo(name, _types(kinds), kinds[0].unit, f"in {', '.join(owners[:_MAX_APIS])}{more}")
 
 
-def _types(kinds: tuple[Kind, ...]) -> str:
+def _types(kinds: tuple[ValueKind, ...]) -> str:
     return " or ".join(dict.fromkeys(kind.name for kind in kinds))

@@ -9,7 +9,7 @@ from typing import Any
 from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.generated.projection import Path
 from kdissect.query.binding import Binding
-from kdissect.query.values.value_kinds import Kind
+from kdissect.query.values.value_kinds import ValueKind
 from kdissect.session.exchange import Exchange
 
 One = Callable[[Exchange], Any]
@@ -36,7 +36,7 @@ class Source:
     gives it, or None.
     """
 
-    def __init__(self, name: str, kinds: Sequence[Kind], is_many: bool, cost: Cost) -> None:
+    def __init__(self, name: str, kinds: Sequence[ValueKind], is_many: bool, cost: Cost) -> None:
         self.name = name
         self.kinds = tuple(kinds)
         self.is_many = is_many
@@ -80,7 +80,7 @@ class RowSource(Source):
     def __init__(
         self,
         name: str,
-        kind: Kind,
+        kind: ValueKind,
         make: Callable[[Binding], Callable[[Exchange], Any]],
         is_many: bool = False,
         cost: Cost = Cost.HEADER,
@@ -98,7 +98,7 @@ class RowSource(Source):
         better = self._refine(found) if self._refine is not None and found is not None else None
         return self if better is None else better
 
-    def named(self, name: str, kind: Kind) -> RowSource:
+    def named(self, name: str, kind: ValueKind) -> RowSource:
         """The same under another name."""
         return RowSource(name, kind, self._make, self.is_many, self.cost, self._has, self._refine)
 
@@ -120,7 +120,7 @@ class RowSource(Source):
         return count if has is None else lambda exchange: count(exchange) if has(exchange) else 0
 
 
-Groups = Mapping[Kind, Mapping[str, Mapping[int, Sequence[Path]]]]
+Groups = Mapping[ValueKind, Mapping[str, Mapping[int, Sequence[Path]]]]
 """Paths of a field by kind, side and API."""
 
 
@@ -173,6 +173,6 @@ def _body_getter(binding: Binding, sides: Mapping[str, Mapping[int, Sequence[Pat
         return lambda exchange: values(exchange, only, slot)
 
     def both(exchange: Exchange) -> Sequence[Any]:
-        return [value for side, place in slots for value in values(exchange, side, place)]
+        return [value for side, slot in slots for value in values(exchange, side, slot)]
 
     return both

@@ -11,14 +11,14 @@ from kdissect.query.fields.field_sources import BodySource, Source
 from kdissect.query.fields.named import suggest
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import RESPONSE, SIDES, BodyField, all_body_fields
-from kdissect.query.values.value_kinds import Kind
+from kdissect.query.values.value_kinds import ValueKind
 from kdissect.schema.protocol_messages import api_name
 
 Apis = frozenset[int] | None
 """The APIs that a test can hold for; None for all."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|\*\*?))*")
-SHOWN_APIS = 4  # in a message
+_SHOWN_APIS = 4  # in a message
 MAX_PARTS = 16  # of a name; the deepest field of the schema has half as many
 _PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_id", "partitions")
 
@@ -96,23 +96,23 @@ def look_up(name: str, apis: Apis = None) -> Source:
     if name.count(".") >= MAX_PARTS:
         raise UnknownFieldError(f"{name!r} is no name of a field", "")
     if _NAME.fullmatch(name) is None:
-        raise UnknownFieldError(f"{name!r} is no name of a field", suggest_field(name, apis))
+        raise UnknownFieldError(f"{name!r} is no name of a field", _suggest_field(name, apis))
     side, _, rest = name.partition(".")
     if side not in SIDES or not rest:
-        raise UnknownFieldError(f"no field {name!r}", suggest_field(name, apis))
-    place = payload_place(rest.split("."))
-    if place is not None:
-        return _decoded(name, side, rest, place, apis)
+        raise UnknownFieldError(f"no field {name!r}", _suggest_field(name, apis))
+    payload_path = payload_place(rest.split("."))
+    if payload_path is not None:
+        return _decoded(name, side, rest, payload_path, apis)
     source = _source(name, matching(side, rest.removeprefix("body."), apis))
     if not source.kinds:
         raise _missing(name, side, rest, apis)
     return source
 
 
-def _decoded(name: str, side: str, rest: str, place: Path, apis: Apis) -> Source:
-    """What the bytes at a place hold."""
+def _decoded(name: str, side: str, rest: str, payload_path: Path, apis: Apis) -> Source:
+    """What the bytes at a payload_path hold."""
     path = rest.removeprefix("body.").split(".")
-    wanted = ".".join(place).removeprefix("body.")
+    wanted = ".".join(payload_path).removeprefix("body.")
     keys = frozenset(field.api_key for field in matching(side, wanted, apis) if field.field.payload)
     if not keys or "*" in rest:
         raise UnknownFieldError(f"{side}.{wanted} holds no payload that is decoded", "")
@@ -133,7 +133,7 @@ _PART = {"*": r"[^.]+\.", "**": r"(?:[^.]+\.)*"}
 
 
 def _source(name: str, fields: Iterable[BodyField], fits_only: bool = False) -> BodySource:
-    groups: dict[Kind, dict[str, dict[int, list[Path]]]] = {}
+    groups: dict[ValueKind, dict[str, dict[int, list[Path]]]] = {}
     for field in fields:
         sides = groups.setdefault(field.kind, {})
         sides.setdefault(field.side, {}).setdefault(field.api_key, []).append(field.path)
@@ -141,15 +141,15 @@ def _source(name: str, fields: Iterable[BodyField], fits_only: bool = False) -> 
 
 
 def _missing(name: str, side: str, rest: str, apis: Apis) -> UnknownFieldError:
-    hint = suggest_field(name, apis)
+    hint = _suggest_field(name, apis)
     if apis is None:
         return UnknownFieldError(f"no API has {name}", hint)
-    names = ", ".join(_api_text(key) for key in sorted(apis)[:SHOWN_APIS])
+    names = ", ".join(_api_text(key) for key in sorted(apis)[:_SHOWN_APIS])
     why = f"{names} {'has' if len(apis) == 1 else 'have'} no {name}"
     owners = sorted({field.api_key for field in matching(side, rest.removeprefix("body."))})
     if hint != _ALL or not owners:
         return UnknownFieldError(why, hint)
-    shown = ", ".join(map(_api_text, owners[:SHOWN_APIS])) + (" ..." if len(owners) > SHOWN_APIS else "")
+    shown = ", ".join(map(_api_text, owners[:_SHOWN_APIS])) + (" ..." if len(owners) > _SHOWN_APIS else "")
     return UnknownFieldError(why, f"it is a field of {shown}")
 
 
@@ -175,7 +175,7 @@ _HABITS = {
 _ALL = "kdissect fields lists them all"
 
 
-def suggest_field(name: str, apis: Apis) -> str:
+def _suggest_field(name: str, apis: Apis) -> str:
     """`did you mean NAME?`; where to look if nothing is near."""
     if name in _HABITS:
         return f"did you mean {_HABITS[name]}?"

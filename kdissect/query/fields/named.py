@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from kdissect.query.syntax.nodes import Literal
-from kdissect.query.values.value_kinds import MAX_DIGITS, Flag, Kind, whole
+from kdissect.query.values.value_kinds import MAX_DIGITS, Flag, ValueKind, whole
 from kdissect.schema.enums import enumeration
 from kdissect.schema.error_codes import all_errors, error_by_name, error_name
 from kdissect.schema.protocol_messages import api_by_name, api_keys, api_name
@@ -16,7 +16,7 @@ from kdissect.schema.protocol_messages import api_by_name, api_keys, api_name
 NO_ERROR = 0  # org.apache.kafka.common.protocol.Errors#NONE
 
 
-class ApiName(Kind):
+class ApiName(ValueKind):
     """APIs; values are their keys."""
 
     name = "api"
@@ -43,7 +43,7 @@ class ApiName(Kind):
         return tuple((name, f"API key {key}") for key, name in _apis())
 
 
-class ErrorName(Kind):
+class ErrorName(ValueKind):
     """Error codes."""
 
     name = "error"
@@ -73,7 +73,7 @@ class ErrorName(Kind):
         )
 
 
-class Choice(Kind):
+class Choice(ValueKind):
     """One of some names. `values` maps what stands in the field to its name; `is_open`: others are legal."""
 
     name = "enum"
@@ -156,7 +156,7 @@ def members(kind: type[StrEnum]) -> Choice:
 
 def suggest(text: str, names: Iterable[str]) -> str:
     """`\\ndid you mean NAME?` where a name is near, else the first names there are."""
-    from difflib import get_close_matches  # only for what was mistyped
+    from difflib import get_close_matches  # start-up: only for what was mistyped
 
     known = {name.casefold(): name for name in names}
     near = get_close_matches(text.casefold()[: 2 * MAX_DIGITS], known, 1)

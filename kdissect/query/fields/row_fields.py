@@ -18,7 +18,7 @@ from kdissect.query.fields.named import API, ERROR, Choice, members
 from kdissect.query.values.addresses import ADDRESS
 from kdissect.query.values.points_in_time import TIME_NS
 from kdissect.query.values.units import LATENCY, NANOSECONDS, SIZE
-from kdissect.query.values.value_kinds import NUMBER, STRUCTURE, TEXT, Kind
+from kdissect.query.values.value_kinds import NUMBER, STRUCTURE, TEXT, ValueKind
 from kdissect.session.exchange import ExchangeKind, State
 
 NUMBER_FIELD = "number"
@@ -42,13 +42,13 @@ class RowEntry(NamedTuple):
         return self.source.name
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         """What its values are."""
         return self.source.kinds[0]
 
 
 # Names for daily use of fields of the row schema.
-ALIASES = {
+_ALIASES = {
     "latency": "latency_ns",
     "version": "api_version",
     "topic": "topics",
@@ -69,7 +69,7 @@ def row_fields() -> dict[str, RowEntry]:
         found[source.name] = RowEntry(source, doc, header=header)
     for source, doc in batch_fields():
         found[source.name] = RowEntry(source, doc)
-    for alias, name in ALIASES.items():
+    for alias, name in _ALIASES.items():
         entry = found[name]
         found[alias] = RowEntry(_renamed(alias, entry.source), entry.doc, name, entry.header)
     return found
@@ -98,7 +98,7 @@ _DOCS = {
 }
 
 
-def _field(name: str, kind: Kind, get: values.Get, header: str = "") -> tuple[RowSource, str]:
+def _field(name: str, kind: ValueKind, get: values.Get, header: str = "") -> tuple[RowSource, str]:
     return RowSource(name, kind, values.plain(get)), header
 
 
@@ -163,7 +163,9 @@ def _processes() -> Iterator[tuple[RowSource, str]]:
 
 
 def _frames(side: str) -> Sequence[tuple[RowSource, str]]:
-    def of(name: str, kind: Kind, get: Callable[[Frame], Any], header: str = "") -> tuple[RowSource, str]:
+    def of(
+        name: str, kind: ValueKind, get: Callable[[Frame], Any], header: str = ""
+    ) -> tuple[RowSource, str]:
         return _field(f"{side}{name}", kind, values.guarded(side, get), header)
 
     return (

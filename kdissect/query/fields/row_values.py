@@ -164,10 +164,10 @@ def refined(kinds: tuple[str, ...]) -> RowSource | None:
     """Where kinds come from that only decoded bodies have."""
     if not any(kind in _OF_BODIES for kind in kinds):
         return None
-    return RowSource("anomalies.kind", ANOMALY_KINDS, plain(deep_kinds), is_many=True, cost=Cost.WHOLE_BODY)
+    return RowSource("anomalies.kind", ANOMALY_KINDS, plain(_deep_kinds), is_many=True, cost=Cost.WHOLE_BODY)
 
 
-def deep_kinds(e: Exchange) -> Sequence[str]:
+def _deep_kinds(e: Exchange) -> Sequence[str]:
     """Kinds of anomalies, those of the bodies too."""
     asked, answered = (body_of(e, side, show_secrets=False).anomalies for side in ("request", "response"))
     return [str(anomaly.kind) for anomaly in (*anomalies(e), *asked, *answered)]

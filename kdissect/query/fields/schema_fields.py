@@ -10,13 +10,13 @@ from kdissect.decoders.generated.projection import Path
 from kdissect.query.fields.named import ERROR, enum_kind, flag_kind
 from kdissect.query.values.points_in_time import TIME_MS
 from kdissect.query.values.units import MILLISECONDS, SIZE
-from kdissect.query.values.value_kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID, Kind
+from kdissect.query.values.value_kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID, ValueKind
 from kdissect.schema.protocol_messages import api, api_keys
 from kdissect.schema.types import Array, Field, Primitive, Struct
 
 REQUEST, RESPONSE = "request", "response"
 SIDES = (REQUEST, RESPONSE)
-_PLAIN: dict[Primitive, Kind] = {
+_PLAIN: dict[Primitive, ValueKind] = {
     Primitive.BOOL: FLAG,
     Primitive.FLOAT64: REAL,
     Primitive.UUID: UUID,
@@ -32,7 +32,7 @@ class BodyField(NamedTuple):
     side: str
     api_key: int
     path: Path
-    kind: Kind
+    kind: ValueKind
     field: Field
     is_many: bool
 
@@ -49,7 +49,7 @@ def body_fields(api_key: int, side: str) -> tuple[BodyField, ...]:
     if found is None:
         return ()
     root = found.request.root if side == REQUEST else found.response.root
-    return tuple(_walk(api_key, side, root, (), False))
+    return tuple(_fields_of(api_key, side, root, (), False))
 
 
 def all_body_fields(side: str, keys: frozenset[int] | None = None) -> Iterator[BodyField]:
@@ -58,7 +58,7 @@ def all_body_fields(side: str, keys: frozenset[int] | None = None) -> Iterator[B
         yield from body_fields(key, side)
 
 
-def _walk(key: int, side: str, struct: Struct, path: Path, is_many: bool) -> Iterator[BodyField]:
+def _fields_of(key: int, side: str, struct: Struct, path: Path, is_many: bool) -> Iterator[BodyField]:
     for field in struct.fields:
         is_array = isinstance(field.type, Array)
         element = field.type.element if isinstance(field.type, Array) else field.type
@@ -66,10 +66,10 @@ def _walk(key: int, side: str, struct: Struct, path: Path, is_many: bool) -> Ite
         many = is_many or is_array
         yield BodyField(side, key, here, kind_of(field), field, many)
         if isinstance(element, Struct):
-            yield from _walk(key, side, element, here, many)
+            yield from _fields_of(key, side, element, here, many)
 
 
-def kind_of(field: Field) -> Kind:
+def kind_of(field: Field) -> ValueKind:
     """What a field's values are: of an array its elements'."""
     element = field.type.element if isinstance(field.type, Array) else field.type
     if isinstance(element, Struct):
@@ -85,7 +85,7 @@ def kind_of(field: Field) -> Kind:
     return _PLAIN.get(element) or _number(field.name)
 
 
-def _number(name: str) -> Kind:
+def _number(name: str) -> ValueKind:
     """Numbers by their names: Kafka ends the name of what has a unit with it."""
     if name.endswith("_ms"):
         return TIME_MS if "timestamp" in name or name == "log_append_time_ms" else MILLISECONDS

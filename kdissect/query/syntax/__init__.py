@@ -1,0 +1,1 @@
+"""The text of a filter: tokens, nodes, the parser and its errors."""

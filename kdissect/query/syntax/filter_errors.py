@@ -1,6 +1,8 @@
-"""What a filter that cannot be used says: one line, and the place in the expression."""
+"""What a filter that cannot be used says: one line, and the position in the expression."""
 
-SHOWN = 100  # characters of the expression around the place: a line of a terminal
+from unicodedata import combining, east_asian_width
+
+SHOWN = 100  # characters of the expression around the position: a line of a terminal
 
 
 class FilterError(ValueError):
@@ -29,7 +31,7 @@ class FilterError(ValueError):
         return FilterError, (self.why, self.text, self.start, self.end, self.hint)
 
     def render(self) -> str:
-        """The message, the expression, and carets below the place. Safe for a terminal."""
+        """The message, the expression, and carets below the position. Safe for a terminal."""
         first = max(0, self.start - SHOWN // 2)
         line = inert(self.text[first : first + SHOWN])
         before = inert(self.text[first : self.start])
@@ -47,6 +49,4 @@ def _cells(text: str) -> int:
     """Cells of a terminal that a text takes."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
-
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

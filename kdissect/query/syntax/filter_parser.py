@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
 
 from kdissect.model.limits import in_force
 from kdissect.model.plural import plural
-from kdissect.query.expectation import Expectation, Expected
 from kdissect.query.syntax.filter_errors import FilterError
 from kdissect.query.syntax.filter_tokens import Token, TokenKind, tokenize
 from kdissect.query.syntax.nodes import And, Compare, HasFinding, Literal, Name, Node, Not, Or, Present
 from kdissect.query.values.operators import by_symbol, symbols
 from kdissect.query.values.units import DURATIONS, SIZES
+
+
+class Expected(StrEnum):
+    """What the parser waits for."""
+
+    FIELD = "field"
+    OPERATOR = "operator"
+    VALUE = "value"
+    JOINER = "joiner"
+    FINDING = "finding"
+    CODE = "code"
+    CLOSING = "closing"
+
+
+class Expectation(NamedTuple):
+    """What is expected; `field` and `symbol` are the comparison that a value belongs to."""
+
+    what: Expected
+    field: str = ""
+    symbol: str = ""
+
 
 FUNCTIONS = ("any", "all", "count")
 JOINERS = ("and", "or")

@@ -30,10 +30,10 @@ class Token(NamedTuple):
     end: int
 
 
-SYMBOLS = ("==", "!=", "!~", "<=", ">=", "&&", "||", "<", ">", "~", "!", "(", ")", ",")
+_SYMBOLS = ("==", "!=", "!~", "<=", ">=", "&&", "||", "<", ">", "~", "!", "(", ")", ",")
 # Typed by habit of another language, and what is meant. Those of one character are looked for last.
-HABITS = {"===": "==", "!==": "!=", "=~": "~", "~=": "!=", "<>": "!=", "=": "==", "&": "&&", "|": "||"}
-_LONG_HABITS = tuple(habit for habit in HABITS if len(habit) > 1)
+_HABITS = {"===": "==", "!==": "!=", "=~": "~", "~=": "!=", "<>": "!=", "=": "==", "&": "&&", "|": "||"}
+_LONG_HABITS = tuple(habit for habit in _HABITS if len(habit) > 1)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _WORD = re.compile(r"[A-Za-z0-9_.:/%+*@^$?\[\]\-]+")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -46,18 +46,18 @@ def tokenize(text: str) -> list[Token]:
     if len(text) > most:
         raise FilterError(f"a filter has at most {most} characters, not {len(text)}", text, most, 0)
     tokens: list[Token] = []
-    place = _skip(text, 0)
-    while place < len(text):
-        token = _token(text, place)
+    offset = _skip(text, 0)
+    while offset < len(text):
+        token = _token(text, offset)
         tokens.append(token)
-        place = _skip(text, token.end)
+        offset = _skip(text, token.end)
     tokens.append(Token(TokenKind.END, "", len(text), len(text)))
     return tokens
 
 
-def _skip(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+def _skip(text: str, offset: int) -> int:
+    found = _SPACE.match(text, offset)
+    return found.end() if found else offset
 
 
 def _token(text: str, start: int) -> Token:
@@ -66,9 +66,9 @@ def _token(text: str, start: int) -> Token:
     word = _WORD.match(text, start)
     if word:
         return Token(TokenKind.WORD, word[0], start, word.end())
-    found = next((s for s in (*_LONG_HABITS, *SYMBOLS, *HABITS) if text.startswith(s, start)), "")
-    if found in HABITS:
-        hint = f"did you mean {HABITS[found]}?"
+    found = next((s for s in (*_LONG_HABITS, *_SYMBOLS, *_HABITS) if text.startswith(s, start)), "")
+    if found in _HABITS:
+        hint = f"did you mean {_HABITS[found]}?"
         raise FilterError(f"no operator {found!r}", text, start, start + len(found), hint)
     if found:
         return Token(TokenKind.SYMBOL, found, start, start + len(found))
@@ -76,12 +76,12 @@ def _token(text: str, start: int) -> Token:
 
 
 def _string(text: str, start: int) -> Token:
-    quote, place = text[start], start + 1
-    while place < len(text) and text[place] != quote:
-        place += 2 if text[place] == "\\" else 1
-    if place >= len(text):
+    quote, offset = text[start], start + 1
+    while offset < len(text) and text[offset] != quote:
+        offset += 2 if text[offset] == "\\" else 1
+    if offset >= len(text):
         raise FilterError("the quote is never closed", text, start, start + 1, f"add {quote}")
-    return Token(TokenKind.STRING, unescape(text[start + 1 : place]), start, place + 1)
+    return Token(TokenKind.STRING, unescape(text[start + 1 : offset]), start, offset + 1)
 
 
 def unescape(text: str) -> str:

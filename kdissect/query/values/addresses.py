@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
 from kdissect.query.syntax.nodes import Literal
-from kdissect.query.values.value_kinds import Kind, Test
+from kdissect.query.values.value_kinds import Test, ValueKind
 
 _HOSTS_KEPT = 4096  # addresses of a capture's ends, parsed once each; some 200 bytes
 
 
-class Place(NamedTuple):
+class AddressRange(NamedTuple):
     """An address or a network, and a port; port 0 stands for any. `network` is of `ipaddress`."""
 
     network: Any
@@ -27,7 +27,7 @@ class Place(NamedTuple):
         return address is not None and address.version == self.network.version and address in self.network
 
 
-class Address(Kind):
+class Address(ValueKind):
     """Both ends of a connection: `Endpoint`s, or hosts alone where the field has no port."""
 
     name = "address"
@@ -35,30 +35,30 @@ class Address(Kind):
     example = "10.0.0.0/8"
     textual = True
 
-    def parse(self, literal: Literal) -> Place:
-        """A Place."""
+    def parse(self, literal: Literal) -> AddressRange:
+        """An address or a network, and a port."""
         text = literal.text
-        found = _place(text)
+        found = _address_range(text)
         if found is None:
             raise ValueError(f"{text!r} is no address\nfor example 10.0.0.1, 10.0.0.0/8, 10.0.0.1:9092")
         return found
 
-    def equals(self, value: Place) -> Test:
+    def equals(self, value: AddressRange) -> Test:
         """Whether the end is there."""
         return lambda raw: value.holds(*_end(raw))
 
-    def one_of(self, values: Sequence[Place]) -> Test:
+    def one_of(self, values: Sequence[AddressRange]) -> Test:
         """Whether the end is in one of them."""
-        places = tuple(values)
-        return lambda raw: any(place.holds(*_end(raw)) for place in places)
+        ranges = tuple(values)
+        return lambda raw: any(one.holds(*_end(raw)) for one in ranges)
 
 
 def _end(raw: Any) -> tuple[str, int]:
     return (raw.host, raw.port) if isinstance(raw, Endpoint) else (raw, 0)
 
 
-def _place(text: str) -> Place | None:
-    from ipaddress import ip_network  # only where an address was given: it costs a millisecond or two
+def _address_range(text: str) -> AddressRange | None:
+    from ipaddress import ip_network  # start-up: 2 ms, and few filters name an address
 
     host, port = text, "0"
     if text.startswith("["):
@@ -72,7 +72,7 @@ def _place(text: str) -> Place | None:
         return None
     if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65535:
         return None
-    return Place(network, int(port))
+    return AddressRange(network, int(port))
 
 
 @lru_cache(maxsize=_HOSTS_KEPT)

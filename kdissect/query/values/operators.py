@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.query.values.patterns import searcher
-from kdissect.query.values.value_kinds import Bytes, Flag, Kind, Structure, Test
+from kdissect.query.values.value_kinds import Bytes, Flag, Structure, Test, ValueKind
 
 STRUCT = "is a struct, it has no value to compare"
 
@@ -24,11 +24,11 @@ class Operator:
     takes_text = False
     """Whether the value is a text whatever the field holds."""
 
-    def refuses(self, kind: Kind) -> str:
+    def refuses(self, kind: ValueKind) -> str:
         """Why the operator cannot be used on a kind of field; empty where it can."""
         return STRUCT if isinstance(kind, Structure) else ""
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The test of one value of the field, which is not null."""
         raise NotImplementedError
 
@@ -43,7 +43,7 @@ class Equal(Operator):
     help = "is equal to the value"
     example = "api == Produce"
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Equality as the kind defines it."""
         return kind.equals(values[0])
 
@@ -56,14 +56,14 @@ class NotEqual(Operator):
     example = "client_id != admin"
     negative = True
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The opposite of `==`."""
         equals = kind.equals(values[0])
         return lambda raw: not equals(raw)
 
 
 class _Ordering(Operator):
-    def refuses(self, kind: Kind) -> str:
+    def refuses(self, kind: ValueKind) -> str:
         """Only kinds with an order."""
         return "" if kind.ordered else super().refuses(kind) or "has no order"
 
@@ -75,7 +75,7 @@ class Less(_Ordering):
     help = "is less than the value, or earlier"
     example = "api_version < 4"
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Order of the values."""
         (limit,) = values
         return lambda raw: bool(raw < limit)
@@ -88,7 +88,7 @@ class LessOrEqual(_Ordering):
     help = "is at most the value"
     example = "time <= +10s"
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Order of the values."""
         (limit,) = values
         return lambda raw: bool(raw <= limit)
@@ -101,7 +101,7 @@ class Greater(_Ordering):
     help = "is greater than the value, or later"
     example = "latency > 50ms"
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Order of the values."""
         (limit,) = values
         return lambda raw: bool(raw > limit)
@@ -114,7 +114,7 @@ class GreaterOrEqual(_Ordering):
     help = "is at least the value"
     example = "response.bytes >= 1MiB"
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Order of the values."""
         (limit,) = values
         return lambda raw: bool(raw >= limit)
@@ -123,7 +123,7 @@ class GreaterOrEqual(_Ordering):
 class _Textual(Operator):
     takes_text = True
 
-    def refuses(self, kind: Kind) -> str:
+    def refuses(self, kind: ValueKind) -> str:
         """Only kinds whose values are texts, or have names."""
         return "" if kind.textual else super().refuses(kind) or "is no text"
 
@@ -139,7 +139,7 @@ class Matches(_Textual):
         """Refuses patterns that are wrong or could take for ever."""
         searcher(values[0])
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The search, in the value's text."""
         search, text = searcher(values[0]), kind.text
         return lambda raw: search(text(raw))
@@ -153,7 +153,7 @@ class NotMatches(Matches):
     example = 'topic !~ "^__"'
     negative = True
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The opposite of `~`."""
         matches = super().test(kind, values)
         return lambda raw: not matches(raw)
@@ -166,7 +166,7 @@ class Contains(_Textual):
     help = "has the text somewhere"
     example = "client_id contains consumer"
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The search, in the value's text or bytes."""
         needle: str = values[0]
         if isinstance(kind, Bytes):
@@ -183,11 +183,11 @@ class In(Operator):
     help = "is one of the values; ranges like 3..7 have both ends"
     example = "api in (Produce, Fetch)"
 
-    def refuses(self, kind: Kind) -> str:
+    def refuses(self, kind: ValueKind) -> str:
         """Two truth values need no list."""
         return "has only two values: use ==" if isinstance(kind, Flag) else super().refuses(kind)
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """One of single values, or within a range."""
         ranges = tuple(value for value in values if isinstance(value, Range))
         single = kind.one_of([value for value in values if not isinstance(value, Range)])
@@ -204,7 +204,7 @@ class NotIn(In):
     example = "client_id not in (admin, monitor)"
     negative = True
 
-    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+    def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The opposite of `in`."""
         inside = super().test(kind, values)
         return lambda raw: not inside(raw)
@@ -237,6 +237,6 @@ def symbols() -> tuple[str, ...]:
     return tuple(operator.symbols[0] for operator in OPERATORS)
 
 
-def usable(kind: Kind) -> tuple[Operator, ...]:
+def usable(kind: ValueKind) -> tuple[Operator, ...]:
     """The operators for a kind of field."""
     return tuple(operator for operator in OPERATORS if not operator.refuses(kind))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.units import DURATIONS
-from kdissect.query.values.value_kinds import Kind, whole
+from kdissect.query.values.value_kinds import ValueKind, whole
 
 SECOND_NS = 10**9
 DAY_NS = 86400 * SECOND_NS
@@ -34,7 +34,7 @@ class Moment(NamedTuple):
         return start_ns - start_ns % DAY_NS + self.ns if self.since == "day" else self.ns
 
 
-class Time(Kind):
+class Time(ValueKind):
     """Points in time. The field counts `scale` nanoseconds since 1970 UTC."""
 
     name = "time"
@@ -96,7 +96,7 @@ def _date(text: str) -> Moment | None:
     match = _DATE.fullmatch(text)
     if match is None:
         return None
-    from datetime import UTC, datetime  # only where a date was given
+    from datetime import UTC, datetime  # start-up: few filters name a date
 
     date, clock, fraction, offset = match.groups()
     zone = "+00:00" if offset in (None, "Z", "z") else offset

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from kdissect.query.syntax.nodes import Literal
-from kdissect.query.values.value_kinds import Kind, whole
+from kdissect.query.values.value_kinds import ValueKind, whole
 
 DURATIONS = {
     "ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9,
@@ -19,7 +19,7 @@ SIZES = {
 _AMOUNT = re.compile(r"([+-]?)([0-9][0-9_]{0,38})(?:\.([0-9]{1,18}))?([A-Za-z]+)")
 
 
-class _Measure(Kind):
+class _Measure(ValueKind):
     """A whole number of some unit."""
 
     ordered = True

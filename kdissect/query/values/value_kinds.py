@@ -6,16 +6,18 @@ and with a hint behind a line end where it has one.
 
 from __future__ import annotations
 
+from binascii import Error, a2b_base64
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kdissect.decoders.as_json.jsonable import uuid_text
 from kdissect.query.syntax.nodes import Literal
 
 Test = Callable[[Any], bool]
 MAX_DIGITS = 40  # of a number: 2^64 has 20; Python refuses to read more than 4300 at once
 
 
-class Kind:
+class ValueKind:
     """A kind of value. What is here holds for values that can only be compared for equality."""
 
     name = "value"
@@ -52,7 +54,7 @@ class Kind:
         return ()
 
 
-class Number(Kind):
+class Number(ValueKind):
     """Whole numbers, also as 0x..."""
 
     name = "int"
@@ -68,7 +70,7 @@ class Number(Kind):
         return found
 
 
-class Real(Kind):
+class Real(ValueKind):
     """Floating point numbers."""
 
     name = "float"
@@ -84,7 +86,7 @@ class Real(Kind):
             raise ValueError(f"{literal.text!r} is no number") from None
 
 
-class Flag(Kind):
+class Flag(ValueKind):
     """Truth values."""
 
     name = "bool"
@@ -103,7 +105,7 @@ class Flag(Kind):
         return (("true", ""), ("false", ""))
 
 
-class Text(Kind):
+class Text(ValueKind):
     """Texts."""
 
     name = "string"
@@ -116,7 +118,7 @@ class Text(Kind):
         return literal.text
 
 
-class Bytes(Kind):
+class Bytes(ValueKind):
     """Bytes."""
 
     name = "bytes"
@@ -138,7 +140,7 @@ class Bytes(Kind):
         return bytes(raw).decode("utf-8", "backslashreplace")
 
 
-class Uuid(Kind):
+class Uuid(ValueKind):
     """Topic ids and the like: 16 bytes."""
 
     name = "uuid"
@@ -148,8 +150,6 @@ class Uuid(Kind):
 
     def parse(self, literal: Literal) -> bytes:
         """16 bytes."""
-        from binascii import Error, a2b_base64
-
         text = literal.text
         try:
             digits = text.replace("-", "")
@@ -164,12 +164,10 @@ class Uuid(Kind):
 
     def text(self, raw: bytes) -> str:
         """As Kafka prints it."""
-        from kdissect.decoders.as_json.jsonable import uuid_text
-
         return uuid_text(raw)
 
 
-class Structure(Kind):
+class Structure(ValueKind):
     """Structs and lists of structs: there or not, and how many."""
 
     name = "struct"

@@ -3,9 +3,9 @@
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
 from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 
 Row = dict[str, Any]
 # By the field of the row: one of them, and several.
@@ -22,13 +22,13 @@ _HEALTH = {
 def connection_columns() -> list[TableColumn]:
     """Endpoints, who the client is, how long, how much, how well."""
     return [
-        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 3, 4, right=True),
+        number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
         TableColumn("kind", _kind, 5),
-        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or "")), 9, 1),
-        TableColumn("software", lambda row: Cell(printable(row["software"] or "")), 8, 3),
+        text_column("client id", "client_id", 9, 1),
+        text_column("software", "software", 8, 3),
         TableColumn("principal", _principal, 9, 2),
         TableColumn("duration", lambda row: Cell(duration(row["duration_ns"])), 9, 2, right=True),
         TableColumn("exchanges", _exchanges, 9, 1, right=True),

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
 from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 
 Row = dict[str, Any]
 
@@ -12,11 +12,11 @@ Row = dict[str, Any]
 def exchange_columns() -> list[TableColumn]:
     """The columns shown where none are chosen."""
     return [
-        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 5, 4, right=True),
+        number_column("#", "number", 5, 4, style="dim"),
         TableColumn("time", _time, 15),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15, 3),
-        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or ""), "dim"), 9, 2),
+        text_column("client id", "client_id", 9, 2, style="dim"),
         TableColumn("api", api_cell, 20),
         TableColumn("req", lambda row: _bytes(row["request"]), 6, 4, right=True),
         TableColumn("resp", lambda row: _bytes(row["response"]), 7, 4, right=True),

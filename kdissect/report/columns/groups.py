@@ -3,10 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
 from kdissect.report.printable import printable
-from kdissect.report.statistic_cells import number_column
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 # Reasons that say no more than the rebalance itself; JSON has them
@@ -17,18 +16,18 @@ _TOLD_TO_JOIN = ("Heartbeat", "REBALANCE_IN_PROGRESS")
 
 
 def rows_of(groups: list[Facts], field: str) -> list[Facts]:
-    """The rows of all groups; what a converted group has in common is told once."""
-    told: set[str] = set()
+    """The rows of all groups; what a converted group has in common is shown once."""
+    shown: set[str] = set()
     rows = []
     for group in groups:
-        if field == "rebalances" or group["group"] not in told:
-            told.add(group["group"])
-            found = rebalance_rows(group) if field == "rebalances" else group[field]
+        if field == "rebalances" or group["group"] not in shown:
+            shown.add(group["group"])
+            found = _rebalance_rows(group) if field == "rebalances" else group[field]
             rows += [row | {"group": group["group"], "kind": group["kind"]} for row in found]
     return rows
 
 
-def rebalance_rows(group: Facts) -> list[Facts]:
+def _rebalance_rows(group: Facts) -> list[Facts]:
     """The rebalances of a group, the one under way behind those that led to a generation."""
     open_one = group["rebalancing"]
     rows = list(group["rebalances"])
@@ -44,15 +43,15 @@ def rebalance_rows(group: Facts) -> list[Facts]:
 def group_columns() -> list[TableColumn]:
     """A row for each kind a group has been."""
     return [
-        _text("group", "group"),
-        _text("kind", "kind"),
-        _text("protocol", "protocol", 2),
+        text_column("group", "group"),
+        text_column("kind", "kind"),
+        text_column("protocol", "protocol", rank=2),
         TableColumn("state", _state),
         number_column("generation", "generation"),
         TableColumn("members", _members, right=True),
         TableColumn("rebalances", lambda row: Cell(str(row["rebalance_count"] or "")), right=True),
         number_column("lag", "lag"),
-        _text("coordinator", "coordinator", 2),
+        text_column("coordinator", "coordinator", rank=2),
         TableColumn("named by", _named_by, rank=1),
         TableColumn("errors", _errors),
         TableColumn("denied to", _denied),
@@ -62,12 +61,12 @@ def group_columns() -> list[TableColumn]:
 def member_columns() -> list[TableColumn]:
     """Who is in a group or was."""
     return [
-        _text("group", "group"),
-        _text("member", "member_id"),
-        _text("client id", "client_id"),
-        _text("instance", "instance_id"),
-        _text("principal", "principal"),
-        _text("address", "address", 2),
+        text_column("group", "group"),
+        text_column("member", "member_id"),
+        text_column("client id", "client_id"),
+        text_column("instance", "instance_id"),
+        text_column("principal", "principal"),
+        text_column("address", "address", rank=2),
         TableColumn("joined", lambda row: Cell((row["joined"] or "")[11:23]), rank=1),
         TableColumn("gone", _gone),
         TableColumn("heartbeats", lambda row: Cell(str(row["heartbeats"] or "")), rank=1, right=True),
@@ -79,8 +78,8 @@ def member_columns() -> list[TableColumn]:
 def rebalance_columns() -> list[TableColumn]:
     """When, which generation came of it, why."""
     return [
-        _text("group", "group"),
-        _text("kind", "kind", 3),
+        text_column("group", "group"),
+        text_column("kind", "kind", rank=3),
         TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
         number_column("generation", "generation"),
         number_column("members", "members"),
@@ -90,17 +89,17 @@ def rebalance_columns() -> list[TableColumn]:
 
 
 def failure_rows(groups: list[Facts]) -> list[Facts]:
-    """What failed, but for heartbeats that told members to join again: rebalances tell of those."""
+    """What failed, but for heartbeats that asked members to join again: those are among the rebalances."""
     return [row for row in rows_of(groups, "failures") if (row["api"], row["error"]) != _TOLD_TO_JOIN]
 
 
 def failure_columns() -> list[TableColumn]:
     """What members tried in vain, and how often."""
     return [
-        _text("group", "group"),
-        _text("client id", "client_id"),
-        _text("address", "address", 2),
-        _text("api", "api"),
+        text_column("group", "group"),
+        text_column("client id", "client_id"),
+        text_column("address", "address", rank=2),
+        text_column("api", "api"),
         TableColumn("error", lambda row: Cell(row["error"], "bad")),
         *_rhythm(),
     ]
@@ -123,9 +122,9 @@ def _rhythm() -> list[TableColumn]:
 def rejoin_columns() -> list[TableColumn]:
     """Who was a member, went, and joined anew, how often."""
     return [
-        _text("group", "group"),
-        _text("client id", "client_id"),
-        _text("address", "address", 2),
+        text_column("group", "group"),
+        text_column("client id", "client_id"),
+        text_column("address", "address", rank=2),
         TableColumn("after it", _after),
         *_rhythm(),
     ]
@@ -139,20 +138,16 @@ def _after(row: Facts) -> Cell:
 def partition_columns() -> list[TableColumn]:
     """Who holds what, and how far it is."""
     return [
-        _text("group", "group"),
-        _text("topic", "topic"),
+        text_column("group", "group"),
+        text_column("topic", "topic"),
         number_column("partition", "partition"),
-        _text("member", "member"),
+        text_column("member", "member"),
         number_column("fetch offset", "fetch_offset"),
         number_column("high watermark", "high_watermark"),
         number_column("lag", "lag"),
         number_column("committed", "committed"),
         number_column("committed lag", "committed_lag"),
     ]
-
-
-def _text(title: str, field: str, rank: int = 0) -> TableColumn:
-    return TableColumn(title, lambda row: Cell(printable(row[field] or "")), rank=rank)
 
 
 def _state(row: Facts) -> Cell:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
-from kdissect.report.printable import printable
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
+from kdissect.report.quantities import duration
 
 Row = dict[str, Any]
 
@@ -12,15 +11,15 @@ Row = dict[str, Any]
 def problem_columns() -> list[TableColumn]:
     """Who wanted to go where, why it came to nothing, and the packets that show it."""
     return [
-        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 3, 4, right=True),
+        number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
         TableColumn("duration", lambda row: Cell(duration(row["duration_ns"])), 9, 2, right=True),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
-        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or "")), 9, 1),
+        text_column("client id", "client_id", 9, 1),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
         TableColumn("reason", lambda row: Cell(row["reason"], "odd" if row["kafka"] else ""), 6),
         TableColumn("packets", lambda row: Cell(_ranges(row["packets"])), 7, 1),
-        TableColumn("", lambda row: Cell(printable(row["sentence"]))),
+        text_column("", "sentence"),
     ]
 
 

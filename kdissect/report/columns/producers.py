@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, counts_text, number_column, text_column
 from kdissect.report.printable import printable
-from kdissect.report.statistic_cells import counts_text, number_column
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 _OUTCOMES = {"committed": "good", "aborted": "odd", "fenced": "bad", "expired": "bad"}
@@ -42,7 +41,7 @@ def producer_columns() -> list[TableColumn]:
     return [
         number_column("producer", "producer_id"),
         number_column("epoch", "epoch"),
-        _text("transactional id", "transactional_id"),
+        text_column("transactional id", "transactional_id"),
         TableColumn("client id", lambda row: Cell(printable(", ".join(row["client_ids"])))),
         number_column("batches", "batches"),
         number_column("records", "records"),
@@ -60,7 +59,7 @@ def producer_columns() -> list[TableColumn]:
 def transaction_columns() -> list[TableColumn]:
     """How each went."""
     return [
-        _text("transactional id", "transactional_id"),
+        text_column("transactional id", "transactional_id"),
         number_column("producer", "producer_id"),
         number_column("epoch", "epoch"),
         TableColumn("began", lambda row: Cell((row["began"] or "before")[:23])),
@@ -79,12 +78,12 @@ def event_columns() -> list[TableColumn]:
     """What is out of the ordinary."""
     return [
         TableColumn("time", lambda row: Cell(row["time"][:23])),
-        _text("who", "who"),
+        text_column("who", "who"),
         TableColumn("what", lambda row: Cell(row["what"].replace("_", " "), "odd")),
-        _text("where", "where"),
-        _text("expected", "expected"),
-        _text("seen", "seen"),
-        _text("detail", "detail"),
+        text_column("where", "where"),
+        text_column("expected", "expected"),
+        text_column("seen", "seen"),
+        text_column("detail", "detail"),
         number_column("times", "times"),
         TableColumn("first exchange", lambda row: Cell(row["exchange"], "dim"), rank=2),
     ]
@@ -92,11 +91,7 @@ def event_columns() -> list[TableColumn]:
 
 def without_id_columns() -> list[TableColumn]:
     """Who writes without an id."""
-    return [_text("client id", "client_id"), number_column("batches", "batches")]
-
-
-def _text(title: str, field: str) -> TableColumn:
-    return TableColumn(title, lambda row: Cell(printable(row[field] or "")))
+    return [text_column("client id", "client_id"), number_column("batches", "batches")]
 
 
 def _trouble(title: str, field: str | None = None) -> TableColumn:

@@ -1,9 +1,9 @@
 """The columns of the table of records."""
 
+from binascii import a2b_base64
 from typing import Any
 
-from kdissect.report.cell_text import cell
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, cell, number_column
 from kdissect.report.printable import printable
 
 Row = dict[str, Any]
@@ -12,12 +12,12 @@ Row = dict[str, Any]
 def record_columns() -> list[TableColumn]:
     """Where a record was seen, where it belongs, what it is."""
     return [
-        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 5, 4, right=True),
+        number_column("#", "number", 5, 4, style="dim"),
         TableColumn("time", lambda row: Cell(row["time"][11:26]), 15, 3),
         TableColumn("direction", lambda row: Cell(row["direction"], "name"), 7, 1),
         TableColumn("topic", _topic, 8),
         TableColumn("part", lambda row: Cell(cell(row["partition"])), 4, right=True),
-        TableColumn("offset", lambda row: Cell(str(row["offset"])), 6, right=True),
+        number_column("offset", "offset", 6),
         TableColumn("timestamp", _timestamp, 23, 2),
         TableColumn("codec", lambda row: Cell(row["codec"], "dim"), 5, 4),
         TableColumn("producer", _producer, 8, 3, right=True),
@@ -73,7 +73,5 @@ def _delivery(row: Row) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"base64"}:
-        from binascii import a2b_base64
-
         return a2b_base64(value["base64"]).hex(" ")
     return cell(value)

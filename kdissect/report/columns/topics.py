@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, count_cell, counts_text, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count
-from kdissect.report.statistic_cells import count_cell, counts_text
 
 Facts = dict[str, Any]
 _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}
@@ -38,12 +37,12 @@ def user_columns() -> list[TableColumn]:
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row["of"]))),
         TableColumn("does", lambda row: Cell(row["does"], "bad" if row["does"] == "denied" else "")),
-        TableColumn("principal", lambda row: Cell(printable(row["principal"] or ""))),
-        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or ""))),
+        text_column("principal", "principal"),
+        text_column("client id", "client_id"),
         TableColumn("group", lambda row: Cell(printable(", ".join(row.get("groups", ()))))),
-        TableColumn("software", lambda row: Cell(printable(row["software"] or "")), rank=2),
-        TableColumn("address", lambda row: Cell(printable(row["address"])), rank=1),
-        TableColumn("requests", lambda row: Cell(str(row["requests"])), rank=2, right=True),
+        text_column("software", "software", rank=2),
+        text_column("address", "address", rank=1),
+        number_column("requests", "requests", rank=2),
         TableColumn("records", _user_records, right=True),
         TableColumn("acquired", _acquired, right=True),
         TableColumn(
@@ -64,7 +63,7 @@ def user_rows(topics: list[Facts]) -> Iterator[Facts]:
 
 
 def topic_name(topic: Facts) -> str:
-    """The name of a topic, its id where nobody tells the name."""
+    """The name of a topic, its id where the name is unknown."""
     return printable(topic["topic"] or topic["topic_id"] or "")
 
 

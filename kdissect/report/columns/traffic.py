@@ -5,21 +5,19 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column
 from kdissect.report.printable import printable
-from kdissect.report.quantities import byte_count, rate
-from kdissect.report.statistic_cells import count_cell
+from kdissect.report.quantities import byte_count, byte_rate, duration, rate
 
 Facts = dict[str, Any]
 _NAMED = 3  # rows that an error names
 
 
 def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
-    """What rows are told apart by, then how many, how fast, how large. `span_ns`: the time they took."""
+    """The dimensions, then how many, how fast, how large. `span_ns`: the time they took."""
     return [
         *(_name(name) for name in by),
-        TableColumn("exchanges", lambda row: Cell(str(row["exchanges"])), right=True),
+        number_column("exchanges", "exchanges"),
         TableColumn("rate", lambda row: Cell(rate(row["exchanges"], span_ns), "dim"), rank=4, right=True),
         TableColumn("failed", _failed, right=True),
         _time("p50", "latency_ns", "p50", 0),
@@ -41,8 +39,8 @@ def error_columns() -> list[TableColumn]:
     """Error codes, and how many exchanges had them."""
     return [
         TableColumn("error", lambda row: Cell(row["error"], "bad")),
-        TableColumn("exchanges", lambda row: Cell(str(row["exchanges"])), right=True),
-        TableColumn("in", lambda row: Cell(printable(row["in"]))),
+        number_column("exchanges", "exchanges"),
+        text_column("in", "in"),
     ]
 
 
@@ -111,4 +109,4 @@ def _times(found: Facts | None, part: str) -> Cell:
 
 
 def _bytes_rate(count: int, interval_ns: int) -> Cell:
-    return Cell(f"{byte_count(count * 1_000_000_000 / interval_ns)}/s" if count else "")
+    return Cell(byte_rate(count, interval_ns) if count else "")

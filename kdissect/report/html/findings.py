@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding
+from kdissect.model.plural import plural
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
-from kdissect.report.html.numbers import count, plural
+from kdissect.report.quantities import grouped
 from kdissect.report.text import command, frame_text, packets_text, party_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.pages import page
@@ -15,7 +16,7 @@ from kdissect.schema.citations import resolve
 # A page with more than this is slow to open; the other reports hold all of them.
 MAX_SHOWN = 1000
 # Findings of one rule that are listed; further ones fold away, so that the next rule is on the screen.
-UNFOLDED = 6
+_UNFOLDED = 6
 _FILTERS = (
     ("severity", ("error", "warning", "info")),
     ("claim", ("malformed", "refused", "differs")),
@@ -25,7 +26,7 @@ _HEX_COLUMNS = 16
 
 
 def findings_section(verdict: Verdict) -> Markup:
-    """Every finding, loudest first."""
+    """Every finding, the most severe first."""
     shown = verdict.findings[:MAX_SHOWN]
     if not shown:
         return section("findings", "Findings", element("p", _nothing(verdict), class_="empty"))
@@ -33,7 +34,8 @@ def findings_section(verdict: Verdict) -> Markup:
     for finding in shown:
         groups.setdefault(finding.code, []).append(finding)
     left = len(verdict.findings) - len(shown) + verdict.dropped
-    more = [element("p", f"{plural(left, 'more finding')} not shown here.", class_="empty")] if left else []
+    not_shown = f"{plural(left, 'more finding', spec=',')} not shown here."
+    more = [element("p", not_shown, class_="empty")] if left else []
     rows = [_rule(found, verdict, first=number == 0) for number, found in enumerate(groups.values())]
     return section("findings", "Findings", _filters(shown), *rows, *more)
 
@@ -63,7 +65,7 @@ def _marks(finding: Finding) -> dict[str, str]:
 
 def _box(value: str, number: int) -> Markup:
     box = element("input", type="checkbox", id=f"show-{value}", checked="")
-    label = element("label", value, " ", element("span", count(number)), for_=f"show-{value}")
+    label = element("label", value, " ", element("span", grouped(number)), for_=f"show-{value}")
     return join((box, label))
 
 
@@ -77,17 +79,18 @@ def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
     tags = join((loud, *(element("span", word, class_="tag") for word in (finding.claim, finding.level))))
     about = element("p", page(rule).splitlines()[0] if rule is not None else "", class_="note")
     folds = [_fold(one, verdict, first and number == 0) for number, one in enumerate(found)]
-    rest = folds[UNFOLDED:]
+    rest = folds[_UNFOLDED:]
     if len(rest) > 1:
-        summary = element("summary", f"{count(len(rest))} more")
-        folds = [*folds[:UNFOLDED], element("details", summary, *rest, class_="more")]
+        summary = element("summary", f"{grouped(len(rest))} more")
+        folds = [*folds[:_UNFOLDED], element("details", summary, *rest, class_="more")]
     head = element("div", title, tags, class_="rule-head")
     kinds = f"rule is-{finding.severity} is-{finding.claim}{only}"
     return element("article", head, about, *folds, class_=kinds)
 
 
 def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
-    times = element("span", plural(finding.count, "time"), class_="times") if finding.count > 1 else ""
+    many = plural(finding.count, "time", spec=",")
+    times = element("span", many, class_="times") if finding.count > 1 else ""
     place = finding.place
     where = element("span", f"{place.api} v{place.api_version}", class_="api") if place.api else ""
     name = element("span", wire(_short(finding)), class_="who")
@@ -159,7 +162,7 @@ def _when(finding: Finding) -> str:
     first = rfc3339(finding.place.time_ns)
     if finding.count == 1 or finding.last_time_ns == finding.place.time_ns:
         return first
-    return f"{plural(finding.count, 'time')} from {first} to {rfc3339(finding.last_time_ns)}"
+    return f"{plural(finding.count, 'time', spec=',')} from {first} to {rfc3339(finding.last_time_ns)}"
 
 
 def _cites(finding: Finding) -> Markup:
@@ -169,3 +172,19 @@ def _cites(finding: Finding) -> Markup:
         found = resolve(citation)
         links.append(element("a", citation, href=found.url) if found else text(citation))
     return join(links, "; ")
+
+
+def rules_section(verdict: Verdict) -> Markup:
+    """The rules that judged something, and those that had nothing to judge, by code."""
+    idle = {rule.code for rule in verdict.not_exercised}
+    exercised = [rule for rule in verdict.rules if rule.code not in idle]
+    parts = []
+    for title, rules in (("exercised", exercised), ("not exercised", verdict.not_exercised)):
+        items = (
+            element("li", element("code", rule.code), " ", rule.name, title=page(rule).splitlines()[0])
+            for rule in sorted(rules, key=lambda rule: rule.code)
+        )
+        summary = element("summary", f"{plural(len(rules), 'rule', spec=',')} {title}")
+        parts.append(element("details", summary, element("ul", *items, class_="codes"), class_="plain"))
+    note = "kdissect rules CODE explains one. A rule that was not exercised says nothing about the software."
+    return section("rules", "Rules", *parts, note=note)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from math import log
 
+from kdissect.model.plural import plural
 from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
-from kdissect.report.html.numbers import count, duration, plural
+from kdissect.report.quantities import duration, grouped
 from kdissect.report.verdict import Verdict
 from kdissect.rules.traffic_counts import Kind
 from kdissect.schema.protocol_messages import api_name
@@ -36,7 +37,8 @@ def latency_section(verdict: Verdict) -> Markup:
     heads = ("API", "#exchanges", "#p50", "#p90", "#p99", "#max", scale)
     grid = scrolled("Latency", table(heads, rows, "Latency by API and version", "latency"))
     left = len(held) - len(busiest)
-    more = element("p", f"{plural(left, 'more API version')} not shown.", class_="note") if left else ""
+    not_shown = f"{plural(left, 'more API version', spec=',')} not shown."
+    more = element("p", not_shown, class_="note") if left else ""
     return section("latency", "Latency", grid, more, note=_NOTE)
 
 
@@ -53,7 +55,7 @@ def _name(kind: Kind) -> Markup:
 
 def _row(name: Markup, held: Distribution, everything: Distribution) -> Iterator[str]:
     yield name
-    yield number(count(held.count))
+    yield number(grouped(held.count))
     for share in _SHARES:
         yield number(duration(held.quantile(share) or 0))
     yield number(duration(held.max))

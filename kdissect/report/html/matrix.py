@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from kdissect.model.plural import plural
 from kdissect.report.html.markup import Markup, element, join, scrolled, section, table
-from kdissect.report.html.numbers import count, plural, short
+from kdissect.report.quantities import grouped, short_count
 from kdissect.report.verdict import Verdict
 from kdissect.rules.traffic_counts import Kind
 from kdissect.schema.protocol_messages import api, api_keys, api_name
@@ -27,7 +28,7 @@ def matrix_section(verdict: Verdict) -> Markup:
     rows = [_row(key, newest, seen, broken) for key in keys[:MAX_ROWS]]
     grid = table(heads, rows, "Exchanges by API and version", "matrix")
     kinds = sum(1 for key, version in seen if key is not None and version is not None)
-    note = f"{plural(kinds, 'API version')} of {len(keys)} APIs. Numbers are exchanges."
+    note = f"{plural(kinds, 'API version', spec=',')} of {len(keys)} APIs. Numbers are exchanges."
     return section(
         "coverage", "Coverage", _legend(), scrolled("Coverage matrix", grid), _unseen(keys), note=note
     )
@@ -45,7 +46,7 @@ def _row(key: int, newest: int, seen: Counter[Kind], broken: Counter[Kind]) -> I
     for version in range(newest + 1):
         yield _cell(key, version, known, seen, broken)
     above = sorted(v for k, v in seen if k == key and v is not None and not 0 <= v <= newest)
-    others = ", ".join(f"v{version}: {count(seen[key, version])}" for version in above[:3])
+    others = ", ".join(f"v{version}: {grouped(seen[key, version])}" for version in above[:3])
     yield element("td", others + (" ..." if len(above) > 3 else ""), class_="other")
 
 
@@ -55,14 +56,14 @@ def _cell(key: int, version: int, known: Api | None, seen: Counter[Kind], broken
     if not number:
         return element("td", "\N{MIDDLE DOT}" if exists else "", class_="unseen" if exists else "none")
     marks = [f"heat-{min(len(str(number)), _STEPS)}"]
-    title = f"{api_name(key) or key} v{version}: {plural(number, 'exchange')}"
+    title = f"{api_name(key) or key} v{version}: {plural(number, 'exchange', spec=',')}"
     if not exists:
         marks.append("newer")
         title += ", newer than the schema"
     if broken[key, version]:
         marks.append("broken")
-        title += f", {plural(broken[key, version], 'finding')}"
-    return element("td", short(number), class_=" ".join(marks), title=title)
+        title += f", {plural(broken[key, version], 'finding', spec=',')}"
+    return element("td", short_count(number), class_=" ".join(marks), title=title)
 
 
 def _legend() -> Markup:
@@ -84,5 +85,5 @@ def _unseen(keys: list[int]) -> Markup:
     if not others:
         return Markup()
     names = join((f"{api_name(key)} ({key})" for key in others), ", ")
-    summary = element("summary", f"{plural(len(others), 'API')} not seen")
+    summary = element("summary", f"{plural(len(others), 'API', spec=',')} not seen")
     return element("details", summary, element("p", names), class_="plain")

@@ -1,12 +1,23 @@
-"""The frame of the page: head, navigation, sections."""
+"""The page around the sections: its head says how it went, its foot what was judged."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 
-from kdissect.report.html.markup import Markup, element, join
+from kdissect import __version__
+from kdissect.engine.times import rfc3339
+from kdissect.model.plural import plural
+from kdissect.report.about import hash_texts, versions_text
+from kdissect.report.html.markup import Markup, code, element, join, wire
+from kdissect.report.quantities import duration, grouped
+from kdissect.report.verdict import Verdict
+from kdissect.rules.capture_quality import GOOD
 
-STYLE = "style.css"
+_STYLE = "style.css"
+_SHOWN_FILES = 3
+_LOUD = ("error", "warning")
 _LINKS = (
     ("findings", "Findings"),
     ("timeline", "Timeline"),
@@ -41,13 +52,60 @@ def page(header: Markup, sections: Sequence[Markup], footer: Markup) -> str:
 
 @cache
 def _style() -> Markup:
-    return Markup(files("kdissect.report.html").joinpath(STYLE).read_text(encoding="utf-8"))
+    return Markup(files("kdissect.report.html").joinpath(_STYLE).read_text(encoding="utf-8"))
 
 
 def _policy(style: str) -> str:
     """Nothing is loaded and nothing runs; the one style is known by its hash (CSP level 3, section 2.3.1)."""
-    from base64 import b64encode
-    from hashlib import sha256
-
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def header(verdict: Verdict) -> Markup:
+    """Title, captures, and the numbers that matter."""
+    title = element("h1", element("span", "kdissect", class_="brand"), " Kafka on the wire")
+    parts = (title, _captures(verdict), element("ul", *_cards(verdict), class_="cards"))
+    return element("header", element("div", *parts))
+
+
+def _captures(verdict: Verdict) -> Markup:
+    names = join((code(path) for path in verdict.files[:_SHOWN_FILES]), ", ")
+    more = len(verdict.files) - _SHOWN_FILES
+    left = f" and {more} more" if more > 0 else ""
+    times = verdict.coverage.traffic.times
+    when = f" · {rfc3339(times.start_ns)[:19].replace('T', ' ')} UTC" if times.span() else ""
+    return element("p", names, left, when, class_="captures")
+
+
+def _cards(verdict: Verdict) -> list[Markup]:
+    found = verdict.by_severity()
+    times, quality = verdict.coverage.traffic.times, verdict.quality
+    loud = [_count(found.get(name, 0), name, name) for name in _LOUD]
+    long = duration(times.span() * times.width_ns) if times.span() else ""
+    return [
+        *loud,
+        _count(found["info"], "note", "info") if "info" in found else Markup(),
+        _card(grouped(verdict.exchanges), f"exchanges in {long}" if long else "exchanges"),
+        _card(
+            str(len(verdict.rules) - len(verdict.not_exercised)),
+            f"of {plural(len(verdict.rules), 'rule', spec=',')} exercised",
+        ),
+        _card(quality.verdict, "capture quality", "good" if quality.verdict == GOOD else "warning"),
+    ]
+
+
+def _count(number: int, noun: str, kind: str) -> Markup:
+    return _card(grouped(number), noun if number == 1 else f"{noun}s", kind if number else "")
+
+
+def _card(value: str, name: str, kind: str = "") -> Markup:
+    content = element("strong", value), " ", element("span", name)
+    return element("li", *content, class_=f"card {kind}".strip())
+
+
+def footer(verdict: Verdict) -> Markup:
+    """Versions, and the hashes of the captures."""
+    rows = [element("li", wire(path), " ", element("code", f"sha256 {d}")) for path, d in hash_texts(verdict)]
+    about = element("p", f"kdissect {__version__}, {versions_text(verdict)}")
+    what = plural(len(rows), "capture", spec=",")
+    return element("footer", element("div", about, element("p", what), element("ul", *rows, class_="hashes")))

@@ -1,13 +1,19 @@
-"""What the capture lacks, and what could therefore not be said."""
+"""What was captured: what is missing and could therefore not be judged, and who talked."""
 
-from kdissect.report.html.markup import Markup, definitions, element, number, scrolled, section, table
-from kdissect.report.html.numbers import count
+from collections.abc import Iterator
+
+from kdissect.model.plural import plural
+from kdissect.report.html.markup import Markup, definitions, element, number, scrolled, section, table, wire
+from kdissect.report.quantities import grouped
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import GOOD
+from kdissect.rules.coverage import Peer, peer_order
 from kdissect.rules.registry import rule_by
 
-# Reasons are few and rules are 145; the product never is.
-MAX_ROWS = 300
+# Reasons are few, rules are many; their product is bounded.
+_MAX_CHECKS = 300
+# The ends with the most connections; a fleet of thousands is better read as JSON.
+_MAX_ENDS = 200
 
 
 def quality_section(verdict: Verdict) -> Markup:
@@ -44,16 +50,45 @@ def _numbers(verdict: Verdict) -> list[tuple[str, str]]:
         ("captured in one direction", quality.one_sided),
         ("packets dropped", quality.dropped_packets),
     ]
-    return [(name, count(value)) for name, value in rows]
+    return [(name, grouped(value)) for name, value in rows]
 
 
 def _inconclusive(verdict: Verdict) -> Markup:
     if not verdict.inconclusive:
         return Markup()
     rows = []
-    for (code, why), times in sorted(verdict.inconclusive.items())[:MAX_ROWS]:
+    for (code, why), times in sorted(verdict.inconclusive.items())[:_MAX_CHECKS]:
         rule = rule_by(code)
-        rows.append((f"{code} {rule.name if rule else ''}", why, number(count(times))))
+        rows.append((f"{code} {rule.name if rule else ''}", why, number(grouped(times))))
     title = element("h3", "Inconclusive checks")
     grid = table(("rule", "why", "#checks"), rows, "Checks that came to no conclusion", "plain-table")
     return element("div", title, scrolled("Inconclusive checks", grid))
+
+
+def software_section(verdict: Verdict) -> Markup:
+    """Who talked: what clients say they are, and where brokers are. A row for each end, clients first."""
+    peers = verdict.coverage.peers
+    if not peers:
+        return section("software", "Software", element("p", "No Kafka connection.", class_="empty"))
+    busiest = sorted(peers.items(), key=lambda item: (-item[1], peer_order(item[0])))[:_MAX_ENDS]
+    rows = [_row(peer, times) for peer, times in sorted(busiest, key=_by_role)]
+    heads = ("role", "host", "software", "version", "client id", "#connections")
+    grid = scrolled("Software", table(heads, rows, "Software and hosts", "plain-table"))
+    left = len(peers) - len(busiest)
+    more = element("p", f"{plural(left, 'more end', spec=',')} not shown.", class_="note") if left else ""
+    note = "Clients name themselves in ApiVersions; brokers do not say what they are."
+    return section("software", "Software", grid, more, note=note)
+
+
+def _by_role(item: tuple[Peer, int]) -> tuple[bool, str, str, int, tuple[str, ...]]:
+    (role, host, software, _, _), times = item
+    return role == "broker", software or "", host, -times, peer_order(item[0])
+
+
+def _row(peer: Peer, times: int) -> Iterator[str]:
+    role, host, software, version, client_id = peer
+    yield element("td", element("span", role, class_=f"tag {role}"))
+    yield element("td", element("code", host))
+    for value in (software, version, client_id):
+        yield wire(value) if value else element("span", "-", class_="note")
+    yield number(grouped(times))

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding
+from kdissect.model.plural import plural
 from kdissect.report.html.markup import Markup, element, join, section
-from kdissect.report.html.numbers import count, duration, plural
+from kdissect.report.quantities import duration, grouped
 from kdissect.report.verdict import Verdict
 from kdissect.rules.traffic_counts import TimeLine
 
-# Rules with a lane of their own, loudest first: more do not fit a screen.
-MAX_LANES = 16
+# Rules with a row of their own, the most severe first: more do not fit a screen.
+MAX_ROWS = 16
 _HEIGHT = 100
 _WIDTH = 1000
 _MARK = 4  # the narrowest mark, so that a single finding can be seen
@@ -18,25 +19,26 @@ _TICKS = 5
 
 
 def timeline_section(verdict: Verdict) -> Markup:
-    """Bars of exchanges over lanes of findings, on one time axis."""
+    """Bars of exchanges over rows of findings, on one time axis."""
     times = verdict.coverage.traffic.times
     if not times.span():
         return section("timeline", "Timeline", element("p", "No exchanges.", class_="empty"))
     codes: dict[str, list[Finding]] = {}
     for finding in verdict.findings:
         codes.setdefault(finding.code, []).append(finding)
-    lanes = [_lane(found, times) for found in list(codes.values())[:MAX_LANES]]
-    left = len(codes) - len(lanes)
-    more = element("p", f"{plural(left, 'more rule')} without a lane.", class_="note") if left else ""
-    rows = element("div", *_bars(times), *lanes, *_axis(times), class_="timeline")
-    return section("timeline", "Timeline", rows, more, note=_note(times))
+    rows = [_findings_row(found, times) for found in list(codes.values())[:MAX_ROWS]]
+    left = len(codes) - len(rows)
+    without = f"{plural(left, 'more rule', spec=',')} without a row."
+    more = element("p", without, class_="note") if left else ""
+    chart = element("div", *_bars(times), *rows, *_axis(times), class_="timeline")
+    return section("timeline", "Timeline", chart, more, note=_note(times))
 
 
 def _note(times: TimeLine) -> str:
     row = times.row()
     lost = sum(slot[1] for slot in row)
-    what = plural(sum(slot[0] for slot in row), "exchange")
-    unanswered = f", {count(lost)} of them unanswered" if lost else ""
+    what = plural(sum(slot[0] for slot in row), "exchange", spec=",")
+    unanswered = f", {grouped(lost)} of them unanswered" if lost else ""
     return f"{what}{unanswered}, from {rfc3339(times.start_ns)}; one bar is {duration(times.width_ns)}."
 
 
@@ -44,16 +46,16 @@ def _bars(times: TimeLine) -> Iterator[Markup]:
     row = times.row()
     highest = max(total for total, _ in row)
     bars = join(_bar(number, slot, highest, times) for number, slot in enumerate(row) if slot[0])
-    yield element("div", "exchanges", element("small", f"up to {count(highest)}"), class_="lane-name")
+    yield element("div", "exchanges", element("small", f"up to {grouped(highest)}"), class_="lane-name")
     yield _svg(f"Exchanges over time, up to {highest} in {duration(times.width_ns)}", len(row), bars, "bars")
 
 
 def _bar(number: int, slot: tuple[int, int], highest: int, times: TimeLine) -> Markup:
     total, lost = slot
-    said = f"+{duration(number * times.width_ns)}: {plural(total, 'exchange')}"
+    said = f"+{duration(number * times.width_ns)}: {plural(total, 'exchange', spec=',')}"
     if not lost:
         return element("g", element("title", said), _rect(number, total, highest))
-    title = element("title", f"{said}, {count(lost)} unanswered")
+    title = element("title", f"{said}, {grouped(lost)} unanswered")
     return element("g", title, _rect(number, total, highest), _rect(number, lost, highest, "lost"))
 
 
@@ -62,10 +64,10 @@ def _rect(number: int, value: int, highest: int, class_: str | None = None) -> M
     return element("rect", x=number, y=f"{_HEIGHT - tall:g}", width="0.9", height=f"{tall:g}", class_=class_)
 
 
-def _lane(found: Sequence[Finding], times: TimeLine) -> Markup:
+def _findings_row(found: Sequence[Finding], times: TimeLine) -> Markup:
     first = found[0]
     marks = join(_mark(finding, times) for finding in found)
-    label = f"{first.code}: {plural(sum(finding.count for finding in found), 'time')}"
+    label = f"{first.code}: {plural(sum(finding.count for finding in found), 'time', spec=',')}"
     name = element("div", first.code, element("small", first.name), class_="lane-name")
     return join((name, _svg(label, _WIDTH, marks, f"lane {first.severity}", _HEIGHT // 5)))
 
@@ -73,7 +75,7 @@ def _lane(found: Sequence[Finding], times: TimeLine) -> Markup:
 def _mark(finding: Finding, times: TimeLine) -> Markup:
     start, end = _x(finding.place.time_ns, times), _x(finding.last_time_ns, times)
     wide = max(end - start, _MARK)
-    when = f"{plural(finding.count, 'time')} from {rfc3339(finding.place.time_ns)}"
+    when = f"{plural(finding.count, 'time', spec=',')} from {rfc3339(finding.place.time_ns)}"
     title = element("title", f"{when}: {finding.seen}")
     return element("g", title, element("rect", x=min(start, _WIDTH - wide), y=4, width=wide, height=12, rx=2))
 

@@ -1,0 +1,1 @@
+"""Groups: members, rebalances, commits and lag."""

@@ -11,7 +11,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 
 CLIENTS_KEPT = 20_000  # 300 bytes each
-GROUPS_OF_CLIENT = 16  # several consumers of one process may share a client id
+_GROUPS_OF_CLIENT = 16  # several consumers of one process may share a client id
 
 ClientKey = tuple[str, str, str | None]
 """Capture set, address, client id."""
@@ -41,7 +41,7 @@ class GroupLinks:
             key = client_key(turn)
             known = self._groups.get(key) or ()
             for group in groups_named(turn):
-                if group not in known and len(known) < GROUPS_OF_CLIENT:
+                if group not in known and len(known) < _GROUPS_OF_CLIENT:
                     known = self._groups.put(key, (*known, group))
 
     def of_client(self, key: ClientKey) -> tuple[str, ...]:

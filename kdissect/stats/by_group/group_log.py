@@ -1,17 +1,80 @@
-"""What is told of one group: its members, and where its coordinator is."""
+"""What happened in one group: its members, and where its coordinator is."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from kdissect.history.state_table import Table
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.info import ConnectionInfo
+from kdissect.sketches.distribution import Distribution
+from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.client import Client
-from kdissect.stats.member_log import MemberLog
+
+
+class MemberLog:
+    """One member.
+
+    `how` it went: `left`, `lost` (never said so), `fenced`, `replaced` (the same client came back with
+    another member id), `refused` (it asked, and was never let in); None while it is there. `held` is what it
+    was assigned last, in words (`TOPIC-PARTITION`); None before that was seen. `gaps` are times between
+    heartbeats. `connection` is the one it spoke on last. `is_accepted`: whether it ever was a member.
+    """
+
+    __slots__ = (
+        "client", "connection", "gaps", "heartbeats", "held", "how", "instance_id", "is_accepted",
+        "joined_ns", "last_heartbeat_ns", "left_ns", "link", "member_id", "reason",
+    )  # fmt: skip
+
+    def __init__(self, member_id: str) -> None:
+        self.member_id = member_id
+        self.client: Client | None = None
+        self.link: ClientKey | None = None
+        self.connection = ""
+        self.instance_id: str | None = None
+        self.joined_ns: int | None = None
+        self.left_ns: int | None = None
+        self.how: str | None = None
+        self.is_accepted = False
+        self.reason = ""
+        self.held: list[str] | None = None
+        self.heartbeats = 0
+        self.last_heartbeat_ns = NEVER_NS
+        self.gaps = Distribution()
+
+    def beat(self, time_ns: int) -> None:
+        """The member sent a heartbeat."""
+        if self.last_heartbeat_ns > NEVER_NS:
+            self.gaps.add(time_ns - self.last_heartbeat_ns)
+        self.last_heartbeat_ns = max(time_ns, self.last_heartbeat_ns)
+        self.heartbeats += 1
+
+    def gone(self, how: str, time_ns: int, reason: str = "") -> None:
+        """The member is not there any more."""
+        self.how, self.left_ns, self.reason = how, time_ns, reason
+
+    def back(self, time_ns: int) -> None:
+        """The member joined, for the first time or again."""
+        self.how = self.left_ns = None
+        self.is_accepted = True
+        if self.joined_ns is None:
+            self.joined_ns = time_ns
+
+    @property
+    def name(self) -> str:
+        """What people call it: its instance id, its client id, else its member id."""
+        client_id = None if self.client is None else self.client.client_id
+        return self.instance_id or client_id or self.member_id
+
+    def who(self) -> dict[str, Any]:
+        """The client, by name, for JSON."""
+        return (self.client or Client(None, None, None, "")).facts()
+
 
 MEMBERS_KEPT = 1_000  # of one group, those that are gone too; 1 KB each
-NAMED_BY_KEPT = 100
-FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
+_NAMED_BY_KEPT = 100
+_FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
 
 
 class Failures:
@@ -38,7 +101,7 @@ class GroupLog:
     """One group.
 
     `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
-    `coordinator` the address that FindCoordinator told. `denied` counts requests by client and API that were
+    `coordinator` the address that FindCoordinator gave. `denied` counts requests by client and API that were
     refused for want of permission, `errors` what members were refused for, `failures` what they tried in
     vain, by API, error code's name and client. `rejoins` are those who joined anew, by how they went before,
     their reason and the client. `is_wanted`: an exchange that was asked for is about the
@@ -97,13 +160,13 @@ class GroupLog:
     def named(self, client_id: str | None, api: str) -> None:
         """A client named the group."""
         key = client_id, api
-        if key in self.named_by or len(self.named_by) < NAMED_BY_KEPT:
+        if key in self.named_by or len(self.named_by) < _NAMED_BY_KEPT:
             self.named_by[key] = self.named_by.get(key, 0) + 1
 
     def deny(self, client: Client, api: str) -> None:
         """A client was refused."""
         key = client, api
-        if key in self.denied or len(self.denied) < NAMED_BY_KEPT:
+        if key in self.denied or len(self.denied) < _NAMED_BY_KEPT:
             self.denied[key] += 1
 
     def fail(self, api: str, error: str, client: Client, time_ns: int) -> None:
@@ -113,7 +176,7 @@ class GroupLog:
 
 def _count(kept: dict[tuple[str, str, Client], Failures], key: tuple[str, str, Client], time_ns: int) -> None:
     if key not in kept:
-        if len(kept) >= FAILURES_KEPT:
+        if len(kept) >= _FAILURES_KEPT:
             return
         kept[key] = Failures(time_ns)
     kept[key].add(time_ns)

@@ -18,15 +18,14 @@ from kdissect.history.groups.classic_group import (
 from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.stats.by_group.group_log import GroupLog
+from kdissect.stats.by_group.group_log import GroupLog, MemberLog
 from kdissect.stats.by_group.group_traffic import GroupKey, GroupTraffic
-from kdissect.stats.member_log import MemberLog
 
 Facts = dict[str, Any]
-NOT_CAPTURED = "coordinator not in the capture"
-NO_MEMBER = "no member seen"
+_NOT_CAPTURED = "coordinator not in the capture"
+_NO_MEMBER = "no member seen"
 _NO_NAMES: Mapping[str, str] = {}
-RECONCILING = "reconciling"  # not all members have come to the group's epoch (KIP-848)
+_RECONCILING = "reconciling"  # not all members have come to the group's epoch (KIP-848)
 UNANSWERED = "join unanswered"  # all that asked to join went before there was an answer
 REBALANCING = "rebalancing"
 
@@ -64,9 +63,9 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Fact
 
 def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
     """Why a group that was named shows no member."""
-    place = log.coordinator
-    away = place is not None and traffic.leaders.is_captured(place) is False
-    return NOT_CAPTURED if away else NO_MEMBER
+    coordinator = log.coordinator
+    away = coordinator is not None and traffic.leaders.is_captured(coordinator) is False
+    return _NOT_CAPTURED if away else _NO_MEMBER
 
 
 def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
@@ -178,7 +177,7 @@ def _rebalance(rebalance: Rebalance, group: ClassicGroup, log: GroupLog) -> Fact
 def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
     """A rebalance that did not end in the capture: since when, why, who joined, who is waited for.
 
-    Joining shows as JoinGroups without an answer or members told to join again, behind the last generation;
+    Joining shows as JoinGroups without an answer or members asked to join again, behind the last generation;
     syncing as a generation whose leader has not given the assignments yet.
     """
     last = group.rebalance
@@ -276,8 +275,8 @@ def _raise(rebalance: ModernRebalance, log: GroupLog, names: Mapping[str, str]) 
 def _reconciling(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Facts | None:
     """What is not over in the capture: since when, why, who asked to join, who has not come to the epoch.
 
-    A member that was told an older epoch, or that holds what it is to give up, has not. What raises the epoch
-    shows before any member is told of it.
+    A member that got an older epoch, or that holds what it is to give up, has not. What raises the epoch
+    shows before any member is given it.
     """
     is_empty = not any(member.is_joined for member in group.members)
     tries, late = group.trying(), group.waited_for()
@@ -292,7 +291,7 @@ def _reconciling(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Fa
     times = [time_ns for members in expected.values() for time_ns in members.values()]
     began = earliest(*(one.since_ns for one in since), *(one.sent_ns for one in tries), *times)
     return {
-        "state": UNANSWERED if is_given_up else RECONCILING,
+        "state": UNANSWERED if is_given_up else _RECONCILING,
         "generation": None if expected or waiting else group.epoch,
         "time": rfc3339(group.last_ns if began is None else began),
         "causes": _causes((causes or {Cause.UNKNOWN: set()}).items(), log, names),
@@ -374,26 +373,26 @@ def _partitions(traffic: GroupTraffic, key: GroupKey, members: list[MemberLog]) 
     for member in members:
         for held in member.held or ():
             topic, _, partition = held.rpartition("-")
-            place = topic, int(partition) if partition.isdigit() else -1
-            if topic and (place not in owners or member.how is None):
-                owners[place] = member
+            partition_key = topic, int(partition) if partition.isdigit() else -1
+            if topic and (partition_key not in owners or member.how is None):
+                owners[partition_key] = member
     commits = traffic.positions.commits_of(capture_set, group)
     found = []
-    for place in sorted({*owners, *commits}):
-        owner = owners.get(place)
+    for partition_key in sorted({*owners, *commits}):
+        owner = owners.get(partition_key)
         link = None if owner is None else owner.link
-        position = None if link is None else traffic.positions.of_client(link, place)
-        found.append(_partition(place, owner, position, commits.get(place)))
+        position = None if link is None else traffic.positions.of_client(link, partition_key)
+        found.append(_partition(partition_key, owner, position, commits.get(partition_key)))
     return found
 
 
 def _partition(
-    place: tuple[str, int], owner: MemberLog | None, position: Any, committed: int | None
+    partition_key: tuple[str, int], owner: MemberLog | None, position: Any, committed: int | None
 ) -> Facts:
     end = None if position is None else position.high_watermark
     return {
-        "topic": place[0],
-        "partition": place[1],
+        "topic": partition_key[0],
+        "partition": partition_key[1],
         "member": None if owner is None else owner.name,
         "fetch_offset": None if position is None else position.fetch_offset,
         "high_watermark": end,

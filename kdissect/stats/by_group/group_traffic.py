@@ -1,7 +1,7 @@
 """Groups of every kind: members, generations or epochs, rebalances with their causes, lag.
 
 The state machines are those of `history` (`classic_groups`, `modern_groups`); this keeps a log of what they
-tell, so that members that are gone can be told too.
+report, so that members that are gone can be shown, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _BEATS = frozenset(
     {apis.HEARTBEAT, apis.CONSUMER_GROUP_HEARTBEAT, apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT}
 )
-GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
+_GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
 _MEMBERS_ASK = frozenset(
@@ -102,7 +102,9 @@ class GroupTraffic:
 
     def _named(self, turn: ExchangeView, groups: tuple[str, ...]) -> None:
         api = api_name(turn.key) or str(turn.key)
-        is_denied = GROUP_AUTHORIZATION_FAILED in turn.exchange.response_summary().errors if groups else False
+        is_denied = (
+            _GROUP_AUTHORIZATION_FAILED in turn.exchange.response_summary().errors if groups else False
+        )
         for group in groups:
             log = self._log(turn, group)
             log.named(turn.exchange.client_id, api)

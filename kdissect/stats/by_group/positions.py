@@ -1,7 +1,7 @@
 """How far consumers have read, and how far they could: lag is high watermark minus fetch offset.
 
 The fetch offset is that of the client's last Fetch, or the one behind the records that the last answer
-brought. The high watermark is the one the client was told last.
+brought. The high watermark is the last one that the client received.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
+from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -19,8 +20,8 @@ from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.client import text_of
 from kdissect.stats.watermarks import topic_of
 
-POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
-COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
+_POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
+_COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
 
 Partition = tuple[str, int]
 """Topic by name where it is known, else by its id; and partition."""
@@ -50,8 +51,8 @@ class Positions:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._positions: Table[tuple[ClientKey, Partition], Position] = Table(POSITIONS_KEPT)
-        self._commits: Table[tuple[str, str, Partition], int] = Table(COMMITS_KEPT)
+        self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
+        self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
 
     def learn(self, turn: ExchangeView) -> None:
         """Take the next exchange."""
@@ -127,9 +128,7 @@ class Positions:
 
 
 def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:
-    """The name of a topic, or its id as Kafka prints it where nobody tells the name."""
+    """The name of a topic, or its id as Kafka prints it where the name is unknown."""
     if not isinstance(named, bytes):
         return text_of(named)
-    from kdissect.engine.exchange_rows import topic_id_text
-
     return names.name(info, named) or topic_id_text(named)

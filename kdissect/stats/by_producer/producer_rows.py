@@ -19,7 +19,7 @@ Wanted = Callable[[str], object]
 
 
 def producer_facts(traffic: ProducerTraffic, wanted: Wanted | None = None) -> Facts:
-    """Everything that is told; `wanted` chooses by producer id, transactional id or client id."""
+    """All rows; `wanted` chooses by producer id, transactional id or client id."""
     history = traffic.history
     producers = [
         _producer(traffic, key, held)
@@ -47,7 +47,7 @@ def _is_wanted(row: Facts, wanted: Wanted | None) -> bool:
     names = (str(row["producer_id"]), row["transactional_id"] or "", *row["client_ids"])
     if wanted is None:
         return True
-    found = [wanted(name) for name in names]  # each is asked about: what no name meets is told
+    found = [wanted(name) for name in names]  # each is asked about: a name that nothing has is reported
     return any(found)
 
 
@@ -70,11 +70,11 @@ def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) ->
         "errors": dict(log.errors.most_common()),
         "partitions": [
             {
-                "partition": traffic.place(capture_set, *place),
+                "partition": traffic.partition_text(capture_set, *partition),
                 "epoch": held.epoch,
                 "next_sequence": held.brokers_next,
             }
-            for place, held in producer.partitions.items()
+            for partition, held in producer.partitions.items()
         ],
         **_events(log),
     }
@@ -115,7 +115,9 @@ def _transaction(traffic: ProducerTraffic, capture_set: str, one: Transaction) -
         "batches": one.batches,
         "records": one.records,
         # One partition may be named in one request and have its topic's id in another.
-        "partitions": sorted({traffic.place(capture_set, *place) for place in one.partitions}),
+        "partitions": sorted(
+            {traffic.partition_text(capture_set, *partition) for partition in one.partitions}
+        ),
         "groups": sorted(one.groups),
         "offsets": one.offsets,
         "markers": one.markers,

@@ -1,11 +1,15 @@
-"""Producers and transactions: what `history.producers` and `history.transactions` tell, kept in a log."""
+"""Producers and transactions: what `history.producers` and `history.transactions` report, kept in a log."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from enum import StrEnum
+from typing import Any, NamedTuple
 
+from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
+from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
@@ -21,9 +25,9 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.producer_log import ProducerLog
-from kdissect.stats.producers_named import producers_named
+from kdissect.stats.client import text_of
 
-LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
+_LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
 CLIENTS_KEPT = 1_000  # of those that write without an id
 BROKERS_KEPT = 1_000  # of a capture set, whose clusters are asked for the name of a topic
 
@@ -39,7 +43,7 @@ _REFUSED: frozenset[StrEnum] = frozenset(
 class ProducerTraffic:
     """Producers by id, transactional ids, and who writes without either.
 
-    A selective one tells only those that a wanted exchange is about.
+    A selective one reports only those that a wanted exchange is about.
     """
 
     def __init__(self, names: TopicNames, is_selective: bool = False) -> None:
@@ -48,15 +52,15 @@ class ProducerTraffic:
         self._infos: dict[str, dict[str, ConnectionInfo]] = {}
         """A connection to each broker, by capture set: one set may hold several clusters."""
         self.history = History(only=("producers", "transactions"))
-        self.producer_logs: Table[ProducerKey, ProducerLog] = Table(LOGS_KEPT)
-        self.id_logs: Table[IdKey, ProducerLog] = Table(LOGS_KEPT)
+        self.producer_logs: Table[ProducerKey, ProducerLog] = Table(_LOGS_KEPT)
+        self.id_logs: Table[IdKey, ProducerLog] = Table(_LOGS_KEPT)
         self.without_id: Counter[str | None] = Counter()
         """Batches without a producer id, by client id."""
         self._wanted_producers: Table[ProducerKey, bool] = Table(PRODUCERS_KEPT)
         self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. A selective traffic tells whom wanted ones are about."""
+        """Take the analyzer's next event. A selective traffic notes whom wanted ones are about."""
         if isinstance(event, Exchange):
             self._names.pass_by(event)
             self._know(event.connection)
@@ -81,11 +85,9 @@ class ProducerTraffic:
             return True
         return transactional_id is not None and (capture_set, transactional_id) in self._wanted_ids
 
-    def place(self, capture_set: str, topic: str | bytes, partition: int) -> str:
+    def partition_text(self, capture_set: str, topic: str | bytes, partition: int) -> str:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
         if isinstance(topic, bytes):
-            from kdissect.engine.exchange_rows import topic_id_text
-
             infos = self._infos.get(capture_set, {}).values()
             name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)
             topic = name or topic_id_text(topic)
@@ -97,7 +99,7 @@ class ProducerTraffic:
         if not self.is_selective:
             return
         capture_set = turn.info.capture_set
-        producer_ids, transactional_ids = producers_named(turn)
+        producer_ids, transactional_ids = _producers_named(turn)
         for producer_id in producer_ids:
             self._wanted_producers.put((capture_set, producer_id), True)
         for name in transactional_ids:
@@ -120,7 +122,7 @@ class ProducerTraffic:
             if isinstance(fact.kind, ProducerFact):
                 capture_set, producer_id, *where = fact.key
                 log = self.producer_logs.get_or((capture_set, producer_id), ProducerLog)
-                log.add(fact, self.place(capture_set, *where) if where else "", error)
+                log.add(fact, self.partition_text(capture_set, *where) if where else "", error)
             else:
                 self.id_logs.get_or((fact.key[0], fact.key[1]), ProducerLog).add(fact, "", error)
 
@@ -130,3 +132,60 @@ def _is_routine(fact: Fact) -> bool:
     if fact.kind is ProducerFact.EPOCH_RAISED:
         return fact.evidence.api_key == apis.END_TXN  # KIP-890
     return fact.kind in _ROUTINE or (fact.kind is TransactionFact.TAKEN and fact.expected is None)
+
+
+_TRANSACTION = 1  # key_type of FindCoordinator (org.apache.kafka.common.requests.FindCoordinatorRequest)
+
+
+class Named(NamedTuple):
+    """Ids that an exchange names."""
+
+    producer_ids: set[int]
+    transactional_ids: set[str]
+
+
+def _producers_named(turn: ExchangeView) -> Named:
+    """The ids in both bodies, and those of the batches that a Produce writes.
+
+    Whose batches a Fetch reads does not count: it is about its consumer.
+    """
+    found = Named(set(), set())
+    if turn.key == apis.FETCH:
+        return found
+    if turn.key == apis.PRODUCE:
+        _put(found, "transactionalId", sent(turn.request, "transactional_id"))
+        for _, batch in turn.batches:
+            _put(found, "producerId", batch.producer_id)
+        return found
+    if turn.key == apis.FIND_COORDINATOR:
+        for key in _searched(turn.request):
+            _put(found, "transactionalId", key)
+        return found
+    for body in (turn.request, turn.response):
+        for entity, held in () if body is None else _named_values(body):
+            _put(found, entity, held)
+    return found
+
+
+def _searched(request: Any) -> list[Any]:
+    """The transactional ids whose coordinator is asked for."""
+    if sent(request, "key_type") != _TRANSACTION:
+        return []
+    return sent(request, "coordinator_keys") or [sent(request, "key")]
+
+
+def _named_values(value: Value) -> Iterator[tuple[str, Any]]:
+    """Fields of a body by what they name, wherever they stand."""
+    for field, _, held in present(value):
+        for item in held if isinstance(held, list) else (held,):
+            if isinstance(item, Value):
+                yield from _named_values(item)
+            elif field.entity:
+                yield field.entity, item
+
+
+def _put(found: Named, entity: str, held: Any) -> None:
+    if entity == "producerId" and held not in (None, NO_PRODUCER_ID):
+        found.producer_ids.add(held)
+    elif entity == "transactionalId" and held:
+        found.transactional_ids.add(text_of(held))

@@ -1,0 +1,1 @@
+"""Topics: who writes, who reads, in what batches."""

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.engine.exchange_rows import topic_id_text
-from kdissect.stats.by_topic.topic import Topic
+from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.client import Client
 from kdissect.stats.leaders import Coverage
-from kdissect.stats.use import Role, Use
 
 Facts = dict[str, Any]
 _READING = (Role.READ, Role.SHARE, Role.FOLLOW)

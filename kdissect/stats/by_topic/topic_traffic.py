@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.generated.values import sent
+from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.acquired import AcquiredRecords
 from kdissect.engine.records.record_sets import RecordSet, record_sets
@@ -20,22 +20,20 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
-from kdissect.stats.by_topic.topic import Topic
+from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.client import client_of, is_follower, text_of
-from kdissect.stats.denials import Named, denied_topics
 from kdissect.stats.leaders import Leaders
-from kdissect.stats.use import Role, Use
 from kdissect.stats.watermarks import topic_of
 
 TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
 _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
-Place = tuple[str | bytes, int | None]
+PartitionKey = tuple[str | bytes, int | None]
 
 
 class TopicTraffic:
-    """Topics by name, or by their id where nobody tells the name.
+    """Topics by name, or by their id where the name is unknown.
 
     `other` holds what came after `TOPICS_KEPT` topics.
     """
@@ -52,7 +50,7 @@ class TopicTraffic:
     def add(self, turn: ExchangeView, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
-        One that does not count tells the names of topics, the groups of clients and where leaders are.
+        One that does not count still shows the names of topics, the groups of clients and where leaders are.
         """
         self._names.pass_by(turn.exchange)
         self.groups.learn(turn)
@@ -61,7 +59,7 @@ class TopicTraffic:
             self._count(turn)
 
     def _count(self, turn: ExchangeView) -> None:
-        for named in denied_topics(turn):
+        for named in _denied_topics(turn):
             api = api_name(turn.key) or str(turn.key)
             self._topic(turn, named).deny(client_of(turn), api)
         role = _ROLES.get(turn.key)
@@ -126,9 +124,9 @@ def _topics_named(turn: ExchangeView) -> list[str | bytes]:
     return list(found)
 
 
-def partition_errors(turn: ExchangeView) -> dict[Place, int]:
+def partition_errors(turn: ExchangeView) -> dict[PartitionKey, int]:
     """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
-    found: dict[Place, int] = {}
+    found: dict[PartitionKey, int] = {}
     for topic in sent(turn.response, "responses", None) or ():
         name = _name(topic)
         for index, row in _rows(topic):
@@ -156,3 +154,50 @@ def _rows(topic: Any) -> Iterator[tuple[int, Any]]:
 def _name(row: Any) -> str | bytes:
     named = topic_of(row)
     return named if isinstance(named, bytes) else text_of(named)
+
+
+TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors
+_TOPIC_RESOURCE = 2  # org.apache.kafka.common.config.ConfigResource
+
+Named = str | bytes
+"""A topic's name, or its id of 16 bytes."""
+
+
+def _denied_topics(turn: ExchangeView) -> set[Named]:
+    """The topics of an answer that stand beside or above the error; those of the request if none does."""
+    if TOPIC_AUTHORIZATION_FAILED not in turn.exchange.response_summary().errors:
+        return set()
+    answer = turn.response
+    found = set() if answer is None else set(_topics_below(answer, None))
+    return found or set(turn.exchange.request_summary().topics)
+
+
+def _topics_below(value: Value, topic: Named | None) -> Iterator[Named]:
+    topic = _topic(value) or topic
+    for field, _, held in present(value):
+        if field.is_error:
+            if held == TOPIC_AUTHORIZATION_FAILED and topic is not None:
+                yield topic
+        elif isinstance(held, Value):
+            yield from _topics_below(held, topic)
+        elif isinstance(held, (list, tuple)):
+            for item in held:
+                if isinstance(item, Value):
+                    yield from _topics_below(item, topic)
+
+
+def _topic(value: Value) -> Named | None:
+    """The topic that a struct names itself."""
+    if sent(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
+        return text_of(value.resource_name)
+    found: Named | None = None
+    for field, _, held in present(value):
+        if field.entity == "topicName" and held is not None and not isinstance(held, (list, tuple)):
+            return text_of(held)
+        if field.entity == "topicId" and _is_id(held):
+            found = bytes(held)
+    return found
+
+
+def _is_id(held: Any) -> bool:
+    return isinstance(held, bytes) and any(held)

@@ -1,0 +1,1 @@
+"""The panes of the view of exchanges: the list, the fields and the bytes."""

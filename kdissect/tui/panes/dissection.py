@@ -12,14 +12,15 @@ from kdissect.engine.exchange_log.logged_frames import LoggedFrame, Span
 from kdissect.engine.exchange_rows import has_anomalies
 from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.secrets.patches import FILLER
+from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import ref_number
 from kdissect.model.plural import plural
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo
-from kdissect.tui.widgets.safe_text import plain
+from kdissect.tui.widgets.safe_text import safe
 
 # Children of one node shown at once; the rest stands below groups of as many.
 GROUP = 100
@@ -29,7 +30,7 @@ _SIDES = ("request", "response")
 class Buffer:
     """Bytes for the hex pane: of a frame without its size prefix, or of what was compressed in it.
 
-    `spans` tell the packets of a frame's bytes, counted from behind the size prefix; `hidden` are bytes that
+    `spans` are the packets of a frame's bytes, counted from behind the size prefix; `hidden` are bytes that
     must not be shown.
     """
 
@@ -144,17 +145,17 @@ class Dissected:
         facts = [
             ("connection", f"{info.id}, {exchange_text(exchange.ordinal)}"),
             ("correlation id", "" if exchange.correlation_id is None else str(exchange.correlation_id)),
-            ("client id", "null" if exchange.client_id is None else plain(exchange.client_id)),
-            ("software", plain(" ".join(filter(None, (info.software_name, info.software_version))))),
-            ("principal", plain(info.principal or "")),
+            ("client id", "null" if exchange.client_id is None else safe(exchange.client_id)),
+            ("software", safe(" ".join(filter(None, (info.software_name, info.software_version))))),
+            ("principal", safe(info.principal or "")),
             ("state", exchange.state.replace("_", " ")),
             ("latency", "" if exchange.latency_ns is None else duration(exchange.latency_ns)),
         ]
         root.is_open = bool(log.codes(row)) or has_anomalies(exchange)
-        lines = [Item(f"! {code}", plain(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
+        lines = [Item(f"! {code}", safe(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
         if has_anomalies(exchange):
             lines += [
-                Item(f"~ {anomaly.kind}", plain(anomaly.detail), "odd", "", root)
+                Item(f"~ {anomaly.kind}", safe(anomaly.detail), "odd", "", root)
                 for anomaly in exchange.all_anomalies()
             ]
         lines += [Item(name, value, "fact", "", root) for name, value in facts if value]
@@ -169,7 +170,7 @@ class Dissected:
         found = frame.found if isinstance(frame, LoggedFrame) else None
         spans = found.spans if found is not None else ()
         if found is not None and found.why:
-            root.made = [Item("!", plain(found.why), "bad", side, root)]
+            root.made = [Item("!", safe(found.why), "bad", side, root)]
             return root
         buffer = Buffer(frame.data, f"{side} frame", side, spans)
         root.buffer, root.end = buffer, len(frame.data)
@@ -211,7 +212,7 @@ class _Branches:
             lines = self._lines(item, shown, buffer)
             if error is not None:
                 lines.insert(
-                    0, Item("!", plain(f"{error.why} at byte {error.offset}"), "bad", self._side, item)
+                    0, Item("!", safe(f"{error.why} at byte {error.offset}"), "bad", self._side, item)
                 )
             return lines
 
@@ -236,7 +237,7 @@ class _Branches:
 
     def _line(self, parent: Item, node: Node, buffer: Buffer) -> Item:
         kind = "bad" if node.error is not None else ""
-        item = Item(plain(node.name), plain(self._text.value(node)), kind, self._side, parent)
+        item = Item(safe(node.name), safe(self._text.value(node)), kind, self._side, parent)
         item.node, item.buffer, item.start, item.end = node, buffer, node.start, node.end
         if isinstance(node, Decompressed):
             inner = Buffer(node.content, f"decompressed, in the {self._side} at {parent.start}", self._side)
@@ -253,8 +254,6 @@ class _Branches:
 
 def _hide(exchange: Exchange, side: str, buffer: Buffer) -> None:
     """Mark the bytes that hold secrets."""
-    from kdissect.engine.secrets.secret_bytes import secret_patches
-
     for patch in secret_patches(exchange, side):
         buffer.hide(patch.start, patch.start + len(patch.data))
 
@@ -275,12 +274,12 @@ def inner_item(item: Item, label: str) -> Item | None:
     return None
 
 
-def walk(items: list[Item]) -> Iterator[Item]:
+def open_lines(items: list[Item]) -> Iterator[Item]:
     """Lines that are on screen: those below open ones."""
     for item in items:
         yield item
         if item.is_open and item.can_open:
-            yield from walk(item.children)
+            yield from open_lines(item.children)
 
 
 def _about(frame: Frame) -> str:
@@ -291,6 +290,6 @@ def _about(frame: Frame) -> str:
 
 
 def _rule_name(code: str) -> str:
-    from kdissect.rules.registry import ALL_RULES  # 150 modules: not while the first exchange is waited for
+    from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
 
     return next((rule.name for rule in ALL_RULES if rule.code == code), "")

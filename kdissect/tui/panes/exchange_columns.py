@@ -8,11 +8,11 @@ from typing import NamedTuple
 from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.engine.times import rfc3339
 from kdissect.query.syntax.filter_tokens import quoted
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration, short_count
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import State
-from kdissect.tui.widgets.safe_text import fitted, plain
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 Cell = tuple[str, str]
 """Text, inert already, and the name of a style: empty, dim, name, good, odd, bad."""
@@ -64,7 +64,7 @@ def _api(log: ExchangeLog, row: int) -> Cell:
 def _topics(log: ExchangeLog, row: int) -> Cell:
     topics = log.topic_texts(row)
     more = f" +{len(topics) - 1}" if len(topics) > 1 else ""
-    return (plain(topics[0]) + more if topics else ""), ""
+    return (safe(topics[0]) + more if topics else ""), ""
 
 
 def _size(log: ExchangeLog, row: int) -> Cell:
@@ -73,13 +73,7 @@ def _size(log: ExchangeLog, row: int) -> Cell:
 
 
 def _short(count: int | None) -> str:
-    if count is None:
-        return "   -"
-    if count < 1000:
-        return f"{count:4}"
-    if count < 1_000_000:
-        return f"{count / 1000:3.0f}K" if count >= 9950 else f"{count / 1000:.1f}K"
-    return f"{count / 1e6:3.0f}M" if count >= 9_950_000 else f"{count / 1e6:.1f}M"
+    return f"{'-' if count is None else short_count(count):>4}"
 
 
 def _latency(log: ExchangeLog, row: int) -> Cell:
@@ -148,7 +142,7 @@ def _broker(log: ExchangeLog, row: int) -> Cell:
 
 
 def _client_id(log: ExchangeLog, row: int) -> Cell:
-    return plain(log.client_id(row) or ""), "dim"
+    return safe(log.client_id(row) or ""), "dim"
 
 
 def _time_value(log: ExchangeLog, row: int) -> str:
@@ -183,7 +177,7 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
 
 GUTTER = 2
 # Of what is left over, a column that grows takes so much at most: names of errors are no longer.
-MOST_GROWTH = 24
+_MOST_GROWTH = 24
 
 
 def known(names: Sequence[str]) -> tuple[str, ...]:
@@ -204,7 +198,7 @@ def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]
         left -= more
     growing = [column for column in reversed(chosen) if column.grows]
     for index, column in enumerate(growing):
-        more = min(left // (len(growing) - index), MOST_GROWTH if index + 1 < len(growing) else left)
+        more = min(left // (len(growing) - index), _MOST_GROWTH if index + 1 < len(growing) else left)
         widths[column.name] += more
         left -= more
     return [(column, widths[column.name]) for column in chosen]

@@ -22,7 +22,7 @@ _MARK = "●"
 
 
 class ExchangeList(LineView):
-    """`cursor` is a place in the list, not a row of the log. The heads stand in its first line."""
+    """`cursor` is a position in the list, not a row of the log. The heads stand in its first line."""
 
     prefix = "list"
     heads = 1
@@ -96,10 +96,10 @@ class ExchangeList(LineView):
         if count < had or had < self.top + self.visible_lines:
             self.refresh()
 
-    def go_to(self, place: int) -> None:
-        """Move the cursor to a place of the list."""
+    def go_to(self, position: int) -> None:
+        """Move the cursor to a position of the list."""
         count = len(self._shown)
-        self.cursor = max(0, min(place, count - 1))
+        self.cursor = max(0, min(position, count - 1))
         self._tell()
 
     def _tell(self) -> None:
@@ -146,10 +146,10 @@ class ExchangeList(LineView):
         width = self.size.width
         if y == 0:
             return self._heads(width)
-        place = self.top + y - self.heads
-        if place >= len(self._shown):
+        position = self.top + y - self.heads
+        if position >= len(self._shown):
             return Strip.blank(width, self.base_style)
-        return self._line(place, width)
+        return self._line(position, width)
 
     def _heads(self, width: int) -> Strip:
         plain, chosen = self.named_style("head"), self.named_style("head-cursor")
@@ -166,16 +166,16 @@ class ExchangeList(LineView):
         """What stands over a column."""
         return column.title
 
-    def _line(self, place: int, width: int) -> Strip:
-        log, row = self._shown.log, self._shown[place]
+    def _line(self, position: int, width: int) -> Strip:
+        log, row = self._shown.log, self._shown[position]
         base = self.base_style
-        if place == self.cursor:
+        if position == self.cursor:
             base = base + self.named_style("cursor" if self.has_focus else "cursor-blurred")
-        mark = _MARK if log.marked[row] else ">" if place == self.cursor else " "
+        mark = _MARK if log.marked[row] else ">" if position == self.cursor else " "
         segments = [Segment(mark + " ", base)]
         for column, cells in self._widths:
             text, name = column.cell(log, row)
-            style = base if not name or place == self.cursor else base + self.named_style(name)
+            style = base if not name or position == self.cursor else base + self.named_style(name)
             segments.append(Segment(column.fitted(text, cells) + " ", style))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 

@@ -40,10 +40,10 @@ class Ordered:
     def __init__(self, shown: Shown, rows: array[int]) -> None:
         self.shown = shown
         self._rows = rows
-        self._places = array("I", bytes(4 * len(rows)))
-        for place, row in enumerate(rows):
-            base = shown.place_of(row)
-            self._places[place if base is None else base] = place
+        self._positions = array("I", bytes(4 * len(rows)))
+        for position, row in enumerate(rows):
+            base = shown.position_of(row)
+            self._positions[position if base is None else base] = position
 
     @property
     def log(self) -> ExchangeLog:
@@ -53,24 +53,24 @@ class Ordered:
     def __len__(self) -> int:
         return len(self.shown)
 
-    def __getitem__(self, place: int) -> int:
-        """The row at a place of the list."""
-        return self._rows[place] if place < len(self._rows) else self.shown[place]
+    def __getitem__(self, position: int) -> int:
+        """The row at a position of the list."""
+        return self._rows[position] if position < len(self._rows) else self.shown[position]
 
     def __iter__(self) -> Iterator[int]:
-        return (self[place] for place in range(len(self)))
+        return (self[position] for position in range(len(self)))
 
-    def place_of(self, row: int) -> int | None:
+    def position_of(self, row: int) -> int | None:
         """Where a row stands in the list; None where it is not shown."""
-        base = self.shown.place_of(row)
-        return None if base is None else self._place(base)
+        base = self.shown.position_of(row)
+        return None if base is None else self._position(base)
 
     def near(self, row: int) -> int:
-        """The place of a row, or of the first shown one that completed behind it."""
-        return self._place(self.shown.near(row))
+        """The position of a row, or of the first shown one that completed behind it."""
+        return self._position(self.shown.near(row))
 
-    def _place(self, base: int) -> int:
-        return self._places[base] if base < len(self._places) else base
+    def _position(self, base: int) -> int:
+        return self._positions[base] if base < len(self._positions) else base
 
 
 def ordered(shown: Shown, column: str, is_down: bool, is_cancelled: Callable[[], bool]) -> Ordered:
@@ -98,16 +98,16 @@ def ordered(shown: Shown, column: str, is_down: bool, is_cancelled: Callable[[],
     return Ordered(shown, merged)
 
 
-def next_flagged(flags: bytearray, shown: Ordered, place: int, step: int) -> int | None:
-    """The next place behind (`step` 1) or before (-1) one whose row's byte is 1."""
-    places: Sequence[int] = range(place + 1, len(shown)) if step > 0 else range(place - 1, -1, -1)
-    return next((at for at in places if flags[shown[at]]), None)
+def next_flagged(flags: bytearray, shown: Ordered, position: int, step: int) -> int | None:
+    """The next position behind (`step` 1) or before (-1) one whose row's byte is 1."""
+    positions: Sequence[int] = range(position + 1, len(shown)) if step > 0 else range(position - 1, -1, -1)
+    return next((at for at in positions if flags[shown[at]]), None)
 
 
 def _parts(shown: Shown) -> Iterator[list[int]]:
     count = len(shown)  # what comes meanwhile is not sorted
     for first in range(0, count, PART):
-        yield [shown[place] for place in range(first, min(first + PART, count))]
+        yield [shown[position] for position in range(first, min(first + PART, count))]
 
 
 def _key_of(column: str) -> KeyOf:

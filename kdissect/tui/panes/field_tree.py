@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from kdissect.tui.panes.dissection import Dissected, Item, walk
+from kdissect.tui.panes.dissection import Dissected, Item, open_lines
 from kdissect.tui.widgets.line_view import LineView
 
 _KINDS = ("side", "fact", "bad", "odd", "group", "value", "type")
@@ -19,7 +19,7 @@ _INDENT = 2
 
 
 class FieldTree(LineView):
-    """`cursor` is a line. `Chosen` tells which field is under it."""
+    """`cursor` is a line. `Chosen` says which field is under it."""
 
     prefix = "tree"
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -111,7 +111,7 @@ class FieldTree(LineView):
             self._tell()
 
     def _layout(self) -> None:
-        self._lines = list(walk(self._dissected.roots)) if self._dissected is not None else []
+        self._lines = list(open_lines(self._dissected.roots)) if self._dissected is not None else []
         self.set_lines(max(len(self._lines), 1))
         self.refresh()
 

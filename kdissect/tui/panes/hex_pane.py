@@ -19,7 +19,7 @@ _OFFSET = 6
 
 
 class HexPane(LineView):
-    """`cursor` is an offset in the buffer; `Picked` tells that the user chose a byte."""
+    """`cursor` is an offset in the buffer; `Picked` says that the user chose a byte."""
 
     prefix = "hex"
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"hex--{name}" for name in _PARTS}

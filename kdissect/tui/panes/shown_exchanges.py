@@ -16,7 +16,7 @@ _ASK_CLOCK_EVERY = 64  # exchanges
 
 
 class Shown:
-    """Rows of the log by their place in the list.
+    """Rows of the log by their position in the list.
 
     `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time
     (`advance`); for one that `needs_worker` another process reads the inputs and `take` gets its rows.
@@ -46,24 +46,24 @@ class Shown:
             return self.frozen_at if self._rows is None else bisect_left(self._rows, self.frozen_at)
         return len(self.log) if self._rows is None else len(self._rows)
 
-    def __getitem__(self, place: int) -> int:
-        """The row at a place of the list."""
-        return place if self._rows is None else self._rows[place]
+    def __getitem__(self, position: int) -> int:
+        """The row at a position of the list."""
+        return position if self._rows is None else self._rows[position]
 
     @property
     def rows(self) -> Sequence[int] | None:
         """The rows, ascending; None: all of the log."""
         return self._rows
 
-    def place_of(self, row: int) -> int | None:
+    def position_of(self, row: int) -> int | None:
         """Where a row stands in the list; None where it is not shown."""
-        place = row if self._rows is None else bisect_left(self._rows, row)
-        return place if place < len(self) and self[place] == row else None
+        position = row if self._rows is None else bisect_left(self._rows, row)
+        return position if position < len(self) and self[position] == row else None
 
     def near(self, row: int) -> int:
-        """The place of a row, or of the first shown one behind it; the last where there is none."""
-        place = row if self._rows is None else bisect_left(self._rows, row)
-        return max(0, min(place, len(self) - 1))
+        """The position of a row, or of the first shown one behind it; the last where there is none."""
+        position = row if self._rows is None else bisect_left(self._rows, row)
+        return max(0, min(position, len(self) - 1))
 
     @property
     def is_busy(self) -> bool:

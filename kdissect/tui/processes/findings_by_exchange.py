@@ -12,15 +12,15 @@ from kdissect.rules.rule import Rule
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
-Place = tuple[str, int]
+ExchangeKey = tuple[str, int]
 
 
-class _Places(FindingLog):
+class _Codes(FindingLog):
     """Keeps the codes by exchange, of at most `MAX_FOUND` exchanges."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.codes: dict[Place, set[str]] = {}
+        self.codes: dict[ExchangeKey, set[str]] = {}
 
     def repeats(self, key: Key, time_ns: int) -> bool:
         """Each one is looked at."""
@@ -28,15 +28,15 @@ class _Places(FindingLog):
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""
-        place = finding.place.connection, finding.place.exchange
-        if place in self.codes or len(self.codes) < MAX_FOUND:
-            self.codes.setdefault(place, set()).add(finding.code)
+        key = finding.place.connection, finding.place.exchange
+        if key in self.codes or len(self.codes) < MAX_FOUND:
+            self.codes.setdefault(key, set()).add(finding.code)
 
 
 def codes_by_exchange(events: Iterable[Event]) -> Callable[[Exchange], Collection[str]]:
     """Judges all events; gives the codes of the findings about an exchange."""
     judge = Judge()
-    judge.findings = found = _Places()
+    judge.findings = found = _Codes()
     for event in events:
         judge.add(event)
     judge.finish()

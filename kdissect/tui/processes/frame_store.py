@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Frames kept: those of the exchange on screen and of the ones before it.
 KEPT = 16
-KEPT_BYTES = 64 << 20
+_KEPT_BYTES = 64 << 20
 _NOTHING_THERE = "its file is not known yet"
 
 
@@ -73,6 +73,6 @@ class Frames:
         with self._lock:
             self._kept[key] = found
             while len(self._kept) > 1 and (
-                len(self._kept) > KEPT or sum(len(each.data) for each in self._kept.values()) > KEPT_BYTES
+                len(self._kept) > KEPT or sum(len(each.data) for each in self._kept.values()) > _KEPT_BYTES
             ):
                 self._kept.popitem(last=False)

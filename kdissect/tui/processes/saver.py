@@ -17,10 +17,9 @@ from kdissect.excerpt.find_frames import FoundFrames, FrameSearch, PlanTooLargeE
 from kdissect.model.limits import use
 from kdissect.model.plural import plural
 from kdissect.report.printable import printable
-from kdissect.tui.processes.worker_messages import receive, send
-from kdissect.tui.save_order import Saved, SaveOrder
+from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 
-COMMENT = (
+_COMMENT = (
     "{}. Packets of others are left out. Headers and times are those of the capture; sequence "
     "numbers, lengths and checksums those of what is here."
 )
@@ -29,16 +28,15 @@ COMMENT = (
 def save(order: SaveOrder) -> Saved:
     """Write the file. Raises nothing a file or a capture could be the cause of."""
     try:
-        harvested = _harvest(order)
-        if not harvested.exchanges:
+        found = _find(order)
+        if not found.exchanges:
             return Saved(0, order.path, "no packet of them was found again")
-        found = harvested.exchanges
-        _write(order, harvested)
+        _write(order, found)
     except PlanTooLargeError:
         return Saved(0, order.path, "too many frames; `kdissect extract --connections` takes any number")
     except OSError as error:
         return Saved(0, order.path, error.strerror or str(error))
-    return Saved(found, order.path, _told(harvested))
+    return Saved(found.exchanges, order.path, _note(found))
 
 
 def _open(order: SaveOrder) -> Dissection:
@@ -49,29 +47,29 @@ def _open(order: SaveOrder) -> Dissection:
     )
 
 
-def _harvest(order: SaveOrder) -> FoundFrames:
-    places = order.places
+def _find(order: SaveOrder) -> FoundFrames:
+    exchanges = order.exchanges
     # What was decrypted for the list is written decrypted: the ciphertext of a frame is no packet of its own.
-    harvest = FrameSearch(
-        lambda exchange: (exchange.connection.id, exchange.ordinal) in places, decrypted=True
+    search = FrameSearch(
+        lambda exchange: (exchange.connection.id, exchange.ordinal) in exchanges, decrypted=True
     )
     for event in _open(order).events():
-        harvest.add(event)
-    return harvest.result()
+        search.add(event)
+    return search.result()
 
 
-def _write(order: SaveOrder, harvested: FoundFrames) -> None:
-    comment = COMMENT.format(plural(harvested.exchanges, "exchange"))
+def _write(order: SaveOrder, found: FoundFrames) -> None:
+    comment = _COMMENT.format(plural(found.exchanges, "exchange"))
     with PacketFile(order.path, comment, f"{APPLICATION} {__version__}") as file:
 
         def write(item: ExcerptPacket) -> None:
             file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
 
-        write_frames(harvested, _open(order), True, write)
+        write_frames(found, _open(order), True, write)
 
 
-def _told(harvested: FoundFrames) -> str:
-    return "captures of different sets are in one file" if harvested.capture_sets > 1 else ""
+def _note(found: FoundFrames) -> str:
+    return "captures of different sets are in one file" if found.capture_sets > 1 else ""
 
 
 def main(arguments: Sequence[str]) -> int:

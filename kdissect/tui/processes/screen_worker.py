@@ -1,4 +1,6 @@
-"""A worker process: reads the inputs and sends what the screen shows. `python -m kdissect.tui.processes.screen_worker IN OUT`.
+"""A worker process: reads the inputs and sends what the screen shows.
+
+`python -m kdissect.tui.processes.screen_worker IN OUT`: orders come in, messages go out, by inherited pipes.
 
 A process and not a thread, because analysis is work for the CPU in pure Python: a thread would take the
 interpreter's lock from the keys (docs/tui.md has the figures). IN and OUT are inherited pipes: an `Order`
@@ -15,6 +17,7 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 from threading import Lock, Thread
+from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
@@ -47,10 +50,10 @@ if TYPE_CHECKING:
     from kdissect.capture.live.live_settings import LiveSettings
 
 # The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
-FIRST_FLUSH_S = 0.02
-FLUSH_S = 0.15
-ROWS_A_PARCEL = 4000
-RESULT_S = 1.0
+_FIRST_FLUSH_S = 0.02
+_FLUSH_S = 0.15
+_ROWS_A_PARCEL = 4000
+_RESULT_S = 1.0
 
 
 def _cut(captures: Captures) -> Iterator[str]:
@@ -69,12 +72,12 @@ class Worker:
         self._dissection = _open(order)
         self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
         self._writer = LogWriter(self._keep)
-        self._numbers = RowNumbers()
+        self._numbers = _RowNumbers()
         self._studies: list[Study] | None = None
         self._accepts = self._filter() if order.filter else None
         self._matches = array("I")
-        self._next_flush = time.monotonic() + FIRST_FLUSH_S
-        self._next_result = time.monotonic() + RESULT_S
+        self._next_flush = time.monotonic() + _FIRST_FLUSH_S
+        self._next_result = time.monotonic() + _RESULT_S
         self._points: dict[int, int] = {}
         self._named = 0  # topic ids whose names were sent
         self._lock = Lock()
@@ -107,7 +110,7 @@ class Worker:
     def _tick(self) -> None:
         """What came last is not to wait for the next packet, which may never come."""
         while not self._is_over:
-            time.sleep(FLUSH_S)
+            time.sleep(_FLUSH_S)
             with self._lock:
                 if not self._is_over and time.monotonic() > self._next_flush:
                     self._flush()
@@ -131,7 +134,7 @@ class Worker:
     def _add(self, exchange: Exchange) -> None:
         self._dissection.topics.pass_by(exchange)
         self._writer.add(exchange)
-        if self._writer.waiting >= ROWS_A_PARCEL:
+        if self._writer.waiting >= _ROWS_A_PARCEL:
             self._flush()
 
     def _study(self, events: Sequence[Event], row: int) -> None:
@@ -190,6 +193,7 @@ class Worker:
                 self._writer.point(file.index, point)
 
     def _filter(self) -> Any:
+        # start-up: the first rows have no filter, few filters ask for findings
         from kdissect.query import Context, compile_filter
 
         topics_of, names = self._dissection.topics.topics_of, self._dissection.file_names
@@ -218,10 +222,10 @@ class Worker:
             self._matches = array("I")
         self._tell_progress()
         now = time.monotonic()
-        self._next_flush = now + FLUSH_S
+        self._next_flush = now + _FLUSH_S
         if now > self._next_result:
             self._tell_results(is_final=False)
-            self._next_result = time.monotonic() + RESULT_S
+            self._next_result = time.monotonic() + _RESULT_S
 
     def _new_names(self) -> dict[bytes, str]:
         names = self._dissection.topics.plain_names()
@@ -243,7 +247,7 @@ class Worker:
             self._send(Result(study.name, study.result(), is_final))
 
 
-class RowNumbers:
+class _RowNumbers:
     """Rows of the exchanges of open connections by their ordinals; the same numbers as in the log."""
 
     def __init__(self) -> None:
@@ -296,7 +300,7 @@ def _open(order: Order) -> Dissection:
 
 def _capture(settings: LiveSettings) -> Captures:
     """Start a live capture, which ends with this process. Raises LiveError."""
-    from kdissect.capture.live.captures import open_live
+    from kdissect.capture.live.captures import open_live  # start-up: most inputs are files
 
     captures = open_live(settings)
     atexit.register(captures.close)
@@ -322,8 +326,6 @@ def main(arguments: Sequence[str]) -> int:
     except OSError:
         return 1  # the screen is gone
     except Exception as error:
-        from traceback import format_exc
-
         send(out, Failed(f"{type(error).__name__}: {error}", format_exc()))
         return 1
     return 0

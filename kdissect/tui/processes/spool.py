@@ -12,43 +12,45 @@ from struct import Struct
 
 from kdissect.engine.exchange_log.logged_frames import Found
 
-BLOCK = 16  # bytes; block numbers are 32 bits wide: 64 GiB can go by
+_BLOCK = 16  # bytes; block numbers are 32 bits wide: 64 GiB can go by
 # Bytes on disk: an hour of a busy broker's connection at 500 KB/s, and what a /tmp mostly has.
-SPOOL_BYTES = 2 << 30
+_SPOOL_BYTES = 2 << 30
 # A larger frame would push out too many others.
-MAX_FRAME = 64 << 20
+_MAX_FRAME = 64 << 20
 _HEAD = Struct("<II")  # number of the frame's first block, bytes of its content
 _NUMBERS = 1 << 32
 
 GONE = "its bytes are not kept any more: the temporary file holds the latest"
 TOO_LARGE = "its bytes were not kept: it is too large"
-UNKEPT = _NUMBERS - 1
+_UNKEPT = _NUMBERS - 1
 
 
 class SpoolWriter:
     """Writes frames to an open file. After an error of the disk nothing more is kept; `error` says why."""
 
-    def __init__(self, handle: int, bound: int = SPOOL_BYTES) -> None:
+    def __init__(self, handle: int, bound: int = _SPOOL_BYTES) -> None:
         self._handle = handle
-        self._blocks = bound // BLOCK
+        self._blocks = bound // _BLOCK
         self._next = 0
         self.error = ""
 
     def put(self, content: bytes) -> int:
         """Keep a frame's content; gives its number."""
         length = _HEAD.size + len(content)
-        count = -(-length // BLOCK)
-        if self.error or len(content) > MAX_FRAME or count > self._blocks or self._next + count >= UNKEPT:
-            return UNKEPT
+        count = -(-length // _BLOCK)
+        if self.error or len(content) > _MAX_FRAME or count > self._blocks or self._next + count >= _UNKEPT:
+            return _UNKEPT
         at = self._next % self._blocks
         if at + count > self._blocks:  # a frame does not go over the end
             self._next += self._blocks - at
         number = self._next
         try:
-            os.pwrite(self._handle, _HEAD.pack(number, len(content)) + content, number % self._blocks * BLOCK)
+            os.pwrite(
+                self._handle, _HEAD.pack(number, len(content)) + content, number % self._blocks * _BLOCK
+            )
         except OSError as error:
             self.error = error.strerror or str(error)
-            return UNKEPT
+            return _UNKEPT
         self._next = number + count
         return number
 
@@ -56,15 +58,15 @@ class SpoolWriter:
 class SpoolReader:
     """Reads what a `SpoolWriter` wrote."""
 
-    def __init__(self, handle: int, bound: int = SPOOL_BYTES) -> None:
+    def __init__(self, handle: int, bound: int = _SPOOL_BYTES) -> None:
         self._handle = handle
-        self._blocks = bound // BLOCK
+        self._blocks = bound // _BLOCK
 
     def get(self, number: int) -> Found:
         """A frame's content by its number. Raises nothing."""
-        if number == UNKEPT:
+        if number == _UNKEPT:
             return Found(b"", (), TOO_LARGE)
-        at = number % self._blocks * BLOCK
+        at = number % self._blocks * _BLOCK
         try:
             head = os.pread(self._handle, _HEAD.size, at)
             if len(head) < _HEAD.size or _HEAD.unpack(head)[0] != number:

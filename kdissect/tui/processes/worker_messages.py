@@ -1,4 +1,4 @@
-"""What the screen's process and a worker say to each other: length-prefixed pickles over pipes.
+"""What the screen and its processes send each other: length-prefixed pickles over pipes.
 
 Both ends are kdissect on one machine, started by one another; nobody else can write to the pipes.
 """
@@ -22,7 +22,7 @@ _LENGTH = Struct("<Q")
 class Order(NamedTuple):
     """What a worker is to do. Inputs as `Dissection` takes them.
 
-    `rows`: send the exchanges. `studies`: names of the studies to run (`tui.study`). `filter`: only exchanges
+    `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
     inherited file descriptors, -1: none. `nice`: give way to others. `live`: capture, instead of reading
     `paths`. `limits` hold in the worker.
@@ -122,3 +122,22 @@ def _pull(handle: int, length: int) -> bytes:
         parts.append(data)
         length -= len(data)
     return b"".join(parts)
+
+
+ExchangeKey = tuple[str, int]
+
+
+class SaveOrder(NamedTuple):
+    """What to write where. `exchanges` are exchanges as (connection, ordinal)."""
+
+    inputs: Order
+    exchanges: frozenset[ExchangeKey]
+    path: str
+
+
+class Saved(NamedTuple):
+    """What came of it. `trouble` says in one line why nothing was written, else what is to be known."""
+
+    exchanges: int
+    path: str
+    trouble: str = ""

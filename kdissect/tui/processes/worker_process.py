@@ -12,7 +12,7 @@ from typing import Any
 
 from kdissect.tui.processes.worker_messages import Order, receive, send
 
-# Given to a worker that is told to end, before it is killed.
+# Time for a worker to end by itself, before it is killed.
 GRACE_S = 1.0
 
 
@@ -34,7 +34,7 @@ class WorkerProcess:
         os.close(messages_in)
         self.is_stopped = False
         self._thread: Thread | None = None
-        with suppress(OSError):  # it is gone already: `listen` tells
+        with suppress(OSError):  # it is gone already: `listen` reports it
             send(self._orders, order)
 
     def listen(self, take: Callable[[Any], None], ended: Callable[[], None]) -> None:

@@ -1,0 +1,1 @@
+"""Screens over the views: help, follow stream, questions, copying and saving."""

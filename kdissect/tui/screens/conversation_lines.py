@@ -8,17 +8,20 @@ from typing import NamedTuple
 from kdissect.decoders.trees.tree_text import render
 from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.engine.exchange_trees import whole_tree
+from kdissect.engine.secrets.patches import patched
+from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
+from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.tui.widgets.hex_rows import hex_rows
 from kdissect.tui.widgets.styled_lines import Line
 
 # Lines of one message; who wants to see all of it goes to the exchange.
-MESSAGE_LINES = 40
-HEX_BYTES = 512
+_MESSAGE_LINES = 40
+_HEX_BYTES = 512
 FORMS = ("fields", "hex", "titles")
 
 
@@ -74,8 +77,6 @@ def _api(log: ExchangeLog, row: int) -> str:
 
 
 def _errors(log: ExchangeLog, row: int) -> Cell:
-    from kdissect.schema.error_codes import error_name
-
     errors = log.errors(row)
     return Cell(", ".join(str(error_name(code)) for code in errors), "bad") if errors else Cell("")
 
@@ -87,13 +88,11 @@ def _content(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Li
         yield (("    its bytes cannot be had any more", "bad"),)
         return
     if form == "hex":
-        from kdissect.tui.screens.copy_forms import content_bytes
-
-        data = content_bytes(exchange, message.side, 0, HEX_BYTES)
+        data = patched(frame.data, secret_patches(exchange, message.side), 0, _HEX_BYTES)
         for line in hex_rows(data, 0, len(data)):
             yield (("    ", ""), *line)
-        if len(frame.data) > HEX_BYTES:
-            yield ((f"    ... {plural(len(frame.data) - HEX_BYTES, 'more byte')}", "dim"),)
+        if len(frame.data) > _HEX_BYTES:
+            yield ((f"    ... {plural(len(frame.data) - _HEX_BYTES, 'more byte')}", "dim"),)
         return
     tree = whole_tree(exchange, message.side, frame, lambda _info, number: log.topic_names.get(number))
     if tree is None:
@@ -110,7 +109,7 @@ def _tree_lines(lines: Iterator[str]) -> Iterator[Line]:
 
 
 def _bounded(lines: Sequence[Line]) -> Sequence[Line]:
-    if len(lines) <= MESSAGE_LINES:
+    if len(lines) <= _MESSAGE_LINES:
         return lines
-    left_out = len(lines) - MESSAGE_LINES
-    return [*lines[:MESSAGE_LINES], ((f"    ... {plural(left_out, 'more line')}", "dim"),)]
+    left_out = len(lines) - _MESSAGE_LINES
+    return [*lines[:_MESSAGE_LINES], ((f"    ... {plural(left_out, 'more line')}", "dim"),)]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import NamedTuple
 
+import orjson
+
 from kdissect.engine.exchange_rows import ExchangeRows, TopicsOf
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.records.record_rows import TopicNames
@@ -40,7 +42,6 @@ class Names(NamedTuple):
 
 def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool = False) -> str:
     """The line of `kdissect inspect --bodies --records --format jsonl`."""
-    import orjson
 
     def nest(row: dict[str, object], inner: Exchange) -> list[object]:
         return list(nest_batches(row, inner, show_secrets, names.topic_name))
@@ -54,24 +55,8 @@ def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool 
 def frame_bytes(exchange: Exchange, side: str, show_secrets: bool = False) -> bytes:
     """A frame as on the wire, its size first. Raises NothingToCopyError."""
     frame = _frame(exchange, side)
-    return frame.size.to_bytes(4) + content_bytes(exchange, side, 0, len(frame.data), show_secrets)
-
-
-def content_bytes(exchange: Exchange, side: str, start: int, end: int, show_secrets: bool = False) -> bytes:
-    """Bytes `start` to `end` of a frame's content behind its size. Raises NothingToCopyError."""
-    frame = _frame(exchange, side)
     patches = [] if show_secrets else secret_patches(exchange, side)
-    return patched(frame.data, patches, start, end)
-
-
-def hex_text(data: bytes) -> str:
-    """Hex digits without anything between."""
-    return data.hex()
-
-
-def python_text(data: bytes) -> str:
-    """A bytes literal."""
-    return repr(data)
+    return frame.size.to_bytes(4) + patched(frame.data, patches, 0, len(frame.data))
 
 
 def decode_command(exchange: Exchange, side: str, show_secrets: bool = False) -> str:
@@ -105,4 +90,4 @@ def _frame(exchange: Exchange, side: str) -> Frame:
 
 
 Form = Callable[[bytes], str]
-FORMS: dict[str, Form] = {"hex": hex_text, "Python bytes": python_text}
+FORMS: dict[str, Form] = {"hex": bytes.hex, "Python bytes": repr}

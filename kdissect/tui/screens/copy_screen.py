@@ -20,12 +20,12 @@ from kdissect.session.exchange import Exchange
 from kdissect.tui.screens import copy_forms as copies
 from kdissect.tui.screens.copy_forms import Names, NothingToCopyError
 from kdissect.tui.session import Session
-from kdissect.tui.view import Field, Tell
+from kdissect.tui.view import Field, Notice
 from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.safe_text import text
 
 # Terminals take some 100 kB to a few MB by their clipboard sequence (OSC 52); beyond it nothing arrives.
-MOST_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 1_000_000
 
 
 class Choice(NamedTuple):
@@ -74,20 +74,20 @@ class CopyScreen(ModalScreen[None]):
         try:
             copied = choice.make()
         except NothingToCopyError as error:
-            hand_over(self, self._done, "", Tell(f"nothing was copied: {error}", "warning"))
+            hand_over(self, self._done, "", Notice(f"nothing was copied: {error}", "warning"))
             return
-        told = Tell(f"copied {plural(len(copied), 'character')}: {choice.title}")
-        if len(copied) > MOST_CHARACTERS:
+        notice = Notice(f"copied {plural(len(copied), 'character')}: {choice.title}")
+        if len(copied) > _MOST_CHARACTERS:
             size = plural(len(copied), "character is", "characters are")
             too_long = f"{size} more than a terminal takes: save the exchange"
-            told = Tell(too_long, "warning")
+            notice = Notice(too_long, "warning")
             copied = ""
-        hand_over(self, self._done, copied, told)
+        hand_over(self, self._done, copied, notice)
 
-    def _done(self, copied: str, told: Tell) -> None:
+    def _done(self, copied: str, notice: Notice) -> None:
         if copied:
             self.app.copy_to_clipboard(copied)
-        self.app.post_message(told)
+        self.app.post_message(notice)
         self.dismiss(None)
 
     def action_leave(self) -> None:

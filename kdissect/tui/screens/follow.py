@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import ClassVar
 
 from textual import on, work
@@ -20,7 +21,7 @@ from kdissect.tui.widgets.safe_text import text
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
 # Messages decoded at a time: some screens full, done in a fraction of a second.
-MESSAGES_AT_ONCE = 50
+_MESSAGES_AT_ONCE = 50
 
 
 class FollowScreen(ModalScreen[None]):
@@ -59,7 +60,7 @@ class FollowScreen(ModalScreen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Tell the first messages."""
+        """Show the first messages."""
         self._lines.focus()
         self._again()
 
@@ -81,10 +82,10 @@ class FollowScreen(ModalScreen[None]):
         info = None if number is None else log.connections[number]
         ends = "" if info is None else f"{info.client_text} > {info.broker_text}"
         who = "" if info is None or not info.client_id else f"  {info.client_id}"
-        told = (
+        title = (
             f"Follow {ends}{who}  {self._told} of {plural(len(self._messages), 'message')}, as {self._form}"
         )
-        self.query_one("#follow-title", Static).update(text(told))
+        self.query_one("#follow-title", Static).update(text(title))
 
     @on(Lines.NearEnd)
     def _near_end(self, event: Lines.NearEnd) -> None:
@@ -95,7 +96,7 @@ class FollowScreen(ModalScreen[None]):
         if self._is_telling or self._told >= len(self._messages):
             return
         self._is_telling = True
-        part = self._messages[self._told : self._told + MESSAGES_AT_ONCE]
+        part = self._messages[self._told : self._told + _MESSAGES_AT_ONCE]
         self._told += len(part)
         self._tell(part, self._form)
 
@@ -126,17 +127,15 @@ class FollowScreen(ModalScreen[None]):
         row = self._row
         if row is None:
             return
-        place = next((at for at, message in enumerate(self._messages) if message.row == row), 0)
-        if place < len(self._starts):
+        index = next((at for at, message in enumerate(self._messages) if message.row == row), 0)
+        if index < len(self._starts):
             self._row = None
-            self._lines.go_to(self._starts[place])
+            self._lines.go_to(self._starts[index])
         else:
             self._more()
 
     def _current(self) -> int:
         """The message at the top of the screen."""
-        from bisect import bisect_right
-
         return max(bisect_right(self._starts, self._lines.scroll_offset.y) - 1, 0)
 
     # keys
@@ -153,17 +152,17 @@ class FollowScreen(ModalScreen[None]):
 
     def action_message(self, step: int) -> None:
         """The next message at the top."""
-        place = self._current() + step
-        if 0 <= place < len(self._starts):
-            self._lines.go_to(self._starts[place])
-        if place >= len(self._starts) - 1:
+        index = self._current() + step
+        if 0 <= index < len(self._starts):
+            self._lines.go_to(self._starts[index])
+        if index >= len(self._starts) - 1:
             self._more()
 
     def action_exchange(self) -> None:
         """The exchange of the message at the top, in the list."""
-        place = self._current()
-        if place < len(self._messages):
-            message = self._messages[place]
+        index = self._current()
+        if index < len(self._messages):
+            message = self._messages[index]
             self.dismiss()
             self.app.post_message(GoTo(message.row, message.side))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from typing import ClassVar, NamedTuple
 
 from rich.table import Table
@@ -13,8 +14,10 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kdissect.tui.views import VIEWS
+
 # Where keys hold -> the class with the bindings, as "module:Class". Views are added from their registry.
-_PLACES = (
+_SCOPES = (
     ("Everywhere", "kdissect.tui.app:KdissectApp"),
     ("Filter", "kdissect.tui.filter_bar:FilterInput"),
     ("List", "kdissect.tui.panes.sorted_list:SortedList"),
@@ -30,29 +33,25 @@ _PLACES = (
 class Key(NamedTuple):
     """A key and what it does."""
 
-    place: str
+    scope: str
     key: str
     what: str
 
 
 def all_keys() -> list[Key]:
-    """Every key there is, in the order of the places."""
-    from kdissect.tui.views import VIEWS
-
-    first, *rest = _PLACES
-    places = (first, *((f"View: {spec.title}", spec.where) for spec in VIEWS), *rest)
-    return [key for place, where in places for key in _keys(place, where)]
+    """Every key there is, in the order of the scopes."""
+    first, *rest = _SCOPES
+    scopes = (first, *((f"View: {spec.title}", spec.where) for spec in VIEWS), *rest)
+    return [key for scope, where in scopes for key in _keys(scope, where)]
 
 
-def _keys(place: str, where: str) -> Iterable[Key]:
-    from importlib import import_module
-
+def _keys(scope: str, where: str) -> Iterable[Key]:
     module, _, name = where.partition(":")
     for binding in _bindings(getattr(import_module(module), name)):
         shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))
-        yield Key(place, shown, binding.tooltip or binding.description)
-    if place == "Everywhere":
-        yield Key(place, "ctrl+p", "Command palette")
+        yield Key(scope, shown, binding.tooltip or binding.description)
+    if scope == "Everywhere":
+        yield Key(scope, "ctrl+p", "Command palette")
 
 
 def _bindings(owner: type) -> Iterable[Binding]:
@@ -78,7 +77,7 @@ _SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "lef
 def keys_table() -> str:
     """The keys in Markdown, for docs/tui.md."""
     lines = ["| where | key | what it does |", "|---|---|---|"]
-    lines += [f"| {key.place} | `{key.key}` | {key.what} |" for key in all_keys()]
+    lines += [f"| {key.scope} | `{key.key}` | {key.what} |" for key in all_keys()]
     return "\n".join(lines)
 
 
@@ -103,11 +102,11 @@ class HelpScreen(ModalScreen[None]):
 
 def _table() -> Table:
     table = Table.grid(padding=(0, 2))
-    place = ""
+    scope = ""
     for key in all_keys():
-        if key.place != place:
-            place = key.place
+        if key.scope != scope:
+            scope = key.scope
             table.add_row(Text(""), Text(""))
-            table.add_row(Text(place, "bold reverse"), Text(""))
+            table.add_row(Text(scope, "bold reverse"), Text(""))
         table.add_row(Text(f"  {key.key}", "bold"), Text(key.what))
     return table

@@ -1,7 +1,13 @@
-"""Asks where to save exchanges, and saves them while the screen goes on."""
+"""Asks where to save exchanges, and saves them while the screen goes on.
+
+`_save_rows` and `run_saver` block: not for the thread that answers keys.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -13,10 +19,14 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from kdissect import __version__
+from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.excerpt.frames_file import frame_packets
 from kdissect.model.plural import plural
-from kdissect.tui.save import save_rows
+from kdissect.session.exchange import Exchange
+from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 from kdissect.tui.session import Session
-from kdissect.tui.view import Tell
+from kdissect.tui.view import Notice
 from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.safe_text import text
 
@@ -70,12 +80,12 @@ class SaveScreen(ModalScreen[None]):
         """Why not to write there; empty: nothing against it."""
         if not path or len(self._rows) > MOST:
             return "a path is needed" if not path else "there are too many"
-        place = Path(path).expanduser()
-        if any(_is_same(place, one) for one in self._session.progress.file_names):
+        target = Path(path).expanduser()
+        if any(_is_same(target, one) for one in self._session.progress.file_names):
             return "that is one of the captures that are open"
-        if place.is_dir() or not place.parent.is_dir():
-            return "that is a directory" if place.is_dir() else "there is no such directory"
-        if place.exists() and self._agreed != path:
+        if target.is_dir() or not target.parent.is_dir():
+            return "that is a directory" if target.is_dir() else "there is no such directory"
+        if target.exists() and self._agreed != path:
             self._agreed = path
             return "there is such a file: Enter once more replaces it"
         return ""
@@ -85,13 +95,13 @@ class SaveScreen(ModalScreen[None]):
 
     @work(thread=True)
     def _save(self, path: str) -> None:
-        saved = save_rows(self._session, self._rows, str(Path(path).expanduser()))
+        saved = _save_rows(self._session, self._rows, str(Path(path).expanduser()))
         if saved.exchanges:
             count = plural(saved.exchanges, "exchange")
-            told = f"saved {count} to {saved.path}"
-            message = Tell(f"{told}; {saved.trouble}" if saved.trouble else told)
+            saved_text = f"saved {count} to {saved.path}"
+            message = Notice(f"{saved_text}; {saved.trouble}" if saved.trouble else saved_text)
         else:
-            message = Tell(f"nothing was saved to {saved.path}: {saved.trouble}", "error")
+            message = Notice(f"nothing was saved to {saved.path}: {saved.trouble}", "error")
         self.app.post_message(message)
         hand_over(self, self.dismiss, None)
 
@@ -107,8 +117,70 @@ def _proposal(session: Session) -> str:
     return f"{''.join(letter if letter.isprintable() else '_' for letter in stem)}-excerpt.pcapng"
 
 
-def _is_same(place: Path, name: str) -> bool:
+def _is_same(target: Path, name: str) -> bool:
     try:
-        return place.exists() and place.samefile(name)
+        return target.exists() and target.samefile(name)
     except OSError:
         return False
+
+
+_STREAM_COMMENT = (
+    "{} of a stream. The packets are new: IP and TCP as they may have been; frames and times are "
+    "those of the capture."
+)
+
+
+def _save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
+    """Write rows of the log: the packets they came in, or for streams new ones. Raises nothing."""
+    log = session.log
+    if session.is_stream:
+        return _save_frames([log.exchange(row) for row in rows], path)
+    places = frozenset((log.connection(row).id, log.columns["ordinal"][row]) for row in rows)
+    inputs = session.order._replace(spool=-1, stdin=-1)
+    return run_saver(SaveOrder(inputs, places, path))
+
+
+def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
+    written: set[tuple[str, int]] = set()
+    try:
+        comment = _STREAM_COMMENT.format(plural(len(exchanges), "exchange"))
+        with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
+            for packet, exchange, side in frame_packets(exchanges):
+                written.add((exchange.connection.id, exchange.ordinal))
+                file.write(packet, f"{exchange.connection.id}/{exchange.ordinal} {side}")
+    except OSError as error:
+        return Saved(0, path, error.strerror or str(error))
+    lost = len(exchanges) - len(written)
+    return Saved(len(written), path, f"the bytes of {lost} are not kept any more" if lost else "")
+
+
+def run_saver(order: SaveOrder) -> Saved:
+    """Write exchanges to a file. Blocks: not for the thread that answers keys. Raises nothing."""
+    order_out, orders = os.pipe()
+    results, results_in = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kdissect.tui.processes.saver", str(order_out), str(results_in)],
+            pass_fds=(order_out, results_in),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        os.close(order_out)
+        os.close(results_in)
+        os.close(orders)
+        os.close(results)
+        return Saved(0, order.path, error.strerror or str(error))
+    os.close(order_out)
+    os.close(results_in)
+    try:
+        send(orders, order)
+        saved: Saved = receive(results)
+    except (EOFError, OSError):
+        return Saved(0, order.path, f"writing ended with {process.wait()}")
+    finally:
+        os.close(orders)
+        os.close(results)
+    process.wait()
+    return saved

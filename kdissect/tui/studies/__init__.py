@@ -1,1 +1,1 @@
-"""Studies: analyses that a worker runs for the views (`tui.study`)."""
+"""Studies: analyses that a worker runs for the views."""

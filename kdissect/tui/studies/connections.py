@@ -12,7 +12,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.tui.studies.study import Study, StudyContext
 
 # Connections in the table: 2 KB each. Of more the latest are shown, for the first are over for longest.
-MAX_CONNECTIONS = 20_000
+_MAX_CONNECTIONS = 20_000
 
 
 class ConnectionStudy(Study):
@@ -37,7 +37,7 @@ class ConnectionStudy(Study):
         infos = self._infos
         if info.id in infos:
             return
-        if len(infos) >= MAX_CONNECTIONS:
+        if len(infos) >= _MAX_CONNECTIONS:
             infos.popitem(last=False)
             self._forgotten += 1
         infos[info.id] = info

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MANY = 5000
 
 
-class Judged(NamedTuple):
+class FindingsSoFar(NamedTuple):
     """The findings so far, first seen first; `dropped` counts those that are too many to keep."""
 
     findings: list[Finding]
@@ -50,7 +50,7 @@ class FindingStudy(Study):
     def result(self) -> Any:
         """The findings so far."""
         self._log.flush(0)
-        return Judged(self._log.all(), self._log.dropped, dict(self._judge.inconclusive))
+        return FindingsSoFar(self._log.all(), self._log.dropped, dict(self._judge.inconclusive))
 
 
 class _PlacedFindings(FindingLog):

@@ -13,7 +13,7 @@ from kdissect.tui.studies.study import Study, StudyContext
 
 
 class GroupStudy(Study):
-    """What `kdissect groups --format json` tells."""
+    """What `kdissect groups --format json` shows."""
 
     name = "groups"
     has_own_filter = True

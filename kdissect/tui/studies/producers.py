@@ -11,7 +11,7 @@ from kdissect.tui.studies.study import Study, StudyContext
 
 
 class ProducerStudy(Study):
-    """What `kdissect producers --format json` tells."""
+    """What `kdissect producers --format json` shows."""
 
     name = "producers"
     has_own_filter = True

@@ -12,7 +12,7 @@ findings: whatever pickles) for a view to show. It holds no widgets, and a view 
 Its module in `studies` bears the first word of its name, so that the worker alone imports it. A view names
 its studies in `views.VIEWS`; they run when the view is first shown, in one more pass over the files (for
 streams: from the start, with the exchanges). `result()` is asked for about once a second and at the end; the
-view is told by `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
+view learns of it by `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kdissect.session.events import Event
 class StudyContext(NamedTuple):
     """What a study may need beside events.
 
-    `topics` are the names of topics, `is_filtered` tells whether a filter takes some exchanges only.
+    `topics` are the names of topics, `is_filtered` says whether a filter takes some exchanges only.
     `row_of` gives the number of an exchange in the log by its identity while its connection is open; `send`
-    sends a message of `tui.orders` to the screen at once.
+    sends a message of `tui.processes.worker_messages` to the screen at once.
     """
 
     topics: TopicNames

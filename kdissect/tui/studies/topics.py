@@ -14,7 +14,7 @@ from kdissect.tui.studies.study import Study, StudyContext
 
 
 class TopicStudy(Study):
-    """What `kdissect topics --format json` tells."""
+    """What `kdissect topics --format json` shows."""
 
     name = "topics"
     has_own_filter = True

@@ -1,4 +1,4 @@
-"""Statistics: rates, response times, errors, told apart by one dimension."""
+"""Statistics: rates, response times, errors, by one dimension."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.latency_series import LatencySeries
+from kdissect.stats.series import LatencySeries
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.tui.studies.study import Study, StudyContext
 
 # Rows, and points of the plot: more than any screen shows at once.
-TOP = 500
-POINTS = 240
+_TOP = 500
+_POINTS = 240
 
 
 class TrafficStudy(Study):
-    """What `kdissect stats --over-time --format json` tells, by API.
+    """What `kdissect stats --over-time --format json` shows, by API.
 
     Its points over time have `latency_ns` too: `count`, `p50`, `p99`, None where nothing was answered.
     """
@@ -52,8 +52,8 @@ class TrafficStudy(Study):
 
     def result(self) -> dict[str, Any]:
         """Rows, totals and the points over time (`stats.traffic_rows`)."""
-        facts = traffic_facts(self._traffic, [self.by], TOP, POINTS)
-        found = dict(self._latency.like(self._traffic.series.narrowed(POINTS)).points())
+        facts = traffic_facts(self._traffic, [self.by], _TOP, _POINTS)
+        found = dict(self._latency.like(self._traffic.series.narrowed(_POINTS)).points())
         for point in facts["over_time"]["points"]:
             point["latency_ns"] = _percentiles(found.get(point["time_ns"]))
         return facts
@@ -101,7 +101,7 @@ class TrafficBySoftware(TrafficStudy):
 
 
 class TrafficByConnection(TrafficStudy):
-    """By connection; `ends` tells which client and broker each row is about."""
+    """By connection; `ends` says which client and broker each row is about."""
 
     name = "traffic by connection"
     by = "connection"

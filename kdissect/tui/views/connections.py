@@ -12,6 +12,7 @@ from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.connections import connection_columns
 from kdissect.report.printable import printable
+from kdissect.tui.screens.follow import FollowScreen
 from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row, RowsTable
@@ -57,9 +58,9 @@ class ConnectionsView(TablesView):
         kinds: dict[str, int] = {}
         for row in facts["connections"]:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
-        told = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        by_kind = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
-        return f"{plural(count, 'connection')} ({told}){left_out}" if told else "0 connections"
+        return f"{plural(count, 'connection')} ({by_kind}){left_out}" if by_kind else "0 connections"
 
     def row_filter(self, row: Row) -> str | None:
         """The exchanges of the connection."""
@@ -74,8 +75,6 @@ class ConnectionsView(TablesView):
         row = self.table.row
         if row is None:
             return
-        from kdissect.tui.screens.follow import FollowScreen
-
         self.app.push_screen(FollowScreen(self.session, row["connection"]))
 
 

@@ -19,8 +19,10 @@ from kdissect.tui.panes.exchange_order import Ordered, next_flagged
 from kdissect.tui.panes.field_tree import FieldTree
 from kdissect.tui.panes.hex_pane import HexPane
 from kdissect.tui.panes.sorted_list import SortedList
+from kdissect.tui.screens.column_screen import ColumnScreen
+from kdissect.tui.screens.go_to import GoToScreen
 from kdissect.tui.session import Change
-from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
+from kdissect.tui.view import Field, Follow, Notice, Selected, UseFilter, View
 from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.safe_text import text
 
@@ -173,7 +175,7 @@ class ExchangesView(View):
             self.fields.choose(item)
 
     def _titles(self, item: Item) -> None:
-        self.query_one("#tree-title", Static).update(text(_place(item)), layout=False)
+        self.query_one("#tree-title", Static).update(text(_path(item)), layout=False)
         self.query_one("#hex-title", Static).update(text(self.bytes.title), layout=False)
 
     @on(ExchangeList.Opened)
@@ -185,12 +187,12 @@ class ExchangesView(View):
     def go_to(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
         """Select an exchange, and a field of it, or a piece `inside` that field."""
         self._wanted = (row, side, start, end, inside) if side else None
-        place = self.rows.shown.place_of(row)
-        if place is None:
-            self.post_message(Tell(f"exchange {row + 1} is not there (yet)", "warning"))
+        position = self.rows.shown.position_of(row)
+        if position is None:
+            self.post_message(Notice(f"exchange {row + 1} is not there (yet)", "warning"))
             return
         self.rows.follows = False
-        self.rows.go_to(place)
+        self.rows.go_to(position)
         self._look_at_wanted()
 
     def _look_at_wanted(self) -> None:
@@ -231,28 +233,28 @@ class ExchangesView(View):
         side = "response" if item is None or item.side != "response" else "request"
         root = self._dissected.root(side)
         if root is None:
-            self.post_message(Tell(f"there is no {side}"))
+            self.post_message(Notice(f"there is no {side}"))
             return
         self.fields.choose(root)
 
     def action_next(self, what: str, step: int) -> None:
         """To the next row that has an error, a finding, a mark."""
         flags: bytearray = getattr(self.session.log, what)
-        place = self._next_place(flags, step)
-        if place is None:
+        position = self._next_position(flags, step)
+        if position is None:
             where = "below" if step > 0 else "above"
             more = " yet" if self.session.is_loading or self.session.is_judging else ""
-            self.post_message(Tell(f"no {_NAMES[what]} {where}{more}"))
+            self.post_message(Notice(f"no {_NAMES[what]} {where}{more}"))
             return
         self.rows.follows = False
-        self.rows.go_to(place)
+        self.rows.go_to(position)
 
-    def _next_place(self, flags: bytearray, step: int) -> int | None:
+    def _next_position(self, flags: bytearray, step: int) -> int | None:
         shown = self.rows.shown
         if isinstance(shown, Ordered):
             return next_flagged(flags, shown, self.rows.cursor, step)
         found = find_in(flags, self.rows.row if self.rows.row is not None else -1, step, shown.rows)
-        return None if found is None else shown.place_of(found)
+        return None if found is None else shown.position_of(found)
 
     def action_mark(self) -> None:
         """Mark the exchange, or take the mark away."""
@@ -264,8 +266,6 @@ class ExchangesView(View):
 
     def action_go_to(self) -> None:
         """Ask for a number or a time."""
-        from kdissect.tui.screens.go_to import GoToScreen
-
         self.app.push_screen(GoToScreen(self.session), self._go_to_row)
 
     def _go_to_row(self, row: int | None) -> None:
@@ -279,11 +279,11 @@ class ExchangesView(View):
         """Only exchanges with what stands in the chosen column, or none of them."""
         column, row = self.rows.chosen_column, self.rows.row
         if column is None or row is None or column.value is None:
-            self.post_message(Tell("this column cannot be filtered by: choose another with left and right"))
+            self.post_message(Notice("this column cannot be filtered by: choose another with left and right"))
             return
         value = column.value(self.session.log, row)
         if value is None:
-            self.post_message(Tell(f"there is nothing in the column {column.title}"))
+            self.post_message(Notice(f"there is nothing in the column {column.title}"))
             return
         self.post_message(UseFilter(quick_filter(column.field, value, bool(negation)), extend=True))
 
@@ -303,7 +303,7 @@ class ExchangesView(View):
         if self.rows.follows and self.rows.order is not None:
             self.rows.sort_by(None)  # new ones are last in the order of completion alone
         self.rows.grown()
-        self.post_message(Tell("following new exchanges" if self.rows.follows else "no longer following"))
+        self.post_message(Notice("following new exchanges" if self.rows.follows else "no longer following"))
 
     def action_freeze(self) -> None:
         """Have the list stand still, or go on."""
@@ -314,8 +314,6 @@ class ExchangesView(View):
 
     def action_columns(self) -> None:
         """Choose what the list shows of an exchange; kept for the next time."""
-        from kdissect.tui.screens.column_screen import ColumnScreen
-
         rows = self.rows
         self.app.push_screen(ColumnScreen(rows.column_names, rows.columns_on_screen), self._use_columns)
 
@@ -343,7 +341,7 @@ def _bytes_of(item: Item, shown: Buffer | None) -> tuple[Any, int, int]:
     return item.buffer, item.start, item.end
 
 
-def _place(item: Item) -> str:
+def _path(item: Item) -> str:
     names: list[str] = []
     at: Item | None = item
     while at is not None:

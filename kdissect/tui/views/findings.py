@@ -10,20 +10,20 @@ from textual.binding import Binding, BindingType
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.model.finding import Finding
 from kdissect.model.plural import plural
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, text_column
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text, party_text
 from kdissect.rules.pages import rule_text
 from kdissect.rules.registry import rule_by
-from kdissect.tui.view import GoTo, Tell
+from kdissect.tui.view import GoTo, Notice
 from kdissect.tui.views.lines_below import LinesBelowView
 from kdissect.tui.views.quick_filters import one_of
 from kdissect.tui.widgets.hex_rows import BYTES_A_ROW, hex_rows
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line
 
-AROUND = 2  # rows of bytes shown before and behind those a finding speaks of
-MOST_ROWS = 16
+_AROUND = 2  # rows of bytes shown before and behind those a finding speaks of
+_MOST_ROWS = 16
 _STYLES = {"error": "bad", "warning": "odd", "info": "dim"}
 
 
@@ -59,12 +59,12 @@ class FindingsView(LinesBelowView):
         counts: dict[str, int] = {}
         for finding in facts.findings:
             counts[finding.severity] = counts.get(finding.severity, 0) + 1
-        told = ", ".join(f"{counts[name]} {name}" for name in _STYLES if name in counts)
+        counted = ", ".join(f"{counts[name]} {name}" for name in _STYLES if name in counts)
         times = sum(finding.count for finding in facts.findings)
         dropped = f"; {facts.dropped} more are left out" if facts.dropped else ""
         return (
-            f"{plural(count, 'finding')} ({told}), {plural(times, 'time')}{dropped}"
-            if told
+            f"{plural(count, 'finding')} ({counted}), {plural(times, 'time')}{dropped}"
+            if counted
             else "no findings"
         )
 
@@ -84,7 +84,7 @@ class FindingsView(LinesBelowView):
         place = row["finding"].place
         at = self.session.log.row_of(place.connection, place.exchange) if place.exchange >= 0 else None
         if at is None:
-            self.post_message(Tell("the finding is about a whole connection" if place.exchange < 0 else
+            self.post_message(Notice("the finding is about a whole connection" if place.exchange < 0 else
                                    "its exchange is not read yet"))  # fmt: skip
             return
         self.post_message(GoTo(at, place.side, place.start, place.end))
@@ -117,8 +117,8 @@ class FindingsView(LinesBelowView):
         for patch in secret_patches(exchange, place.side):
             hidden[patch.start : patch.start + len(patch.data)] = b"\1" * len(patch.data)
         start, end = (place.start, place.end) if place.start >= 0 else (0, len(frame.data))
-        first = max(start - AROUND * BYTES_A_ROW, 0)
-        last = min(end + AROUND * BYTES_A_ROW, first + MOST_ROWS * BYTES_A_ROW)
+        first = max(start - _AROUND * BYTES_A_ROW, 0)
+        last = min(end + _AROUND * BYTES_A_ROW, first + _MOST_ROWS * BYTES_A_ROW)
         yield ((f"bytes {start} to {end} of the {place.side}", "bold"),)
         yield from hex_rows(frame.data, first, last, (start, end), bytes(hidden))
 
@@ -140,7 +140,7 @@ _COLUMNS = (
     TableColumn("code", lambda row: Cell(row["code"], "name")),
     TableColumn("rule", lambda row: Cell(row["finding"].name)),
     TableColumn("times", lambda row: Cell(str(row["finding"].count)), right=True),
-    TableColumn("api", lambda row: Cell(printable(row["api"])), rank=2),
+    text_column("api", "api", rank=2),
     TableColumn("who", lambda row: Cell(printable(party_text(row["finding"].party))), rank=1),
     TableColumn("seen", lambda row: Cell(printable(row["finding"].seen)), rank=3),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from kdissect.model.plural import plural
 from kdissect.query.syntax.filter_tokens import quote
+from kdissect.query.values.points_in_time import read_moment
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.groups import (
     group_columns,
@@ -14,12 +15,11 @@ from kdissect.report.columns.groups import (
     partition_columns,
     rebalance_columns,
 )
-from kdissect.tui.timeline import Timeline, time_ns_of
 from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 
-TIMELINE = 32  # cells
+_TIMELINE = 32  # cells
 
 
 class GroupsView(TablesView):
@@ -65,10 +65,11 @@ class GroupsView(TablesView):
         """With a line of time over the whole capture."""
         log = self.session.log
         end_ns = log.time_ns(len(log) - 1) if len(log) else log.start_ns
-        line = Timeline(log.start_ns, end_ns, TIMELINE)
+        line = Timeline(log.start_ns, end_ns, _TIMELINE)
 
         def drawn(row: Row) -> Cell:
-            return Cell(line.line(time_ns_of(row["time"]), row["took_ns"]), "name")
+            at = read_moment(row["time"])  # None of a time that only a damaged file has
+            return Cell("" if at is None else line.line(at.ns, row["took_ns"]), "name")
 
         when = TableColumn("time", lambda row: Cell(row["time"][11:23]))
         columns = [column for column in rebalance_columns() if column.title not in ("group", "kind", "time")]
@@ -77,3 +78,28 @@ class GroupsView(TablesView):
 
 def _group_filter(row: Mapping[str, Any]) -> str | None:
     return f"group == {quote(row['group'])}" if row["group"] else None
+
+
+_BEFORE = "·"
+_LASTS = "━"
+_AT = "●"
+
+
+class Timeline:
+    """A line `width` cells long from `start_ns` to `end_ns`."""
+
+    def __init__(self, start_ns: int, end_ns: int, width: int) -> None:
+        self._start_ns = start_ns
+        self._span_ns = max(end_ns - start_ns, 1)
+        self._width = max(width, 1)
+
+    def cell(self, time_ns: int) -> int:
+        """The cell of a moment."""
+        at = (time_ns - self._start_ns) * self._width // self._span_ns
+        return max(0, min(at, self._width - 1))
+
+    def line(self, time_ns: int, took_ns: int | None = None) -> str:
+        """A dot where something happens, a bar behind it for as long as it takes."""
+        first = self.cell(time_ns)
+        last = first if took_ns is None else self.cell(time_ns + took_ns)
+        return _BEFORE * first + _AT + _LASTS * (last - first) + _BEFORE * (self._width - last - 1)

@@ -16,7 +16,7 @@ from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
-# After the cursor has rested for so long a row is told: not each one that a held key runs over.
+# After the cursor has rested for so long a row is shown: not each one that a held key runs over.
 REST_S = 0.05
 
 
@@ -35,7 +35,7 @@ class LinesBelowView(TablesView):
         return False if action == "detail" else super().check_action(action, parameters)
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """What is told of a row. Called in a thread; raises nothing."""
+        """What is known of a row. Called in a thread; raises nothing."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.model.plural import plural
 from kdissect.query.syntax.filter_tokens import quote
-from kdissect.report.cells import TableColumn
+from kdissect.report.cells import TableColumn, number_column, text_column
 from kdissect.report.columns.producers import (
     event_columns,
     event_rows,
@@ -16,7 +16,6 @@ from kdissect.report.columns.producers import (
     transaction_rows,
     without_id_columns,
 )
-from kdissect.report.statistic_cells import number_column
 from kdissect.tui.views.quick_filters import of_producer, one_of, text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
@@ -49,7 +48,7 @@ class ProducersView(TablesView):
         return producer_columns(), [*facts["producers"], *(_NO_BATCHES | row for row in bare)]
 
     def details(self, row: Row) -> list[Detail]:
-        """Of the producer; batches without an id belong to none and are told beside each."""
+        """Of the producer; batches without an id belong to none and are shown beside each."""
         facts = self._facts
         mine = {
             "producers": [each for each in facts["producers"] if self.key(each) == self.key(row)],
@@ -92,11 +91,8 @@ def _is_same(transactional: Row, producer: Row) -> bool:
 
 
 def _partition_columns() -> list[TableColumn]:
-    from kdissect.report.cells import Cell
-    from kdissect.report.printable import printable
-
     return [
-        TableColumn("partition", lambda row: Cell(printable(row["partition"]))),
+        text_column("partition", "partition"),
         number_column("epoch", "epoch"),
         number_column("next sequence", "next_sequence"),
     ]

@@ -13,7 +13,7 @@ from kdissect.tui.widgets.hex_rows import hex_rows
 from kdissect.tui.widgets.styled_lines import Line
 
 # Of one value; who needs more has `kdissect records`.
-MOST_LINES = 500
+_MOST_LINES = 500
 MOST_BYTES = 16 << 10
 _LONGEST = 1 << 20  # characters that are tried as JSON
 _FACTS = (
@@ -88,7 +88,7 @@ def _text(text: str, width: int) -> Iterator[Line]:
     rows: list[Line] = []
     for line in text.split("\n"):
         rows += [((f"  {part}", ""),) for part in _wrapped(printable(line), width)]
-        if len(rows) > MOST_LINES:
+        if len(rows) > _MOST_LINES:
             break
     yield from _bounded(rows)
 
@@ -100,6 +100,6 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def _bounded(lines: list[Line]) -> Iterator[Line]:
-    yield from lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
+    yield from lines[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
         yield (("  ... and more: see kdissect records", "dim"),)

@@ -25,8 +25,8 @@ from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line
 
-RECORDS_AT_ONCE = 200  # some screens full
-SECONDS_AT_ONCE = 0.25
+_RECORDS_AT_ONCE = 200  # some screens full
+_SECONDS_AT_ONCE = 0.25
 
 
 class RecordsView(LinesBelowView):
@@ -99,14 +99,14 @@ class RecordsView(LinesBelowView):
     @work(thread=True, group="records")
     def _more(self, reader: RecordReader) -> None:
         """Read and decompress in a thread: a large batch holds nobody up."""
-        rows = reader.more(RECORDS_AT_ONCE, SECONDS_AT_ONCE)
+        rows = reader.more(_RECORDS_AT_ONCE, _SECONDS_AT_ONCE)
         hand_over(self, self._add, reader, rows)
 
     def _add(self, reader: RecordReader, rows: list[Row]) -> None:
         if reader is not self._reader:
             return
         self._is_reading = False
-        self._records = [*self._records, *rows]  # another list: the table tells by it what is new
+        self._records = [*self._records, *rows]  # another list: the table knows by it what is new
         self._draw()
         if self._is_end_in_sight():
             self._read()
@@ -142,11 +142,11 @@ class RecordsView(LinesBelowView):
             self.post_message(GoTo(row["row"], side, row["start"], row["end"], inside))
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """No study tells records."""
+        """Records come from no study."""
         return record_columns(), self._records
 
     def summary(self, facts: Any, count: int) -> str:
-        """No study tells records."""
+        """Records come from no study."""
         return ""
 
 

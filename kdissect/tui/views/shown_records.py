@@ -16,7 +16,7 @@ from kdissect.tui.panes.shown_exchanges import Shown
 # Records in the list, some 2 KB each. Nobody pages through more: a filter finds what one looks for.
 MAX_RECORDS = 20_000
 # Characters of one key, header or value in the list; of the chosen one all is read again.
-PREVIEW = 200
+_PREVIEW = 200
 
 
 class RecordReader:
@@ -77,7 +77,7 @@ class RecordReader:
         return None
 
     def _next(self) -> None:
-        """To the next exchange that may hold records: which those are tells its API."""
+        """To the next exchange that may hold records: its API says which those are."""
         log, shown = self._log, self._shown
         while self._place < len(shown):
             row = shown[self._place]
@@ -128,8 +128,8 @@ def _preview(row: Row) -> Row:
 
 def _short(value: Any) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= PREVIEW else value[:PREVIEW] + "…"
+        return value if len(value) <= _PREVIEW else value[:_PREVIEW] + "…"
     if isinstance(value, dict) and set(value) == {"base64"}:
         text = value["base64"]
-        return value if len(text) <= PREVIEW else {"base64": text[:PREVIEW]}  # 4 characters are 3 bytes
+        return value if len(text) <= _PREVIEW else {"base64": text[:_PREVIEW]}  # 4 characters are 3 bytes
     return value

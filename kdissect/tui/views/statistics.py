@@ -13,13 +13,14 @@ from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
 from kdissect.report.printable import printable
 from kdissect.tui.session import Change
-from kdissect.tui.view import Tell
+from kdissect.tui.view import Notice, UseFilter
 from kdissect.tui.views.lines_below import LinesBelowView
+from kdissect.tui.views.quick_filters import negated
 from kdissect.tui.widgets.plots import latency_plot, percentile_plot, rate_plot
 from kdissect.tui.widgets.rows_table import Row
 from kdissect.tui.widgets.styled_lines import Line
 
-# What rows can be told apart by, and the field that a filter names.
+# What rows can be distinguished by, and the field that a filter names.
 DIMENSIONS = {
     "api": "api",
     "client_id": "client_id",
@@ -29,12 +30,12 @@ DIMENSIONS = {
     "software": "software",
     "connection": "connection",
 }
-PLOT_HEIGHT = 5
-LATENCY_HEIGHT = 3
+_PLOT_HEIGHT = 5
+_LATENCY_HEIGHT = 3
 
 
 class StatisticsView(LinesBelowView):
-    """`b` tells the rows apart by something else."""
+    """`b` distinguishes the rows by something else."""
 
     study = "traffic"
     nothing = "no exchange was counted"
@@ -53,7 +54,7 @@ class StatisticsView(LinesBelowView):
         self.table.stays = lambda row: "title" in row
 
     def key(self, row: Row) -> object:
-        """The value it is told apart by, or its title."""
+        """The value that distinguishes it, or its title."""
         return row.get("title"), row.get(self._by)
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
@@ -81,13 +82,10 @@ class StatisticsView(LinesBelowView):
 
     def action_cell(self, takes: bool) -> None:
         """Every cell of a row stands for its first."""
-        from kdissect.tui.view import UseFilter
-        from kdissect.tui.views.quick_filters import negated
-
         row = self.table.row
         expression = None if row is None else self.row_filter(row)
         if expression is None:
-            self.post_message(Tell("the row stands for several"))
+            self.post_message(Notice("the row stands for several"))
             return
         self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
 
@@ -98,7 +96,7 @@ class StatisticsView(LinesBelowView):
         self.study = study_of(self._by)  # type: ignore[misc]
         if self.session.is_stream and self._by != "api":
             self._by, self.study = "api", "traffic"  # type: ignore[misc]
-            self.post_message(Tell("a stream is counted once, by API"))
+            self.post_message(Notice("a stream is counted once, by API"))
             return
         self.session.ask({self.study})
         if self.result(self.study) is None:
@@ -118,8 +116,8 @@ class StatisticsView(LinesBelowView):
         points = time_rows(over_time)
         parts: tuple[Iterator[Line], ...] = (
             percentile_plot(f"response times of {name}", row["latency_ns"], min(width, 80)),
-            latency_plot(points, width, LATENCY_HEIGHT),
-            rate_plot(points, over_time["interval_ns"], width, PLOT_HEIGHT),
+            latency_plot(points, width, _LATENCY_HEIGHT),
+            rate_plot(points, over_time["interval_ns"], width, _PLOT_HEIGHT),
             self._errors(),
             percentile_plot(f"broker's own time of {name}", row["broker_ns"], min(width, 80)),
         )
@@ -150,5 +148,5 @@ def _ends(row: Row) -> Cell:
 
 
 def study_of(by: str) -> str:
-    """The study that tells by a dimension."""
+    """The study for a dimension."""
     return "traffic" if by == "api" else f"traffic by {by}"

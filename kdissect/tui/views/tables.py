@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from kdissect.report.cells import TableColumn
 from kdissect.tui.session import FINDINGS, Change
-from kdissect.tui.view import Tell, UseFilter, View
+from kdissect.tui.view import Notice, UseFilter, View
 from kdissect.tui.views.quick_filters import Maker, negated
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 
@@ -185,7 +185,7 @@ class TablesView(View):
         row = self.table.row
         expression = None if row is None else self.row_filter(row)
         if expression is None:
-            self.post_message(Tell("no exchange names this"))
+            self.post_message(Notice("no exchange names this"))
             return
         self.show_exchanges(expression)
 
@@ -202,7 +202,7 @@ class TablesView(View):
         expression = None if maker is None or row is None else maker(row)
         if expression is None:
             what = "" if column is None else f" of the column {column.title}"
-            self.post_message(Tell(f"a cell{what} is nothing that exchanges can be filtered by"))
+            self.post_message(Notice(f"a cell{what} is nothing that exchanges can be filtered by"))
             return
         self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
 

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from kdissect.report.cells import TableColumn
 
 GAP = 2  # cells between columns
-WIDEST = 60  # of any column but the last that is shown
-EASY = 16  # of a text: enough to tell it from others
+_WIDEST = 60  # of any column but the last that is shown
+_EASY = 16  # of a text: enough to recognize it
 LEAST = 8
 
 
@@ -47,12 +47,12 @@ def _wanted(column: TableColumn, texts: Sequence[str]) -> int:
     longest = max(map(cell_len, texts), default=0)
     if texts and not longest:
         return 0
-    return min(max(longest, cell_len(column.title)), WIDEST)
+    return min(max(longest, cell_len(column.title)), _WIDEST)
 
 
 def _easy(column: TableColumn, wanted: int) -> int:
     """What a column can go down to without hurt: the beginning of a text is often enough."""
-    return wanted if column.right else min(wanted, max(cell_len(column.title), EASY))
+    return wanted if column.right else min(wanted, max(cell_len(column.title), _EASY))
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -23,13 +23,13 @@ def hex_rows(
 
 def _row(data: bytes, at: int, marked: tuple[int, int], hidden: bytes) -> Line:
     line: list[Piece] = [(f"{at:06x} ", "dim")]
-    for place in range(at, at + BYTES_A_ROW):
-        line.append(_between(place, marked))
-        if place >= len(data):
+    for offset in range(at, at + BYTES_A_ROW):
+        line.append(_between(offset, marked))
+        if offset >= len(data):
             line.append(("  ", ""))
         else:
-            shown = "**" if place < len(hidden) and hidden[place] else f"{data[place]:02x}"
-            line.append((shown, "mark" if marked[0] <= place < marked[1] else ""))
+            shown = "**" if offset < len(hidden) and hidden[offset] else f"{data[offset]:02x}"
+            line.append((shown, "mark" if marked[0] <= offset < marked[1] else ""))
     last = at + BYTES_A_ROW
     line.append(("]" if marked[0] < last == marked[1] else " ", "mark" if last == marked[1] else ""))
     row = data[at : at + BYTES_A_ROW]
@@ -41,10 +41,10 @@ def _row(data: bytes, at: int, marked: tuple[int, int], hidden: bytes) -> Line:
     return line
 
 
-def _between(place: int, marked: tuple[int, int]) -> Piece:
-    """What stands before a byte: brackets tell the marked ones also without colours."""
-    if place == marked[0] and marked[1] > marked[0]:
+def _between(offset: int, marked: tuple[int, int]) -> Piece:
+    """What stands before a byte: brackets show the marked ones also without colours."""
+    if offset == marked[0] and marked[1] > marked[0]:
         return "[", "mark"
-    if place == marked[1] and place % BYTES_A_ROW:
+    if offset == marked[1] and offset % BYTES_A_ROW:
         return "]", "mark"
-    return " ", "mark" if marked[0] < place < marked[1] and place % BYTES_A_ROW else ""
+    return " ", "mark" if marked[0] < offset < marked[1] and offset % BYTES_A_ROW else ""

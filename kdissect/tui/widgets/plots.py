@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.report.durations import duration
-from kdissect.report.quantities import byte_count, rate
+from kdissect.report.quantities import byte_rate, duration, rate
 from kdissect.tui.widgets.styled_lines import Line
 
 Facts = dict[str, Any]
@@ -53,7 +52,7 @@ def rate_plot(points: Sequence[Facts], interval_ns: int, width: int, height: int
     sent = max(point["request_bytes"] + point["response_bytes"] for point in points)
     yield (
         ("exchanges over time", "bold"),
-        (f"  at most {top}, {byte_count(sent * 1_000_000_000 / interval_ns)}/s; a column is "
+        (f"  at most {top}, {byte_rate(sent, interval_ns)}; a column is "
          f"{duration(interval_ns * -(-len(points) // max(min(width, len(points)), 1)))} or less", "dim"),
     )  # fmt: skip
     for line in columns(counts, width, height):

@@ -16,7 +16,7 @@ _UNITS = {
     "": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "h": 3600.0,
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
 }  # fmt: skip
-# What `report.durations` and `report.quantities` write, and plain numbers with words behind them.
+# What `report.quantities` writes, and plain numbers with words behind them.
 _QUANTITY = re.compile(
     r"(?:more than )?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
     r"(?: (us|ms|s|h|B|kB|MB|GB|TB|PB))?(?: (\d\d) m)?(?:/s)?(?![^\s,])"
@@ -52,18 +52,18 @@ def ordered(
     column = next((each for each in columns if order is not None and each.title == order.title), None)
     if order is None or column is None:
         return rows
-    told: list[tuple[Rank, Any]] = []
+    ranked: list[tuple[Rank, Any]] = []
     empty, last = [], []
     for row in rows:
         text = column.cell(row).text
         if stays(row):
             last.append(row)
         elif text and text != "-":
-            told.append((rank(text), row))
+            ranked.append((rank(text), row))
         else:
             empty.append(row)
-    told.sort(key=lambda each: each[0], reverse=order.is_down)
-    return [*(row for _, row in told), *empty, *last]
+    ranked.sort(key=lambda each: each[0], reverse=order.is_down)
+    return [*(row for _, row in ranked), *empty, *last]
 
 
 def rank(text: str) -> Rank:

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.widgets.column_widths import GAP, Placed, place_columns
 from kdissect.tui.widgets.row_order import Order, headed, next_order, ordered
-from kdissect.tui.widgets.safe_text import fitted, plain
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
@@ -112,14 +112,14 @@ class RowsTable(ScrollView, can_focus=True):
     # what is shown
 
     def show(self, columns: Sequence[TableColumn], rows: Sequence[Row], empty: str | None = None) -> None:
-        """Show rows. The cursor stays on the row of the same key, else at its place."""
+        """Show rows. The cursor stays on the row of the same key, else at its position."""
         before = self.row
         self._given = rows
         self._columns, self._rows = columns, ordered(rows, columns, self.order, self.stays)
         if empty is not None:
             self._empty = empty
         # Nobody chose the first row of a first snapshot: it may be the sum, the last row of the next.
-        self._at = self._place_of(before) if self._is_moved else 0
+        self._at = self._position_of(before) if self._is_moved else 0
         self._measured = -1
         self._lay_out()
         if self._named(self.row) != self._named(before) or before is None:
@@ -149,12 +149,12 @@ class RowsTable(ScrollView, can_focus=True):
         row, column = self.row, self.column
         return None if row is None or column is None else column.cell(row)
 
-    def go_to(self, place: int) -> None:
+    def go_to(self, position: int) -> None:
         """Put the cursor on a row."""
-        place = max(0, min(place, len(self._rows) - 1))
-        if place != self._at:
+        position = max(0, min(position, len(self._rows) - 1))
+        if position != self._at:
             self._is_moved = True
-            self._at = place
+            self._at = position
             self.post_message(self.Highlighted(self, self.row))
         self._reveal()
         self.refresh()
@@ -162,7 +162,7 @@ class RowsTable(ScrollView, can_focus=True):
     def _named(self, row: Row | None) -> object:
         return None if row is None else id(row) if self._key is None else self._key(row)
 
-    def _place_of(self, row: Row | None) -> int:
+    def _position_of(self, row: Row | None) -> int:
         last = max(len(self._rows) - 1, 0)
         if row is None or self._key is None:
             return min(self._at, last)
@@ -179,7 +179,7 @@ class RowsTable(ScrollView, can_focus=True):
         if self._measured == width:
             return
         self._measured = width
-        sample = [[plain(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
+        sample = [[safe(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
         self._placed = place_columns(self._headed(), sample, width - GUTTER)
         self._across = min(self._across, max(len(self._placed) - 1, 0))
         self.virtual_size = Size(width, len(self._rows) + 1)
@@ -240,7 +240,7 @@ class RowsTable(ScrollView, can_focus=True):
                 own += self._part("cell")
             if number:
                 segments.append(Segment(" " * GAP, style))
-            segments.append(Segment(fitted(plain(cell.text), one.width, column.right), own))
+            segments.append(Segment(fitted(safe(cell.text), one.width, column.right), own))
         return Strip(segments).adjust_cell_length(width, style)
 
     def _part(self, name: str) -> Style:
@@ -257,9 +257,9 @@ class RowsTable(ScrollView, can_focus=True):
         """A screen up or down."""
         self.action_move(pages * max(self.size.height - 2, 1))
 
-    def action_go_to(self, place: int) -> None:
+    def action_go_to(self, position: int) -> None:
         """To the first row, or the last (-1)."""
-        self.go_to(len(self._rows) - 1 if place < 0 else place)
+        self.go_to(len(self._rows) - 1 if position < 0 else position)
         self._tell_end()
 
     def action_across(self, columns: int) -> None:

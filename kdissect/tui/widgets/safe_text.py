@@ -8,13 +8,20 @@ from rich.text import Text
 from kdissect.report.printable import printable
 
 # Characters of one text that are put on screen: nobody reads further, and layout takes time by length.
-MOST = 2000
+_MOST = 2000
 
 
-def plain(text: str) -> str:
+def cut(text: str, width: int) -> str:
+    """`text` in at most `width` cells, its end an ellipsis where something is left out."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1) + "…" if width > 0 else ""
+
+
+def safe(text: str) -> str:
     """A string that moves nothing and hides nothing. Still not for widgets that read markup: see `text`."""
-    if len(text) > MOST:
-        text = text[:MOST] + "..."
+    if len(text) > _MOST:
+        text = text[:_MOST] + "..."
     shown = printable(text)
     if shown.isascii():
         return shown
@@ -24,7 +31,7 @@ def plain(text: str) -> str:
 
 def text(value: str, style: str = "") -> Text:
     """The same as `Text`, whose content no widget takes for markup."""
-    return Text(plain(value), style, no_wrap=True, end="")
+    return Text(safe(value), style, no_wrap=True, end="")
 
 
 def fitted(value: str, width: int, right: bool = False) -> str:
@@ -35,9 +42,7 @@ def fitted(value: str, width: int, right: bool = False) -> str:
     if length < width:
         fill = " " * (width - length)
         return fill + value if right else value + fill
-    if width <= 0:
-        return ""
-    return set_cell_size(value, width - 1) + "…"
+    return cut(value, width)
 
 
 def _escaped(letter: str) -> str:

@@ -13,8 +13,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kdissect.tui.widgets.cells import cut
-from kdissect.tui.widgets.safe_text import plain
+from kdissect.tui.widgets.safe_text import cut, safe
 
 Piece = tuple[str, str]
 """Text that is safe to show, and the name of a style (`""` for none)."""
@@ -96,7 +95,7 @@ class Lines(ScrollView, can_focus=True):
         self._measure()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Tell when the end comes near."""
+        """Ask for more when the end comes near."""
         super().watch_scroll_y(old, new)
         if new + 2 * self.size.height >= len(self._lines):
             self.post_message(self.NearEnd(self))
@@ -109,7 +108,7 @@ class Lines(ScrollView, can_focus=True):
             return Strip.blank(width, style)
         segments, left = [], width
         for text, name in self._lines[at]:
-            shown = cut(plain(text), left)
+            shown = cut(safe(text), left)
             segments.append(Segment(shown, style + self._part(name) if name else style))
             left -= Segment(shown).cell_length
         return Strip(segments).adjust_cell_length(width, style)

@@ -10,7 +10,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
-from kdissect.stats.problem_rows import PROBLEM_FIELDS
+from kdissect.stats.failed_connections import PROBLEM_FIELDS
 from tests.support.console import CAPTURES, TXN, run
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.packets.pcaps import write_pcap

@@ -7,7 +7,7 @@ import pytest
 from kdissect.cli.formats.jsonl import JsonFormat
 from kdissect.cli.formats.named_fields import Column, check_names, needs_bodies, split_names
 from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
-from kdissect.report.cell_text import cell
+from kdissect.report.cells import cell
 from kdissect.session.exchange import State
 
 ROW: dict[str, Any] = {

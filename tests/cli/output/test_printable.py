@@ -6,7 +6,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.report.cell_text import cell
+from kdissect.report.cells import cell
 from kdissect.report.printable import field_text, printable, terminal_json
 
 # Control characters (C0, DEL, C1), and those that reorder or hide text.

@@ -11,8 +11,8 @@ from kdissect.cli.findings.report_files import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.excerpt.excerpt import excerpts
-from kdissect.excerpt.wanted import EVERY, Wish
+from kdissect.excerpt.excerpts import excerpts
+from kdissect.excerpt.wanted import EVERY, Wanted
 from kdissect.model.packets.packet import Packet
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
@@ -98,7 +98,7 @@ def test_no_screen_holds_a_secret(capture: str) -> None:
 
 def excerpt(capture: str, show_secrets: bool) -> list[Packet]:
     """Every exchange of the capture as evidence would have it."""
-    wish = Wish(EVERY, until_ns=1 << 62)
+    wish = Wanted(EVERY, until_ns=1 << 62)
     (packets,) = excerpts([[wish]], lambda: Dissection(capture), show_secrets)
     return [item.packet for item in packets]
 

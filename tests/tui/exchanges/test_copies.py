@@ -86,9 +86,9 @@ def test_bytes_are_those_of_the_wire() -> None:
         assert exchange.request is not None
         data = copies.frame_bytes(exchange, "request")
         assert data == exchange.request.size.to_bytes(4) + exchange.request.data
-        assert bytes.fromhex(copies.hex_text(data)) == data
-        assert ast.literal_eval(copies.python_text(data)) == data
-        assert copies.python_text(data).isascii()
+        assert bytes.fromhex(copies.FORMS["hex"](data)) == data
+        assert ast.literal_eval(copies.FORMS["Python bytes"](data)) == data
+        assert copies.FORMS["Python bytes"](data).isascii()
 
 
 def test_json_is_the_line_that_inspect_prints() -> None:
@@ -128,8 +128,8 @@ def _all_copies(exchange: Exchange, number: int, names: Names) -> Iterator[str]:
         try:
             data = copies.frame_bytes(exchange, side)
             yield data.decode("latin-1")
-            yield copies.hex_text(data)
-            yield copies.python_text(data)
+            yield copies.FORMS["hex"](data)
+            yield copies.FORMS["Python bytes"](data)
             yield copies.decode_command(exchange, side)
         except NothingToCopyError:
             continue

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
-from kdissect.report.quantities import byte_count
+from kdissect.report.quantities import byte_count, duration
 from kdissect.tui.panes import exchange_order
 from kdissect.tui.panes.exchange_columns import COLUMNS
 from kdissect.tui.panes.exchange_order import Ordered, next_flagged
@@ -129,7 +128,7 @@ def test_every_column_gives_an_order_of_all_rows(column: str, is_down: bool) -> 
             found = ordered_rows(shown, column, is_down, lambda: False)
         assert sorted(found) == list(range(len(loaded.log)))
         assert list(found) == list(plain), "parts make a difference"
-        assert [found.place_of(found[place]) for place in range(len(found))] == list(range(len(found)))
+        assert [found.position_of(found[place]) for place in range(len(found))] == list(range(len(found)))
 
 
 def test_rows_that_come_later_stand_behind_the_sorted_ones() -> None:
