@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from kdissect.api import Dissection
 from kdissect.cli.formats.fastlines import FastLines
 from kdissect.decoders.records.reader import read_records
-from kdissect.engine.record_sets import record_sets
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.rules.judge import Judge
 
 ROOT = Path(__file__).parent.parent

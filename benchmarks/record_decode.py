@@ -91,8 +91,8 @@ def _columns(found: list[bytes], codec: int) -> int:
 
     from kdissect.decoders.compression.codec import decompress
     from kdissect.decoders.records.batch_columns import batch_columns, checksums_are_right
+    from kdissect.decoders.records.batch_layout import HEADER_V2
     from kdissect.decoders.records.columns import record_columns
-    from kdissect.decoders.records.layout import HEADER_V2
     from kdissect.decoders.records.lockstep import padded
 
     data = padded(found)
@@ -113,8 +113,8 @@ def _columns(found: list[bytes], codec: int) -> int:
 
 def compiled(requests: list[Exchange]) -> int:
     """All columns of the table, compiled."""
-    from kdissect.engine.compiled_tables import Help
-    from kdissect.engine.held_fields import ENOUGH
+    from kdissect.engine.records.compiled_tables import Help
+    from kdissect.engine.records.held_fields import ENOUGH
 
     held, count = native.HeldRecords(Help(["file"], None)), 0
     for request in requests:

@@ -7,16 +7,16 @@ is the twin of.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Protocol, Self, final
 
-from kdissect.decoders.body_text import Nest
+from kdissect.decoders.as_json.body_text import Nest
 from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.glance import Glance
-from kdissect.decoders.native_layout import StructRow
-from kdissect.decoders.records.sections import Section
-from kdissect.decoders.summary import Summarizer, Summary
+from kdissect.decoders.generated.native_plan import StructRow
+from kdissect.decoders.generated.summary import Summarizer, Summary
+from kdissect.decoders.generated.validate import Glance
+from kdissect.decoders.records.records_fields import Section
 from kdissect.engine.analyzer import Analyzer, Due
-from kdissect.engine.compiled_tables import Buffers, HeldField, Help
 from kdissect.engine.flows import Flow, HalfOpen
-from kdissect.engine.record_sets import RecordSet
+from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
+from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame as PlainFrame
 from kdissect.model.limits import Limits

@@ -22,7 +22,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.shards import Place, Shard
-    from kdissect.engine.twins import Twins
+    from kdissect.engine.taps.duplicate_taps import Twins
 
 _NOTHING: list[Event] = []
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -182,7 +182,7 @@ def _analyzer(shard: "Shard | None", *of_analyzer: Any) -> Analyzer:
 
 
 def _twins() -> "Twins":
-    from kdissect.engine.twins import Twins  # one capture set has none
+    from kdissect.engine.taps.duplicate_taps import Twins  # one capture set has none
 
     return Twins()
 

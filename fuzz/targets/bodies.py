@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 
 from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
+from kdissect.decoders.generated.canonical import plain_decoder
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.hexerror import HexError
 from kdissect.decoders.hexinput import parse_hex
-from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
-from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
-from kdissect.decoders.plain import plain_decoder
-from kdissect.decoders.spanned import dissect
-from kdissect.decoders.summary import summarizer
-from kdissect.decoders.tree import render
+from kdissect.decoders.trees.tree_decoder import dissect
+from kdissect.decoders.trees.tree_text import render
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Array, Message, Type
@@ -49,11 +49,11 @@ class BodyTarget(Target):
 
     modules = (
         "kdissect.decoders.cursor",
-        "kdissect.decoders.spanned",
-        "kdissect.decoders.jsonable",
+        "kdissect.decoders.trees.tree_decoder",
+        "kdissect.decoders.as_json.jsonable",
         "kdissect.decoders.quirks",
-        "kdissect.decoders.values",
-        "kdissect.decoders.plain",
+        "kdissect.decoders.generated.values",
+        "kdissect.decoders.generated.canonical",
     )
     longest = 700
     is_response = False
@@ -201,9 +201,9 @@ class Frames(Target):
         "kdissect.decoders.frames",
         "kdissect.decoders.headers",
         "kdissect.decoders.messages",
-        "kdissect.decoders.tree",
-        "kdissect.decoders.naming",
-        "kdissect.decoders.node",
+        "kdissect.decoders.trees.tree_text",
+        "kdissect.decoders.generated.naming",
+        "kdissect.decoders.trees.node",
         "kdissect.decoders.payloads.nesting",
     )
     longest = 500

@@ -333,7 +333,7 @@ class CompiledFiles(WritingTarget):
 
     name = "compiled-files"
     about = "commands that write files, compiled against not: the same bytes, lines and exit codes"
-    modules = ("kdissect.cli", "kdissect.engine.compiled_tables", "kdissect.engine.record_tables")
+    modules = ("kdissect.cli", "kdissect.engine.records.compiled_tables", "kdissect.engine.record_tables")
     commands = (
         *_EXTRACTS,
         _EVIDENCE,

@@ -16,15 +16,15 @@ from fuzz.target import Target, demand
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.canonical_batch import are_usual
 from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.spans import batch_nodes
-from kdissect.decoders.records.usual import are_usual
-from kdissect.engine.indexes.kinds import KINDS
-from kdissect.engine.indexes.producer_states import ProducerStates
-from kdissect.engine.indexes.segment_places import SegmentPlaces
-from kdissect.engine.record_rows import RecordRows
-from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
-from kdissect.engine.segment_rows import SegmentRows
+from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.index_kinds import KINDS
+from kdissect.engine.segments.producer_states import ProducerStates
+from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
+from kdissect.engine.segments.segment_rows import SegmentRows
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import RecordFault
 from tests.support.batches import batch_bytes, message_bytes, record_bytes
@@ -135,7 +135,7 @@ class Batches(RecordTarget):
         "kdissect.decoders.records.records_v2",
         "kdissect.decoders.records.search",
         "kdissect.decoders.records.spans",
-        "kdissect.decoders.records.usual",
+        "kdissect.decoders.records.canonical_batch",
         "kdissect.decoders.records.varint",
     )
 
@@ -274,10 +274,10 @@ class Segments(Target):
     name = "segments"
     about = "log segments: any chunks, rows with records, what stands in a segment for its indexes"
     modules = (
-        "kdissect.engine.segment_reader",
-        "kdissect.engine.segment_rows",
-        "kdissect.engine.indexes.producer_states",
-        "kdissect.engine.indexes.segment_places",
+        "kdissect.engine.segments.segment_reader",
+        "kdissect.engine.segments.segment_rows",
+        "kdissect.engine.segments.producer_states",
+        "kdissect.engine.segments.batch_positions",
     )
     longest = 900
     bytes_per_byte = 4000
@@ -327,7 +327,7 @@ class Indexes(Target):
 
     name = "indexes"
     about = "offset, time and transaction indexes and producer snapshots, against a segment and alone"
-    modules = ("kdissect.engine.indexes",)
+    modules = ("kdissect.engine.segments",)
     longest = 400
 
     def __init__(self) -> None:

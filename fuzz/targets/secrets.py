@@ -16,10 +16,10 @@ class Secrets(Target):
     about = "planted secrets: no piece of 8 bytes in any output of a damaged capture, as text, hex or base64"
     modules = (
         "kdissect.schema.secrets",
-        "kdissect.decoders.masking",
-        "kdissect.engine.secret_bytes",
-        "kdissect.engine.secret_spans",
-        "kdissect.engine.shown_bytes",
+        "kdissect.decoders.trees.masking",
+        "kdissect.engine.secrets.secret_bytes",
+        "kdissect.engine.secrets.secret_spans",
+        "kdissect.engine.secrets.shown_bytes",
     )
     longest = 4
     # Whole commands run: a report as SARIF has all rules in it, tables are twenty Parquet files.

@@ -9,8 +9,8 @@ from fuzz.mutators import NUMBERS, mutate_bytes
 from fuzz.target import Target, demand
 from kdissect.capture.pcap import PcapParser
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.nested_records import nest_batches
-from kdissect.engine.rows import ExchangeRows, Row
+from kdissect.engine.exchange_rows import ExchangeRows, Row
+from kdissect.engine.records.nested_records import nest_batches
 from kdissect.excerpt.harvest import Harvest
 from kdissect.excerpt.reader import Recorder, listen
 from kdissect.excerpt.redactor import FrameRedactor
@@ -232,10 +232,10 @@ class Captures(CaptureTarget):
     about = "captures as TCP: any loss and disorder through Analyzer.feed, rows with bodies and records"
     modules = (
         "kdissect.engine.analyzer",
-        "kdissect.engine.rows",
-        "kdissect.engine.bodies",
-        "kdissect.engine.nested_records",
-        "kdissect.engine.record_sets",
+        "kdissect.engine.exchange_rows",
+        "kdissect.engine.exchange_bodies",
+        "kdissect.engine.records.nested_records",
+        "kdissect.engine.records.record_sets",
         "kdissect.engine.connection_rows",
         "kdissect.session",
     )
@@ -322,7 +322,11 @@ class Excerpts(CaptureTarget):
 
     name = "excerpts"
     about = "extract and --redact at every level: what is written reads again, what must go is gone"
-    modules = ("kdissect.excerpt", "kdissect.engine.secret_bytes", "kdissect.engine.secret_spans")
+    modules = (
+        "kdissect.excerpt",
+        "kdissect.engine.secrets.secret_bytes",
+        "kdissect.engine.secrets.secret_spans",
+    )
     levels: ClassVar[tuple[str, ...]] = ("secrets", "payload", "names")
     longest = 1500
     seconds_per_mb = 4  # a tree of each frame that is redacted

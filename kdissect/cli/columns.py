@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.rows import RowField
+from kdissect.engine.exchange_rows import RowField
 
 _BODIES = ("request.body.", "response.body.")
 _ABSENT = object()

@@ -15,7 +15,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_output, writing
 from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
 from kdissect.decoders.hexinput import HexError, parse_hex
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError
 from kdissect.schema.metadata_topic import METADATA_MARKS
 
@@ -111,7 +111,7 @@ def _print(node: Node, data: bytes, options: Namespace, output: Output) -> None:
 
 
 def _lines(node: Node, data: bytes, show_secrets: bool, colour: bool) -> Iterator[str]:
-    from kdissect.decoders.tree import render
+    from kdissect.decoders.trees.tree_text import render
 
     for line in render(node, data, show_secrets=show_secrets):
         yield paint(line, "bad") if colour and line.lstrip().startswith("! ") else line

@@ -66,7 +66,7 @@ def _check(options: Namespace) -> None:
         options.bodies = True
     if options.fields:
         from kdissect.cli.columns import check_names, split_names
-        from kdissect.engine.rows import EXCHANGE_FIELDS
+        from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
 
         options.fields = split_names(options.fields)
         check_names(options.fields, EXCHANGE_FIELDS)

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from kdissect.cli.segment_files import base_offset, beside, content, producer_snapshots
 from kdissect.cli.troubles import Troubles
-from kdissect.engine.indexes.index_file import IndexFile
-from kdissect.engine.indexes.kinds import KINDS, SNAPSHOT
-from kdissect.engine.indexes.producer_snapshot import ProducerSnapshot
-from kdissect.engine.indexes.producer_states import ProducerStates
-from kdissect.engine.indexes.segment_places import SegmentPlaces
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.index_file import IndexFile
+from kdissect.engine.segments.index_kinds import KINDS, SNAPSHOT
+from kdissect.engine.segments.producer_snapshot import ProducerSnapshot
+from kdissect.engine.segments.producer_states import ProducerStates
 from kdissect.model.record_batch import RecordBatch
 
 _LOG = ".log"

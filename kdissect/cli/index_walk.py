@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from kdissect.cli.segment_files import base_offset, beside, chunks, content
 from kdissect.cli.troubles import MAX_LINES, Troubles
-from kdissect.engine.indexes.index_file import IndexFile
-from kdissect.engine.indexes.kinds import KINDS, SNAPSHOT
-from kdissect.engine.indexes.producer_states import ProducerStates
-from kdissect.engine.indexes.segment_places import SegmentPlaces
-from kdissect.engine.rows import Row
-from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
-from kdissect.engine.segment_rows import place_of
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.index_file import IndexFile
+from kdissect.engine.segments.index_kinds import KINDS, SNAPSHOT
+from kdissect.engine.segments.producer_states import ProducerStates
+from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
+from kdissect.engine.segments.segment_rows import place_of
 from kdissect.model.path_text import path_text
 
 

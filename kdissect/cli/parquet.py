@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kdissect.cli.output import Output
 
 if TYPE_CHECKING:
-    from kdissect.engine.compiled_tables import CompiledTables
     from kdissect.engine.record_tables import RecordTables
+    from kdissect.engine.records.compiled_tables import CompiledTables
 
 # Content that hardly repeats: a dictionary costs time and saves nothing.
 _PLAIN = frozenset({"key", "value", "offset", "timestamp", "timestamp_ms", "number", "headers", "decoded"})

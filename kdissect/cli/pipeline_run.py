@@ -13,7 +13,7 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.table_files import NEEDED
 from kdissect.cli.table_reports import write_reports
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.plural import plural
 from kdissect.model.ports import Ports
 from kdissect.pipeline.inputs import Inputs, find

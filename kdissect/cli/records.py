@@ -17,10 +17,10 @@ from kdissect.cli.progress import Progress, progress_of
 from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.selection import add_selection, globs
-from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
-from kdissect.engine.record_rows import RecordRows
-from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
-from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.engine.records.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
+from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.records.record_sets import RecordSet, exchange_sections, record_sets
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import is_compiled
 from kdissect.session.exchange import Exchange
@@ -28,8 +28,8 @@ from kdissect.session.exchange import Exchange
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdissect.engine.compiled_tables import CompiledTables
     from kdissect.engine.record_tables import RecordTables
+    from kdissect.engine.records.compiled_tables import CompiledTables
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 # One line a record for scripts; `-e` chooses others.
@@ -80,7 +80,7 @@ def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.fields:
         from kdissect.cli.columns import check_names, split_names
-        from kdissect.engine.record_fields import RECORD_FIELDS
+        from kdissect.engine.records.record_fields import RECORD_FIELDS
 
         options.fields = split_names(options.fields)
         check_names(options.fields, RECORD_FIELDS)
@@ -138,7 +138,7 @@ def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> 
         return topic_of(dissection, records)
 
     if is_compiled and not (options.fields or options.key_format or options.value_format):
-        from kdissect.engine.compiled_tables import CompiledTables
+        from kdissect.engine.records.compiled_tables import CompiledTables
 
         return CompiledTables(dissection.file_names, faults.anomalies, options.show_secrets, topic_name)
     from kdissect.engine.record_tables import RecordTables

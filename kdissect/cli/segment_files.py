@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 
-from kdissect.engine.indexes.kinds import KINDS, SNAPSHOT
+from kdissect.engine.segments.index_kinds import KINDS, SNAPSHOT
 
 # In one read: more than most batches, so that few are joined from two reads.
 CHUNK = 4 << 20

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from kdissect.cli.segment_files import index_suffix
 from kdissect.cli.troubles import Troubles
-from kdissect.engine.indexes.index_file import ENTRY_PLACE
-from kdissect.engine.indexes.kinds import KINDS
-from kdissect.engine.rows import Row, RowField
-from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
+from kdissect.engine.exchange_rows import Row, RowField
+from kdissect.engine.segments.index_file import ENTRY_PLACE
+from kdissect.engine.segments.index_kinds import KINDS
+from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 
 if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from kdissect.cli.output import Output
 from kdissect.cli.parquet import Sink
-from kdissect.engine.record_schema import schema_of
-from kdissect.engine.row_tables import ROWS_AT_ONCE, arrow_row
-from kdissect.engine.rows import Row, RowField
+from kdissect.engine.exchange_rows import Row, RowField
+from kdissect.engine.records.record_schema import schema_of
+from kdissect.engine.records.row_tables import ROWS_AT_ONCE, arrow_row
 
 
 def write_rows(output: Output, rows: Iterable[Row], fields: tuple[RowField, ...], options: Namespace) -> None:

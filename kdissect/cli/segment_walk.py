@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from kdissect.cli.index_checks import IndexChecks
 from kdissect.cli.segment_files import base_offset, chunks, find_segments
 from kdissect.cli.troubles import Troubles
-from kdissect.engine.indexes.segment_places import SegmentPlaces
-from kdissect.engine.record_rows import RecordRows
-from kdissect.engine.rows import Row
-from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
-from kdissect.engine.segment_rows import SegmentRows, place_of
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
+from kdissect.engine.segments.segment_rows import SegmentRows, place_of
 from kdissect.model.path_text import path_text
 from kdissect.model.record_batch import RecordFault
 

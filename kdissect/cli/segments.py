@@ -16,7 +16,7 @@ from kdissect.cli.printing import add_printing, writing
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.segment_kind import SegmentKind, kind_of
 from kdissect.cli.troubles import Troubles
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 

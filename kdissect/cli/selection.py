@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from kdissect.engine.rows import TopicsOf, wire_topics
+from kdissect.engine.exchange_rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
 from kdissect.schema.registry import api_name

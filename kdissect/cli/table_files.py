@@ -14,7 +14,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.progress import progress_of
 from kdissect.cli.reports import FORMATS
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.extras import how_to_install
 from kdissect.model.plural import plural
 

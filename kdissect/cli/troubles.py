@@ -5,7 +5,7 @@ from itertools import islice
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.model.faults import told
 
 # An index of 10 MiB has 1.3 million entries, and people look at the first few.

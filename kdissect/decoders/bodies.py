@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
-from kdissect.decoders.compiled import decoder, fits
+from kdissect.decoders.generated.compiled import decoder, fits
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.decoders.headers import response_body_offset
-from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
@@ -16,7 +16,7 @@ from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
-    from kdissect.decoders.plain import PlainDecoder
+    from kdissect.decoders.generated.canonical import PlainDecoder
 
 _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
@@ -163,8 +163,8 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
 
 
 def _walking(message: Message, version: int) -> Summarizer:
-    """`summarizer` of the same, compiled (native/src/summaries.rs); what is not ordinary is left to that."""
-    from kdissect.decoders.native_layout import native_layout  # compiled only
+    """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
+    from kdissect.decoders.generated.native_plan import native_layout  # compiled only
 
     def odd(data: bytes, offset: int) -> Summary:
         return summarizer(message, version)(data, offset)
@@ -192,7 +192,7 @@ def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, Plai
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder":
-    from kdissect.decoders.plain import plain_decoder  # the list of exchanges decodes no body
+    from kdissect.decoders.generated.canonical import plain_decoder  # the list of exchanges decodes no body
 
     message = known_body(api_key, api_version, is_response)
     return plain_decoder(message, api_version) if message else _nothing_plain

@@ -6,11 +6,11 @@ The walk is that of trees (`spanned`), so that all outputs tell the same of such
 from typing import Any
 
 from kdissect.decoders import quirks
+from kdissect.decoders.as_json.jsonable import blanked, to_jsonable
 from kdissect.decoders.body_schemas import known_body
-from kdissect.decoders.jsonable import blanked, to_jsonable
 from kdissect.decoders.payloads.nesting import jsonable_body
 from kdissect.decoders.payloads.scope import Facts, may_hold_secrets
-from kdissect.decoders.spanned import Part, decode_part
+from kdissect.decoders.trees.tree_decoder import Part, decode_part
 from kdissect.schema.walk import has_payloads
 
 

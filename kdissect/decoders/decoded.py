@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kdissect.model.errors import DecodeError
 
 if TYPE_CHECKING:
-    from kdissect.decoders.records.sections import Section
+    from kdissect.decoders.records.records_fields import Section
 
 
 class Decoded(NamedTuple):

@@ -9,9 +9,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kdissect.decoders.generated.struct_layout import FIXED, Layout
+from kdissect.decoders.generated.values import Value
 from kdissect.decoders.headers import REQUEST, RESPONSE, request_header_version, response_header_version
-from kdissect.decoders.layout import FIXED, Layout
-from kdissect.decoders.values import Value
 from kdissect.schema import registry
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 

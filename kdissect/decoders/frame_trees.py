@@ -7,11 +7,11 @@ from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.frame_start import may_be_frame
 from kdissect.decoders.headers import request_header_version, response_header_version
-from kdissect.decoders.masking import conceal_odd, is_odd
-from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.payload import Nest
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope, may_hold_secrets
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.masking import conceal_odd, is_odd
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.plural import plural
 from kdissect.schema import registry

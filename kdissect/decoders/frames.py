@@ -5,9 +5,9 @@ from typing import Any
 
 from kdissect.decoders.frame_start import request_start, response_start, size_error
 from kdissect.decoders.frame_trees import body_tree, request_tree, response_tree
-from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import nest
 from kdissect.decoders.payloads.scope import NEAR_SECRETS, Scope
+from kdissect.decoders.trees.node import Node
 from kdissect.schema.secrets import is_secretive
 
 _NO_FACTS: Mapping[str, Any] = {}

@@ -137,7 +137,7 @@ def response_body_offset(data: bytes, api_key: int, api_version: int, offset: in
 
 
 def _fault(name: str, version: int, data: bytes, offset: int) -> DecodeError:
-    from kdissect.decoders.spanned import locate  # only headers that do not fit need it
+    from kdissect.decoders.trees.tree_decoder import locate  # only headers that do not fit need it
 
     found = locate(registry.header_message(name), version, data, offset)
     return found or DecodeError(name, offset, "header does not fit")

@@ -17,8 +17,8 @@ from kdissect.decoders.bodies import (
     summarize_response,
 )
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.compiled import decoder
 from kdissect.decoders.frame_start import request_start, response_start, size_error
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader

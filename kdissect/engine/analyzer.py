@@ -46,7 +46,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
-    from kdissect.engine.twins import Twins
+    from kdissect.engine.taps.duplicate_taps import Twins
     from kdissect.tls.keying import SecretSource
 
 # Past the cap on connections (`Limits.connections`) so many of them go at once: to find the one heard longest

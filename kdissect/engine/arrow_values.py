@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kdissect.decoders.records.columns import Spans
 from kdissect.decoders.records.lockstep import windows
-from kdissect.engine.record_values import text_of
+from kdissect.engine.records.record_values import text_of
 
 # Arrow's columnar format, "Variable-size Binary View Layout": length int32, then 12 bytes inside, or 4 bytes
 # of prefix, the number of the buffer and the offset in it.

@@ -3,7 +3,7 @@
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kdissect.engine.rows import PROCESS_FIELDS, Row, RowField, processes_row
+from kdissect.engine.exchange_rows import PROCESS_FIELDS, Row, RowField, processes_row
 from kdissect.engine.times import rfc3339
 from kdissect.session.info import ConnectionInfo
 

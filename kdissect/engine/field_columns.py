@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from kdissect.decoders.records.lockstep import Ints, padded
-from kdissect.engine.held_fields import HeldFields
-from kdissect.engine.record_rows import TopicNames, record_topic
-from kdissect.engine.record_sets import RecordSet
+from kdissect.engine.records.held_fields import HeldFields
+from kdissect.engine.records.record_rows import TopicNames, record_topic
+from kdissect.engine.records.record_sets import RecordSet
 from kdissect.session.info import ConnectionInfo
 
 

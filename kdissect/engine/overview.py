@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kdissect.engine.bodies import body_of
+from kdissect.engine.exchange_bodies import body_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.schema.errors import error_name
@@ -14,8 +14,8 @@ from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionKind
 
 if TYPE_CHECKING:
-    from kdissect.decoders.glance import Glancer
-    from kdissect.engine.record_sets import RecordSet
+    from kdissect.decoders.generated.validate import Glancer
+    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.model.frame import Frame
     from kdissect.model.record_batch import RecordBatch, RecordFault
 
@@ -120,7 +120,7 @@ class Overview:
     def _new_kind(self, api_key: int | None, api_version: int | None) -> _Kind:
         if self.deep is None or api_key is None or api_version is None:
             return _Kind(_unclear, _unclear)
-        from kdissect.decoders.glance import glancer  # `info` alone decodes no body
+        from kdissect.decoders.generated.validate import glancer  # `info` alone decodes no body
 
         return _Kind(glancer(api_key, api_version, False), glancer(api_key, api_version, True))
 
@@ -193,7 +193,7 @@ class DeepCounts:
     ) -> tuple[int, ...] | None:
         """Walk both bodies and check the batches in them; gives the error codes.
 
-        None where a glance (`decoders.glance`) does not tell that they fit and that nothing is odd, as it
+        None where a glance (`generated.validate`) does not tell that they fit and that nothing is odd, as it
         does of nearly all: then nothing is counted, and output has the word (`add`).
         """
         bodies = batches = 0
@@ -288,7 +288,7 @@ def _unclear(_data: bytes, _offset: int) -> None:
 
 
 def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:
-    from kdissect.engine.record_sets import record_sets
+    from kdissect.engine.records.record_sets import record_sets
 
     return record_sets(exchange)
 

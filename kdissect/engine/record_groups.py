@@ -9,12 +9,12 @@ import numpy as np
 
 from kdissect.decoders.compression.codec import decompress_usual, usual_growth
 from kdissect.decoders.records.batch_columns import BatchColumns, batch_columns, checksums_are_right
+from kdissect.decoders.records.batch_layout import HEADER_V2
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.columns import RecordColumns, record_columns
-from kdissect.decoders.records.layout import HEADER_V2
 from kdissect.decoders.records.lockstep import Flags, Ints, padded
-from kdissect.engine.acquired import SHARE_FETCH
 from kdissect.engine.field_columns import FieldColumns
+from kdissect.engine.records.acquired import SHARE_FETCH
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import CODEC_MASK, CODEC_NAMES, CONTROL
 from kdissect.schema.logs import log

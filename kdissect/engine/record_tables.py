@@ -20,11 +20,11 @@ from kdissect.engine.arrow_values import (
     values_array,
 )
 from kdissect.engine.field_columns import FieldColumns
-from kdissect.engine.held_fields import HeldFields
 from kdissect.engine.record_groups import RecordGroup, decode_groups
-from kdissect.engine.record_rows import TopicNames
-from kdissect.engine.record_schema import arrow_schema
-from kdissect.engine.row_tables import RowTables
+from kdissect.engine.records.held_fields import HeldFields
+from kdissect.engine.records.record_rows import TopicNames
+from kdissect.engine.records.record_schema import arrow_schema
+from kdissect.engine.records.row_tables import RowTables
 from kdissect.engine.section_columns import SECTION_COLUMNS, Sections
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.record_batch import CODEC_NAMES, LOG_APPEND_TIME, MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL

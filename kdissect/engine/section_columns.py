@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from kdissect.decoders.records.lockstep import Ints
 from kdissect.engine.arrow_values import numbers_array, strings_array
+from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.field_columns import FieldColumns, integers
-from kdissect.engine.record_sets import direction_of
-from kdissect.engine.rows import topic_id_text
+from kdissect.engine.records.record_sets import direction_of
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 
 _NO_PARTITION = -1

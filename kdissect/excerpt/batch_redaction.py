@@ -10,10 +10,10 @@ from crc32c import crc32c
 
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.compress import compress
+from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.varint import MAX_VARLONG, varint
-from kdissect.engine.patches import FILLER
+from kdissect.engine.secrets.patches import FILLER
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import RecordBatch
 

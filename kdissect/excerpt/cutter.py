@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from kdissect.engine.patches import FILLER, Patch, patched
+from kdissect.engine.secrets.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.frames import FramePlan
 from kdissect.excerpt.piece import Piece

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.patches import FILLER
+from kdissect.engine.secrets.patches import FILLER
 
 
 class Edit(NamedTuple):

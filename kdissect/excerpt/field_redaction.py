@@ -2,8 +2,8 @@
 
 from enum import IntEnum
 
-from kdissect.decoders.node import Node
-from kdissect.engine.patches import Patch
+from kdissect.decoders.trees.node import Node
+from kdissect.engine.secrets.patches import Patch
 from kdissect.excerpt.names import Names
 from kdissect.schema.types import Array, Field, Primitive
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kdissect.engine.patches import Patch
+from kdissect.engine.secrets.patches import Patch
 from kdissect.excerpt.edit import Edit
 
 _HEAD = Struct("<QI")  # the packet's reference, the bytes that follow

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kdissect.engine.patches import Patch
-from kdissect.engine.secret_bytes import secret_patches
+from kdissect.engine.secrets.patches import Patch
+from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.excerpt.frames import FramePlan, Frames
 from kdissect.excerpt.wish import EVERY, MAX_BYTES, Wish
 from kdissect.model.frame import Frame

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.patches import Patch
+from kdissect.engine.secrets.patches import Patch
 from kdissect.excerpt.edit import Edit
 
 

@@ -1,12 +1,12 @@
 """Redacts frames: secrets; or also payloads; or also names."""
 
-from kdissect.decoders.masking import is_odd
-from kdissect.decoders.node import Node
-from kdissect.decoders.records.layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
-from kdissect.engine.patches import FILLER, Patch
-from kdissect.engine.record_sets import RecordSet, record_sets
-from kdissect.engine.secret_bytes import secret_patches
-from kdissect.engine.secret_spans import frame_tree, undecoded
+from kdissect.decoders.records.batch_layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
+from kdissect.decoders.trees.masking import is_odd
+from kdissect.decoders.trees.node import Node
+from kdissect.engine.records.record_sets import RecordSet, record_sets
+from kdissect.engine.secrets.patches import FILLER, Patch
+from kdissect.engine.secrets.secret_bytes import secret_patches
+from kdissect.engine.secrets.secret_spans import frame_tree, undecoded
 from kdissect.excerpt.batch_redaction import redacted_batch
 from kdissect.excerpt.edit import Edit
 from kdissect.excerpt.field_redaction import FieldRedaction, Level

@@ -3,7 +3,7 @@
 import struct
 from typing import Any
 
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.payloads.records import decode_record
+from kdissect.decoders.payloads.internal_records import decode_record
 from kdissect.decoders.records.reader import iter_records
-from kdissect.engine.record_sets import record_sets
-from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.engine.records.record_sets import record_sets
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.session.exchange import Exchange
 
 _TOPIC_RECORD = "TopicRecord"

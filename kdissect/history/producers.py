@@ -8,8 +8,8 @@ one fact and not all that follow.
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
-from kdissect.decoders.records.layout import PRODUCER_ID
-from kdissect.engine.record_sets import LoneBatch, lone_batch
+from kdissect.decoders.records.batch_layout import PRODUCER_ID
+from kdissect.engine.records.record_sets import LoneBatch, lone_batch
 from kdissect.history import apis, codes
 from kdissect.history.fact import Fact, evidence_of
 from kdissect.history.partitions import topic_namer

@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kdissect.decoders.summary import Summary
-from kdissect.engine.rows import union
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.exchange_rows import union
 from kdissect.model.limits import in_force
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
-    from kdissect.engine.snapshot_pieces import SnapshotPieces
+    from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 
 # Messages that say names of ids, by API key: True for the response, False for the request.
 # A test holds this equal to what the schema says.
@@ -154,7 +154,7 @@ class TopicNames:
         frame = exchange.response if is_response else exchange.request
         if frame is None:
             return
-        from kdissect.decoders.naming import naming_of  # many captures never ask for a name
+        from kdissect.decoders.generated.naming import naming_of  # many captures never ask for a name
 
         offset = exchange.response_body_offset if is_response else exchange.request_body_offset
         names, cluster = naming_of(frame.data, offset, key, version, is_response)
@@ -206,7 +206,7 @@ class TopicNames:
         if request is None or not any(mark in request.data for mark in _METADATA_MARKS):
             return
         # Few captures have a controller's traffic.
-        from kdissect.engine.snapshot_pieces import SnapshotPieces
+        from kdissect.engine.records.snapshot_pieces import SnapshotPieces
         from kdissect.history.metadata_log import topic_records
 
         if self._pieces is None:

@@ -4,8 +4,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.bodies import decode_once
-from kdissect.decoders.records.sections import Section
-from kdissect.engine.record_sets import lone_batch, record_batches
+from kdissect.decoders.records.records_fields import Section
+from kdissect.engine.records.record_sets import lone_batch, record_batches
 from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch

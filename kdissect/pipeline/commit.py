@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kdissect.capture.whole_file import abandoned, claimed
-from kdissect.engine.tables.registry import TABLES_VERSION
+from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.pipeline.manifest_file import MANIFEST, Manifest, forget_next, read_manifest, write_manifest
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.whole_object import NEXT

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.stages.file_rows import file_anomaly_rows, file_row
 
 EMPTY = "no packets, only a file header"

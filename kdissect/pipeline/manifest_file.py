@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kdissect.engine.tables.registry import TABLES_VERSION
+from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.pipeline.whole_object import NEXT, is_file, read_whole, settle, write_whole
 
 MANIFEST = "_kdissect.json"

@@ -1,6 +1,6 @@
 """Two tables that only the data source has: packets and TCP segments, before any connection."""
 
-from kdissect.engine.rows import RowField
+from kdissect.engine.exchange_rows import RowField
 from kdissect.engine.tables.table import Table
 
 _PLACE = (

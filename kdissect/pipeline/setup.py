@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kdissect.capture.files import numbers_in_sets
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.twins import Twins
+from kdissect.engine.taps.duplicate_taps import Twins
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.inputs import Inputs

@@ -9,8 +9,8 @@ from zlib import crc32
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.engine.snapshot_pieces import SnapshotPieces
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.table import Table
 from kdissect.history.topics import TopicNames
 from kdissect.model.packet import NEVER_NS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.projection import Path, Projector, Values, collected, projector
-from kdissect.engine.rows import TopicsOf, wire_topics
+from kdissect.decoders.generated.projection import Path, Projector, Values, collected, projector
+from kdissect.engine.exchange_rows import TopicsOf, wire_topics
 from kdissect.model.record_batch import RecordBatch
 from kdissect.query.schema_fields import SIDES
 from kdissect.schema.registry import api
@@ -90,7 +90,7 @@ class Bodies:
 
     def _part(self, exchange: Exchange, side: str) -> Values | None:
         """Of a body that does not fit; near secrets without what may be a piece of one."""
-        from kdissect.engine.bodies import part_of  # nearly all fit
+        from kdissect.engine.exchange_bodies import part_of  # nearly all fit
 
         part = part_of(exchange, side)
         if part is None or exchange.api_key is None:
@@ -132,7 +132,7 @@ class Binding:
     def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
         """The record batches of an exchange, as far as they were captured."""
         if exchange is not self._exchange:
-            from kdissect.engine.record_sets import record_sets  # few filters ask for batches
+            from kdissect.engine.records.record_sets import record_sets  # few filters ask for batches
 
             self._exchange = exchange
             self._batches = [batch for records in record_sets(exchange) for batch in records.found.batches]

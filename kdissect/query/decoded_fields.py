@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kdissect.decoders.jsonable import PAYLOAD_SUFFIX
-from kdissect.engine.bodies import body_of
+from kdissect.decoders.as_json.jsonable import PAYLOAD_SUFFIX
+from kdissect.engine.exchange_bodies import body_of
 from kdissect.query.binding import Binding
 from kdissect.query.kinds import Kind, Test
 from kdissect.query.nodes import Literal

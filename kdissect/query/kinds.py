@@ -164,7 +164,7 @@ class Uuid(Kind):
 
     def text(self, raw: bytes) -> str:
         """As Kafka prints it."""
-        from kdissect.decoders.jsonable import uuid_text
+        from kdissect.decoders.as_json.jsonable import uuid_text
 
         return uuid_text(raw)
 

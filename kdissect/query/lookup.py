@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from kdissect.decoders.projection import Path
+from kdissect.decoders.generated.projection import Path
 from kdissect.query.decoded_fields import DecodedSource, payload_place
 from kdissect.query.kinds import Kind
 from kdissect.query.named import suggest

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from kdissect.engine.rows import EXCHANGE_FIELDS
+from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_number
 from kdissect.model.process import Process

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from kdissect.engine.bodies import body_of
-from kdissect.engine.rows import has_anomalies, topic_id_text, union
+from kdissect.engine.exchange_bodies import body_of
+from kdissect.engine.exchange_rows import has_anomalies, topic_id_text, union
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_file

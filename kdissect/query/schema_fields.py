@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from kdissect.decoders.projection import Path
+from kdissect.decoders.generated.projection import Path
 from kdissect.query.kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID, Kind
 from kdissect.query.moments import TIME_MS
 from kdissect.query.named import ERROR, enum_kind, flag_kind

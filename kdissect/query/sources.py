@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from kdissect.decoders.bodies import decode_once
-from kdissect.decoders.projection import Path
+from kdissect.decoders.generated.projection import Path
 from kdissect.query.binding import Binding
 from kdissect.query.kinds import Kind
 from kdissect.session.exchange import Exchange

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from kdissect.decoders.payloads.records import RecordPayloads, decode_record, record_log
-from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.payloads.internal_records import RecordPayloads, decode_record, record_log
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
+from kdissect.decoders.records.canonical_batch import are_usual
 from kdissect.decoders.records.message_set import inner_messages
 from kdissect.decoders.records.reader import decompressed, iter_records
-from kdissect.decoders.records.usual import are_usual
-from kdissect.engine.own_records import may_hold_secrets_of
-from kdissect.engine.record_sets import SectionBatches
+from kdissect.engine.records.internal_records import may_hold_secrets_of
+from kdissect.engine.records.record_sets import SectionBatches
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 from kdissect.rules.body import Body
@@ -127,7 +127,7 @@ class Batch:
 
     @property
     def is_usual(self) -> bool:
-        """Whether no rule about records could speak of it (`records.usual`): then nobody needs them."""
+        """Whether no rule about records could report it (`canonical_batch`): nobody needs them then."""
         return has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
 
     @property
@@ -195,7 +195,7 @@ class Batch:
 
 
 def has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
-    """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
+    """Whether no rule about records could speak of a batch of a topic (`records.canonical_batch`)."""
     if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
         return False
     return has_usual_content(batch, dense=dense)

@@ -1,7 +1,7 @@
 """Drives the rules about record batches over the bodies that carry them.
 
 - A batch is cut and its checksum computed once, for the histories as for the rules (`engine.record_sets`).
-- Records are decompressed and read only where a batch is not usual (`decoders.records.usual`), so many and so
+- Records are decompressed and read only where a batch is not usual (`canonical_batch`), so many and so
   much at a time as constants say. A batch that was produced is mostly fetched too, byte by byte the same but
   for its offset: it is looked through once.
 - One cause, one finding: bytes that do not fit silence the rules about what they would mean, and each rule
@@ -13,16 +13,16 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from kdissect.decoders.payloads.records import record_log
-from kdissect.decoders.records.layout import (
+from kdissect.decoders.payloads.internal_records import record_log
+from kdissect.decoders.records.batch_layout import (
     CURRENT_MAGIC,
     HEADER_V2,
     LENGTH_AT,
     MAGIC_AT,
     OVERHEAD,
 )
-from kdissect.decoders.records.usual import is_latest, latest_delta
-from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
+from kdissect.decoders.records.canonical_batch import is_latest, latest_delta
+from kdissect.engine.records.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
@@ -51,7 +51,7 @@ from kdissect.schema.logs import all_logs
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
-# The rules about records that cannot speak of records that are usual (`decoders.records.usual`); others are
+# The rules about records that cannot speak of records that are usual (`records.canonical_batch`); others are
 # shown all records.
 _SILENT_OF_USUAL = frozenset(f"REC{number:03}" for number in range(30, 43))
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.

@@ -4,8 +4,8 @@ from typing import Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.history.partitions import Topics, topic_lister
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -20,7 +20,7 @@ class Body:
 
     `value` is None and `error` set where the bytes do not fit; `end` is the offset behind the body in
     `data`, the frame's content. `fits` says whether the bytes are the body and nothing else: only then do its
-    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.plain`), so that nobody needs
+    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.generated`), so nobody needs
     its tree.
     """
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kdissect.decoders.spanned import dissect
-from kdissect.engine.shown_bytes import shown_bytes
+from kdissect.decoders.trees.tree_decoder import dissect
+from kdissect.engine.secrets.shown_bytes import shown_bytes
 from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import ClassVar
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
@@ -85,7 +85,7 @@ class BodyRule(Rule):
 
     `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
     accepts. Such a rule judges the broker, and only where the answer carries no error. `only_odd`: speaks of
-    bodies alone that are not plain (`decoders.plain`); others are not shown to it.
+    bodies alone that are not plain (`generated.canonical`); others are not shown to it.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()

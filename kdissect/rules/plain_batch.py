@@ -6,8 +6,8 @@ every batch.
 
 from functools import cache
 
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.batches import BatchList
-from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.model.record_batch import LOG_APPEND_TIME, TRANSACTIONAL, Codec
 
 SILENT_OF_PLAIN = frozenset(f"REC{number:03}" for number in range(13, 30))

@@ -10,7 +10,7 @@ from kdissect.decoders.bodies import (
     request_summarizer,
     response_summarizer,
 )
-from kdissect.decoders.summary import Summary
+from kdissect.decoders.generated.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
@@ -178,7 +178,7 @@ class Exchange:
         return self.response.time_ns - self.request.end_time_ns
 
     def request_body(self) -> Any:
-        """The decoded request body (`kdissect.decoders.values`).
+        """The decoded request body (`kdissect.decoders.generated.values`).
 
         Raises DecodeError where the bytes do not fit.
         """

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.decoders.compression.codec import codec_name
-from kdissect.decoders.values import sent
+from kdissect.decoders.generated.values import sent
 from kdissect.engine.connection_rows import connection_row
-from kdissect.engine.record_rows import RecordRows, record_topic, timestamp_type
-from kdissect.engine.record_sets import RecordSet, record_sets
-from kdissect.engine.row_tables import arrow_row
-from kdissect.engine.rows import ExchangeRows, Row, topic_id_text, wire_topics
-from kdissect.engine.segment_rows import batch_attributes, millis
-from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.engine.exchange_rows import ExchangeRows, Row, topic_id_text, wire_topics
+from kdissect.engine.records.record_rows import RecordRows, record_topic, timestamp_type
+from kdissect.engine.records.record_sets import RecordSet, record_sets
+from kdissect.engine.records.row_tables import arrow_row
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
+from kdissect.engine.segments.segment_rows import batch_attributes, millis
 from kdissect.history.partitions import topic_namer
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn

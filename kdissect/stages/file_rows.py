@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.model.link import link_name
 from kdissect.model.packet import NUMBER_MASK
 

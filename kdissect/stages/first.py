@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.engine.event_order import Placed
-from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.finding import Who
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule

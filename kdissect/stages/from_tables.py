@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kdissect.config.suppression import Suppression
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict

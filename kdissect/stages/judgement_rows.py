@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.model.finding import Claim, Finding, Level, Party, Place, Severity, Who
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.coverage import Coverage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.history.turn import Turn
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange

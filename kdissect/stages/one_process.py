@@ -11,7 +11,7 @@ from typing import Any
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange

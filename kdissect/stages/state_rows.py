@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.stages.table_rows import counts
 
 _USES = ("writers", "readers")

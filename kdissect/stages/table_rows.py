@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 
 US = 1000
 DAY_NS = 86_400_000_000_000

@@ -15,9 +15,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
+from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, MAGIC_AT
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, MAGIC_AT
-from kdissect.engine.record_sets import SectionBatches, record_batches, records_side
+from kdissect.engine.records.record_sets import SectionBatches, record_batches, records_side
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.generated.values import sent
 from kdissect.history.turn import Turn
 
 

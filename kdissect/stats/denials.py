@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import Value, present, sent
+from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.history.turn import Turn
 from kdissect.stats.client import text_of
 

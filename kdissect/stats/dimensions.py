@@ -5,7 +5,7 @@ from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
 
-from kdissect.engine.record_sets import record_sets
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name

@@ -5,7 +5,7 @@ A client is its address without the port, and its client id: a consumer has a co
 
 from typing import Any, ClassVar
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.generated.values import sent
 from kdissect.history import apis
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.generated.values import sent
 from kdissect.history import apis
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.classic_steps import ClassicFact

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kdissect.decoders.values import sent
-from kdissect.engine.record_sets import record_sets
+from kdissect.decoders.generated.values import sent
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import apis
 from kdissect.history.table import Table
 from kdissect.history.topics import TopicNames
@@ -130,6 +130,6 @@ def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:
     """The name of a topic, or its id as Kafka prints it where nobody tells the name."""
     if not isinstance(named, bytes):
         return text_of(named)
-    from kdissect.engine.rows import topic_id_text
+    from kdissect.engine.exchange_rows import topic_id_text
 
     return names.name(info, named) or topic_id_text(named)

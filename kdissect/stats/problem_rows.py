@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.engine.rows import Row, RowField
+from kdissect.engine.exchange_rows import Row, RowField
 from kdissect.engine.times import rfc3339
 from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.model.packet import ref_file, ref_number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.history import apis
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
@@ -84,7 +84,7 @@ class ProducerTraffic:
     def place(self, capture_set: str, topic: str | bytes, partition: int) -> str:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
         if isinstance(topic, bytes):
-            from kdissect.engine.rows import topic_id_text
+            from kdissect.engine.exchange_rows import topic_id_text
 
             infos = self._infos.get(capture_set, {}).values()
             name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)

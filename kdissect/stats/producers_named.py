@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kdissect.decoders.values import Value, present, sent
+from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.history import apis
 from kdissect.history.turn import Turn
 from kdissect.model.record_batch import NO_PRODUCER_ID

@@ -14,7 +14,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.generated.values import sent
 from kdissect.history import apis
 from kdissect.history.throttling import client_must_wait
 from kdissect.history.turn import Turn

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from kdissect.engine.rows import topic_id_text
+from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.stats.client import Client
 from kdissect.stats.leaders import Coverage
 from kdissect.stats.topic import Topic

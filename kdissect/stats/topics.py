@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import sent
-from kdissect.engine.acquired import AcquiredRecords
-from kdissect.engine.record_sets import RecordSet, record_sets
-from kdissect.engine.rows import topic_id_text
+from kdissect.decoders.generated.values import sent
+from kdissect.engine.exchange_rows import topic_id_text
+from kdissect.engine.records.acquired import AcquiredRecords
+from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.history import apis
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from kdissect.engine.acquired import Acquired
+from kdissect.engine.records.acquired import Acquired
 from kdissect.model.record_batch import RecordBatch
 
 

@@ -8,7 +8,7 @@ differ for who asks how fast a broker is.
 
 from typing import Any
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.generated.values import sent
 from kdissect.history.table import Table
 
 PARTITIONS_KEPT = 20_000  # a large broker's; 600 bytes each

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import NamedTuple
 
-from kdissect.engine.nested_records import nest_batches
-from kdissect.engine.patches import patched
-from kdissect.engine.record_rows import TopicNames
-from kdissect.engine.rows import ExchangeRows, TopicsOf
-from kdissect.engine.secret_bytes import secret_patches
+from kdissect.engine.exchange_rows import ExchangeRows, TopicsOf
+from kdissect.engine.records.nested_records import nest_batches
+from kdissect.engine.records.record_rows import TopicNames
+from kdissect.engine.secrets.patches import patched
+from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.model.frame import Frame
 from kdissect.report.printable import terminal_json
 from kdissect.schema.registry import api_name

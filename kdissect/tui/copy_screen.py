@@ -13,8 +13,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from kdissect.engine.log import LoggedExchange
-from kdissect.engine.record_sets import RecordSet
+from kdissect.engine.exchange_log.log import LoggedExchange
+from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kdissect.decoders.masking import secret_nodes
-from kdissect.decoders.node import Decompressed, Node
-from kdissect.decoders.tree import TreeText
+from kdissect.decoders.trees.masking import secret_nodes
+from kdissect.decoders.trees.node import Decompressed, Node
+from kdissect.decoders.trees.tree_text import TreeText
+from kdissect.engine.exchange_log.log import ExchangeLog
+from kdissect.engine.exchange_log.logged_frames import LoggedFrame, Span
+from kdissect.engine.exchange_rows import has_anomalies
 from kdissect.engine.exchange_trees import whole_tree
-from kdissect.engine.log import ExchangeLog
-from kdissect.engine.logged_frames import LoggedFrame, Span
-from kdissect.engine.patches import FILLER
-from kdissect.engine.rows import has_anomalies
+from kdissect.engine.secrets.patches import FILLER
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_number
@@ -253,7 +253,7 @@ class _Branches:
 
 def _hide(exchange: Exchange, side: str, buffer: Buffer) -> None:
     """Mark the bytes that hold secrets."""
-    from kdissect.engine.secret_bytes import secret_patches
+    from kdissect.engine.secrets.secret_bytes import secret_patches
 
     for patch in secret_patches(exchange, side):
         buffer.hide(patch.start, patch.start + len(patch.data))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kdissect.engine.log import ExchangeLog
+from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.engine.times import rfc3339
 from kdissect.query.tokens import quoted
 from kdissect.report.durations import duration

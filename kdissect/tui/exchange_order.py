@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kdissect.engine.log import ExchangeLog
+from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.tui.exchange_columns import COLUMNS
 from kdissect.tui.shown import Shown
 from kdissect.tui.widgets.ordering import Rank, rank

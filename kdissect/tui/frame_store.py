@@ -8,14 +8,14 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from kdissect.capture.resume import START, packets_behind
-from kdissect.engine.logged_frames import Found, Want
-from kdissect.engine.refind import Refinder
+from kdissect.engine.exchange_log.locate_frame import Refinder
+from kdissect.engine.exchange_log.logged_frames import Found, Want
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import NUMBER_MASK, PlainPacket, ref_file
 from kdissect.tui.spool import SpoolReader
 
 if TYPE_CHECKING:
-    from kdissect.engine.log import ExchangeLog
+    from kdissect.engine.exchange_log.log import ExchangeLog
 
 # Frames kept: those of the exchange on screen and of the ones before it.
 KEPT = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from kdissect.engine.log import MAX_FOUND
+from kdissect.engine.exchange_log.log import MAX_FOUND
 from kdissect.model.finding import Finding
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from kdissect.engine.log import ExchangeLog
-from kdissect.engine.record_rows import RecordRows
-from kdissect.engine.record_sets import RecordSet, record_sets, records_side
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_log.log import ExchangeLog
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.records.record_sets import RecordSet, record_sets, records_side
 from kdissect.model.anomaly import Anomaly
 from kdissect.tui.shown import Shown
 

@@ -16,7 +16,7 @@ from enum import Enum, auto
 from typing import Any
 
 from kdissect.capture.source import STDIN
-from kdissect.engine.log import ExchangeLog
+from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
 from kdissect.tui.frame_store import Frames
 from kdissect.tui.orders import Codes, Done, Failed, Matches, Order, Progress, Result, Rows

@@ -7,8 +7,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from kdissect.decoders.summary import Summary
-from kdissect.engine.log import ExchangeLog, LoggedExchange
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.exchange_log.log import ExchangeLog, LoggedExchange
 from kdissect.query import Context, Predicate
 from kdissect.session.exchange import Exchange
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from struct import Struct
 
-from kdissect.engine.logged_frames import Found
+from kdissect.engine.exchange_log.logged_frames import Found
 
 BLOCK = 16  # bytes; block numbers are 32 bits wide: 64 GiB can go by
 # Bytes on disk: an hour of a busy broker's connection at 500 KB/s, and what a /tmp mostly has.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kdissect.decoders.tree import render
+from kdissect.decoders.trees.tree_text import render
+from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.engine.exchange_trees import whole_tree
-from kdissect.engine.log import ExchangeLog
 from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell

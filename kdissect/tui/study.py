@@ -21,7 +21,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from kdissect.engine.rows import TopicsOf
+from kdissect.engine.exchange_rows import TopicsOf
 from kdissect.history.topics import TopicNames
 from kdissect.session.events import Event
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
-from kdissect.engine.log_writer import LogWriter
+from kdissect.engine.exchange_log.log_writer import LogWriter
 from kdissect.history.topics import TopicNames
 from kdissect.model import faults
 from kdissect.model.anomaly import AnomalyKind

@@ -1,4 +1,4 @@
-//! Values as JSON text: what orjson writes of the values that `kdissect.decoders.jsonable` makes.
+//! Values as JSON text: what orjson writes of the values that `kdissect.decoders.as_json.jsonable` makes.
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

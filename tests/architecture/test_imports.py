@@ -24,9 +24,10 @@ HEAVY = {
 # plain. Each module costs a seventh of a millisecond at least, a named tuple in it the same, an enum more.
 RARE = {
     "capture.merge", "capture.natural_order", "capture.resume", "cli.api_names",
-    "config.lines", "decoders.decoded", "decoders.json_bodies", "decoders.json_sink", "decoders.jsonable",
-    "decoders.messages", "decoders.naming", "decoders.payloads", "decoders.plain", "decoders.records",
-    "decoders.spanned", "engine.bodies", "engine.twins", "metrics", "model.finding", "model.record",
+    "config.lines", "decoders.as_json", "decoders.decoded",
+    "decoders.generated.canonical", "decoders.generated.naming", "decoders.messages", "decoders.payloads",
+    "decoders.records", "decoders.trees", "engine.exchange_bodies", "engine.taps", "metrics",
+    "model.finding", "model.record",
     "model.record_batch", "net.datagram", "net.foreign", "net.fragments", "net.ip", "net.layers", "net.link",
     "net.tunnel", "query", "rules", "session.inference", "tls",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from kdissect.capture.files import open_captures
 from kdissect.capture.pcap import PcapParser
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.packet import Packet, packet_ref, ref_file, ref_number
 from kdissect.session.exchange import Exchange
 from tests.capture.capture_samples import pcap_header, pcap_packet, sample_pcap

@@ -12,8 +12,8 @@ from kdissect.cli.formats.body_texts import BodyTexts
 from kdissect.cli.formats.bodylines import BodyLines
 from kdissect.cli.formats.exchanges import RowWriter, row_writer
 from kdissect.cli.output import Output
-from kdissect.decoders.body_text import plain_body
-from kdissect.engine.rows import wire_topics
+from kdissect.decoders.as_json.body_text import plain_body
+from kdissect.engine.exchange_rows import wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native

@@ -6,7 +6,7 @@ import pytest
 
 from kdissect.cli.columns import Column, check_names, needs_bodies, split_names
 from kdissect.cli.formats.jsonl import JsonFormat
-from kdissect.engine.rows import EXCHANGE_FIELDS
+from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
 from kdissect.report.cell_text import cell
 from kdissect.session.exchange import State
 

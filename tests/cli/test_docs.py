@@ -15,10 +15,10 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
-from kdissect.engine.indexes.kinds import KINDS
-from kdissect.engine.record_fields import RECORD_FIELDS
-from kdissect.engine.rows import EXCHANGE_FIELDS, PROCESS_FIELDS, RowField
-from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
+from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, PROCESS_FIELDS, RowField
+from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.segments.index_kinds import KINDS
+from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.session.problem import Reason
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, REASONS

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.cli.formats.fastlines import FastLines
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame

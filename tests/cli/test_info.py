@@ -9,7 +9,7 @@ import pytest
 
 import kdissect
 from kdissect.cli import main
-from kdissect.engine.record_sets import record_sets
+from kdissect.engine.records.record_sets import record_sets
 from tests.support.console import CAPTURES, TXN
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation, request, response

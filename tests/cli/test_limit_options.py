@@ -329,7 +329,7 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
 
 
 def test_they_hold_in_the_workers_of_the_screen(tmp_path: Path) -> None:
-    from kdissect.engine.log import ExchangeLog
+    from kdissect.engine.exchange_log.log import ExchangeLog
     from kdissect.tui.orders import Order, Rows
     from kdissect.tui.process import WorkerProcess
 

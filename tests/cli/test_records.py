@@ -11,7 +11,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.engine.record_fields import RECORD_FIELDS
+from kdissect.engine.records.record_fields import RECORD_FIELDS
 from tests.stats.truth import capture
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.captures import manifest

@@ -12,7 +12,7 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.records.reader import decompressed, read_records
-from kdissect.engine.record_sets import record_sets
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.excerpt import field_redaction, redactor
 from kdissect.excerpt.edit import Edit, spliced
 from kdissect.excerpt.names import Names

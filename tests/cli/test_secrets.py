@@ -10,7 +10,7 @@ from kdissect.cli import main
 from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
-from kdissect.engine.record_sets import record_sets
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.packet import Packet

@@ -81,7 +81,7 @@ def test_there_are_many_and_none_is_forgotten() -> None:
 
 def test_no_table_holds_one(capture: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     dataset = pytest.importorskip("pyarrow.dataset", reason="needs the extra arrow")
-    from kdissect.engine.tables.registry import TABLES
+    from kdissect.engine.tables.all_tables import TABLES
 
     reports = ["html", "json", "stats"]
     words = [word for name in reports for word in ("--report", f"{name}={tmp_path / name}.report")]

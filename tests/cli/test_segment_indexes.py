@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 
 from kdissect.cli import main
-from kdissect.engine.indexes.kinds import KINDS
+from kdissect.engine.segments.index_kinds import KINDS
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS, place_of
+from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS, place_of
 from tests.support.batches import batch_bytes, kafka_python_batch, kafka_python_messages, record_bytes
 from tests.support.console import CAPTURES
 

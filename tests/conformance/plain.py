@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.decoders.values import Value, items
+from kdissect.decoders.generated.values import Value, items
 
 
 def plain(value: Any) -> Any:

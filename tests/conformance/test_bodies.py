@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.jsonable import to_jsonable
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import dissect
-from kdissect.decoders.summary import summarizer
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.summary import summarizer
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.schema import registry
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct
 from tests.conformance.plain import plain

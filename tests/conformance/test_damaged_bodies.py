@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import pytest
 
-from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode, encode_uvarint
-from kdissect.decoders.spanned import dissect, locate
-from kdissect.decoders.summary import summarizer
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.summary import summarizer
+from kdissect.decoders.trees.tree_decoder import dissect, locate
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Message

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.generated.compiled import decoder
+from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.quirks import API_VERSIONS, UNSUPPORTED_VERSION
-from kdissect.decoders.summary import summarizer
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker, all_bodies

@@ -14,8 +14,8 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-from kdissect.decoders.compiled import decoder
-from kdissect.decoders.layout import Layout
+from kdissect.decoders.generated.compiled import decoder
+from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.schema import registry
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
 from tests.conformance.plain import plain

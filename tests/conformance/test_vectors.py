@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from kdissect.decoders import quirks
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.cursor import skip_tags
-from kdissect.decoders.jsonable import to_jsonable
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.messages import decode_request, decode_response
-from kdissect.decoders.spanned import dissect
-from kdissect.decoders.summary import summarizer
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 
 NULL_RESULTS = "writes null for an empty array that Kafka does not allow to be null"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.rows import ExchangeRows, Row
+from kdissect.engine.exchange_rows import ExchangeRows, Row
 from tests.corpus.request_log import Logged, differences, read_log
 from tests.support.console import CAPTURES
 

@@ -10,7 +10,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.decoders.frames import dissect_body
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array
 from kdissect.session.exchange import Exchange

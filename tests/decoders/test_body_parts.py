@@ -9,10 +9,10 @@ from kdissect.decoders.bodies import summarize_response
 from kdissect.decoders.body_parts import body_part, part_jsonable
 from kdissect.decoders.encoder import encode_response
 from kdissect.decoders.frames import dissect_response
-from kdissect.decoders.projection import collected, projector
-from kdissect.decoders.records.sections import record_sections
-from kdissect.decoders.spanned import decode_part, dissect, locate
-from kdissect.decoders.tree import render
+from kdissect.decoders.generated.projection import collected, projector
+from kdissect.decoders.records.records_fields import record_sections
+from kdissect.decoders.trees.tree_decoder import decode_part, dissect, locate
+from kdissect.decoders.trees.tree_text import render
 from kdissect.schema import registry
 from kdissect.schema.secrets import MASK
 from tests.support.batches import batch_bytes, record_bytes

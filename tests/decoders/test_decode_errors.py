@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 
-from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.spanned import dissect
-from kdissect.decoders.values import items
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.values import items
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Message

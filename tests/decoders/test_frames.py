@@ -3,6 +3,7 @@
 import pytest
 
 from kdissect.decoders import quirks
+from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.bodies import (
     body_fits,
     decode_request_body,
@@ -12,7 +13,6 @@ from kdissect.decoders.bodies import (
 )
 from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
-from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import kdissect
-from kdissect.decoders.jsonable import bytes_value, float_value, uuid_text
-from kdissect.decoders.projection import Projector, projector
-from kdissect.engine.bodies import body_of
+from kdissect.decoders.as_json.jsonable import bytes_value, float_value, uuid_text
+from kdissect.decoders.generated.projection import Projector, projector
+from kdissect.engine.exchange_bodies import body_of
 from kdissect.query.schema_fields import BodyField, body_fields
 from kdissect.schema.registry import api
 from kdissect.schema.types import Array, Message, Primitive, Struct

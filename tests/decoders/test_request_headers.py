@@ -11,7 +11,7 @@ from kdissect.decoders.headers import (
     response_body_offset,
     response_header_version,
 )
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
 from kdissect.schema import registry

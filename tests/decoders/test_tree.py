@@ -2,7 +2,7 @@
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
-from kdissect.decoders.tree import quote, render
+from kdissect.decoders.trees.tree_text import quote, render
 
 
 def test_a_request() -> None:

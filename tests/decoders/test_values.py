@@ -7,10 +7,10 @@ import struct
 
 import pytest
 
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.jsonable import to_jsonable
-from kdissect.decoders.values import items
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.values import items
 from kdissect.schema import registry
 from kdissect.schema.types import Message
 

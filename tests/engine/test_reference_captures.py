@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.packet import ref_file
 from kdissect.session.exchange import Exchange
 from tests.support.captures import counts, exchanges, manifest

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 
 # What is odd in these captures, found by hand: file -> (API key, version, kinds of anomalies, in order of the
 # rows).

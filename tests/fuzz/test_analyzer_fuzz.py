@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.packet import Packet
 from kdissect.session.exchange import Exchange
 from tests.support.run import events_of, exchanges_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.files import open_captures
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from tests.support.run import exchanges_of
 
 SHIPPED = Path(__file__).parent.parent.parent / "captures"

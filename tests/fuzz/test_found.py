@@ -14,6 +14,7 @@ from fuzz.targets import TARGETS
 from kdissect.capture.compression import Compression, decompress
 from kdissect.capture.files import open_captures
 from kdissect.capture.pcapng import PcapngParser
+from kdissect.decoders.as_json.json_bodies import response_to_jsonable
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
 from kdissect.decoders.compression.errors import OutputLimitError
@@ -21,11 +22,10 @@ from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
 from kdissect.decoders.hexerror import HexError
 from kdissect.decoders.hexinput import parse_hex
-from kdissect.decoders.json_bodies import response_to_jsonable
 from kdissect.decoders.records import search
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.segment_reader import SegmentReader
+from kdissect.engine.segments.segment_reader import SegmentReader
 from kdissect.model.errors import DecodeError
 from kdissect.model.key_log import MAX_LINE, KeyLog
 from kdissect.model.limits import DEFAULT_LIMITS

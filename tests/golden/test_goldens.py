@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from tests.support.console import CAPTURES, run
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))

@@ -10,7 +10,7 @@ from crc32c import crc32c
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.decoders.naming import naming_of
+from kdissect.decoders.generated.naming import naming_of
 from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model import limits
 from kdissect.schema import registry

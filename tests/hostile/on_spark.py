@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from tests.hostile.files import write
 from tests.pipeline.parquet import of_run
 

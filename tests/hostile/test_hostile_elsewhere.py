@@ -65,7 +65,7 @@ def is_whole(name: str) -> bool:
 
 def test_through_the_tasks_of_the_pipeline(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
-    from kdissect.engine.tables.registry import TABLES
+    from kdissect.engine.tables.all_tables import TABLES
     from kdissect.pipeline.inputs import find
     from kdissect.pipeline.job import Job, run
     from kdissect.pipeline.setup import Setup

@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Iterator
 
 from kdissect.decoders.encoder import encode, encode_uvarint
-from kdissect.decoders.layout import Layout
-from kdissect.decoders.node import Node
+from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.trees.node import Node
 from kdissect.schema.types import Array, Field, Message, Struct
 from tests.mutation.corpus import Side
 from tests.mutation.mutators import MANY, Mutant, changed, mutator, sides, splices, spread

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.decoders import quirks
-from kdissect.decoders.compiled import decoder
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.generated.compiled import decoder
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Api, Message

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from kdissect.decoders.node import Node
-from kdissect.decoders.values import Value, items
+from kdissect.decoders.generated.values import Value, items
+from kdissect.decoders.trees.node import Node
 from kdissect.schema.enums import enumeration
 from kdissect.schema.releases import history
 from tests.mutation.bytes_of_bodies import pick

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from kdissect.api import Dissection
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from kdissect.stages.one_process import produce
 
 _PARTITIONS = ds.partitioning(pa.schema([("day", pa.date32()), ("broker", pa.string())]), flavor="hive")

@@ -10,7 +10,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import ends_of
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.event_order import OrderedAnalyzer
-from kdissect.engine.rows import ExchangeRows, Row
+from kdissect.engine.exchange_rows import ExchangeRows, Row
 from kdissect.pipeline.connections import flows
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.mapping import Mapping

@@ -23,7 +23,7 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli import main
 from kdissect.cli.reports import render
 from kdissect.cli.table_reports import statistics
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.setup import Setup
 from kdissect.stages.from_tables import TableDirectory

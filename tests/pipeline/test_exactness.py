@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.job import Job, Summary, run
 from kdissect.pipeline.setup import Setup

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.setup import Setup
 from tests.pipeline.conftest import CHECKOUT

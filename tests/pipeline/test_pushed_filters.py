@@ -22,8 +22,8 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.pushed_filters import can_say, expression, file_test
 
 SCHEMA = arrow_schema(TABLES["exchanges"])

@@ -11,7 +11,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.query import compile_filter
 from kdissect.query.binding import Context
 from kdissect.schema.errors import error_name

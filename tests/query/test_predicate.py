@@ -5,8 +5,8 @@ import pickle
 import pytest
 
 import kdissect
-from kdissect.decoders import projection
 from kdissect.decoders.encoder import encode
+from kdissect.decoders.generated import projection
 from kdissect.query import binding, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.pushdown import Conjunct

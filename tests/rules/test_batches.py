@@ -7,8 +7,8 @@ import pytest
 import zstandard
 
 from kdissect.api import Dissection
-from kdissect.decoders.records.usual import are_usual
-from kdissect.engine.record_sets import record_batches
+from kdissect.decoders.records.canonical_batch import are_usual
+from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.finding import Finding
 from kdissect.model.packet import Packet
 from kdissect.rules.batch import Batch, Carrier, Records, places

@@ -7,7 +7,7 @@ import pytest
 from crc32c import crc32c
 
 from kdissect.api import Dissection
-from kdissect.engine.record_sets import record_batches
+from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.frame import Frame
 from kdissect.rules.judge import Judge
 from kdissect.session.exchange import Exchange

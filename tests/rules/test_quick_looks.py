@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.decoders.node import Node
 from kdissect.decoders.records.reader import read_records
-from kdissect.engine.bodies import body_of
-from kdissect.engine.record_sets import record_batches
+from kdissect.decoders.trees.node import Node
+from kdissect.engine.exchange_bodies import body_of
+from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders import compiled
+from kdissect.decoders.generated import compiled
 from kdissect.rules import evidence, judge
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event

@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.stages.file_rows import file_anomaly_rows, file_rows

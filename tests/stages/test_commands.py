@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from tests.support.told import compare
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.history.history import History
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.registry import ALL_RULES

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.engine.record_sets import record_batches
+from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forge import CASTAGNOLI, IEEE, forged

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 from tests.stats.truth import told

@@ -440,7 +440,7 @@ def _payloads(path: Path) -> bytes:
 def _tables(path: str, folder: Path) -> bytes:
     from pyarrow import dataset
 
-    from kdissect.engine.tables.registry import TABLES
+    from kdissect.engine.tables.all_tables import TABLES
 
     reports = [
         word for name in ("html", "json", "stats") for word in ("--report", f"{name}={folder / name}.report")

@@ -5,9 +5,9 @@ from typing import Any
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
-from kdissect.decoders.records.sections import record_sections
-from kdissect.engine.record_sets import record_sets
-from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.decoders.records.records_fields import record_sections
+from kdissect.engine.records.record_sets import record_sets
+from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.history.topics import FETCH_SNAPSHOT
 from kdissect.model.record import Record
 from kdissect.model.record_batch import RecordBatch

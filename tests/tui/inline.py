@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from kdissect.engine.log import ExchangeLog
+from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.tui.frame_store import Frames
 from kdissect.tui.orders import Done, Order, Progress, Rows
 from kdissect.tui.spool import SpoolReader

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.rows import wire_topics
+from kdissect.engine.exchange_rows import wire_topics
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies
 from kdissect.tui.copies import Names, NothingToCopyError

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.log import find_in
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_log.log import find_in
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.packet import NUMBER_MASK
 from kdissect.session.exchange import Exchange
 from kdissect.tui.frame_store import Frames

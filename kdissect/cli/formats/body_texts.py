@@ -5,11 +5,11 @@ from functools import lru_cache
 
 import orjson
 
+from kdissect.decoders.as_json.body_text import body_text
 from kdissect.decoders.body_schemas import CACHE_SIZE
-from kdissect.decoders.body_text import body_text
 from kdissect.decoders.records.batches import split_batches
-from kdissect.engine.nested_records import batch_values
-from kdissect.engine.record_sets import records_side
+from kdissect.engine.records.nested_records import batch_values
+from kdissect.engine.records.record_sets import records_side
 from kdissect.model.native import native
 from kdissect.model.record_batch import RecordFault
 from kdissect.model.run_budget import run_budget

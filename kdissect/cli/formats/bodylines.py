@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kdissect.cli.formats.body_texts import BodyTexts, NameOf
 from kdissect.cli.formats.fastlines import FastLines
 from kdissect.cli.formats.jsonl import json_bytes
-from kdissect.engine.rows import Nest, Row, TopicsOf, add_bodies, anomaly_row
+from kdissect.engine.exchange_rows import Nest, Row, TopicsOf, add_bodies, anomaly_row
 from kdissect.model.anomaly import Anomaly
 from kdissect.session.exchange import Exchange
 

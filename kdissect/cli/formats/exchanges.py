@@ -10,13 +10,13 @@ from kdissect.cli.columns import needs_bodies
 from kdissect.cli.formats import Format, delimited
 from kdissect.cli.inputs import is_live
 from kdissect.cli.output import Output
-from kdissect.engine.rows import ExchangeRows
+from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.cli.formats.tree import TreeWriter
-    from kdissect.engine.record_sets import RecordSet
-    from kdissect.engine.rows import Nest
+    from kdissect.engine.exchange_rows import Nest
+    from kdissect.engine.records.record_sets import RecordSet
 
 
 class RowWriter:
@@ -54,7 +54,7 @@ def row_writer(
 
 def nest_of(dissection: Dissection, show_secrets: bool) -> "Nest":
     """What puts records into the bodies of rows."""
-    from kdissect.engine.nested_records import nest_batches
+    from kdissect.engine.records.nested_records import nest_batches
 
     def topic_name(records: "RecordSet") -> str | None:
         topic_id = records.section.topic_id

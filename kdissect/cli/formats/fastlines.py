@@ -23,8 +23,8 @@ from kdissect.cli.formats.linetexts import (
     texts_of,
 )
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
-from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
-from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summarizer, Summary
+from kdissect.engine.exchange_rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native

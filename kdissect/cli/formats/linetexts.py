@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.rows import anomaly_row, processes_row, topic_id_text
+from kdissect.engine.exchange_rows import anomaly_row, processes_row, topic_id_text
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK

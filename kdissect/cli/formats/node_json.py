@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.decoders.jsonable import bytes_value, float_value, uuid_text
-from kdissect.decoders.masking import secret_nodes
-from kdissect.decoders.node import Node
-from kdissect.decoders.values import Value
+from kdissect.decoders.as_json.jsonable import bytes_value, float_value, uuid_text
+from kdissect.decoders.generated.values import Value
+from kdissect.decoders.trees.masking import secret_nodes
+from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Primitive

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from kdissect.cli.colour import paint
 from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
-from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
-from kdissect.decoders.tree import render
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_text import render
+from kdissect.engine.exchange_rows import ExchangeRows, Row
 from kdissect.engine.exchange_trees import nest_all_records
-from kdissect.engine.facts import payload_facts
-from kdissect.engine.rows import ExchangeRows, Row
+from kdissect.engine.payload_facts import payload_facts
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.report.columns.exchanges import api_cell, outcome

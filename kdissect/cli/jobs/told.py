@@ -17,8 +17,8 @@ from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
-from kdissect.decoders.summary import Summary
-from kdissect.engine.rows import Row, union
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.exchange_rows import Row, union
 from kdissect.history.topics import DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -26,7 +26,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
-    from kdissect.engine.record_sets import RecordSet
+    from kdissect.engine.records.record_sets import RecordSet
 
 # Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
 # (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
@@ -127,7 +127,7 @@ class Teller:
         return (SKIPPED,)
 
     def _nest(self, row: Row, exchange: Exchange) -> list[Anomaly]:
-        from kdissect.engine.nested_records import nest_batches, nested_batches
+        from kdissect.engine.records.nested_records import nest_batches, nested_batches
 
         names = self._names
 

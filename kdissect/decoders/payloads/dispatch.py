@@ -1,6 +1,8 @@
 """From the place of a payload to its format: `@payload(NAME)` in the schema, and what stands around it."""
 
-from kdissect.decoders.payloads import envelope, groups, sasl, telemetry, text
+from kdissect.decoders.payloads import envelope, groups, text
+from kdissect.decoders.payloads.authentication import sasl
+from kdissect.decoders.payloads.metrics import telemetry
 from kdissect.decoders.payloads.payload import Finder, Found
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.payloads.too_deep import TooDeep

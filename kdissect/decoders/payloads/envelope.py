@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.frame_trees import request_tree, response_tree
 from kdissect.decoders.messages import decode_request, decode_response
-from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.payload import Found, Nest, Payload
 from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError
 from kdissect.schema.registry import api_name
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kdissect.decoders.jsonable import PAYLOAD_SUFFIX, bytes_value, to_jsonable
-from kdissect.decoders.node import Node
+from kdissect.decoders.as_json.jsonable import PAYLOAD_SUFFIX, bytes_value, to_jsonable
+from kdissect.decoders.generated.values import Bytes, Value
 from kdissect.decoders.payloads.dispatch import find
 from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.scope import Scope
-from kdissect.decoders.values import Bytes, Value
+from kdissect.decoders.trees.node import Node
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Field
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from kdissect.decoders.compiled import decoder
-from kdissect.decoders.node import Node
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.payloads.scope import Scope
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.plural import plural
 from kdissect.schema.types import Message

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kdissect.decoders.values import Value
+from kdissect.decoders.generated.values import Value
 from kdissect.schema.secrets import is_secretive
 
 NEAR_SECRETS = "near_secrets"

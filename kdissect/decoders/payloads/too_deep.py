@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.payload import Nest, Payload
+from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.layout import (
+from kdissect.decoders.records.batch_layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,
     HEADER_V2,
@@ -15,6 +14,7 @@ from kdissect.decoders.records.layout import (
     MIN_SIZE,
     OVERHEAD,
 )
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.lockstep import FEW, Flags, Ints, windows
 
 # layout.HEADER_V2 for numpy.

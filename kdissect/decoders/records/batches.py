@@ -11,9 +11,7 @@ import zlib
 from collections.abc import Generator
 from typing import NamedTuple
 
-from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.faults import note
-from kdissect.decoders.records.layout import (
+from kdissect.decoders.records.batch_layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,
     HEADER_V0,
@@ -24,6 +22,8 @@ from kdissect.decoders.records.layout import (
     MIN_SIZE,
     OVERHEAD,
 )
+from kdissect.decoders.records.checksum import crc32c
+from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.search import Effort, find_batch
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.plural import plural

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.compression.errors import OutputLimitError
+from kdissect.decoders.records.batch_layout import LENGTH_AT, OVERHEAD
 from kdissect.decoders.records.batches import batch_fault, iter_batches
 from kdissect.decoders.records.faults import note
-from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force

@@ -1,8 +1,8 @@
 """The path of a records field within its message, for naming what does not fit."""
 
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 
 

@@ -4,7 +4,7 @@ Says nothing about what does not fit: `records_v2` goes over the same bytes and 
 equal.
 """
 
-from kdissect.decoders.jsonable import text_or_bytes
+from kdissect.decoders.as_json.jsonable import text_or_bytes
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
 from kdissect.model.record import Header, Record
 from kdissect.model.record_batch import RecordBatch

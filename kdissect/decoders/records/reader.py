@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.compression.errors import OutputLimitError
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.faults import note
-from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import iter_messages
 from kdissect.decoders.records.plain_records import PLAIN_RECORDS, plain_records
 from kdissect.decoders.records.records_v2 import iter_records_v2

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.jsonable import text_or_bytes
+from kdissect.decoders.as_json.jsonable import text_or_bytes
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.varint import MAX_VARLONG, varint
 from kdissect.model.anomaly import AnomalyKind

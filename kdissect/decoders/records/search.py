@@ -2,8 +2,7 @@
 
 import zlib
 
-from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.layout import (
+from kdissect.decoders.records.batch_layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,
     HEADER_V2,
@@ -12,6 +11,7 @@ from kdissect.decoders.records.layout import (
     MIN_SIZE,
     OVERHEAD,
 )
+from kdissect.decoders.records.checksum import crc32c
 
 # Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that
 # look like a header, and bytes to run checksums over. Real ones are found after a handful of each.

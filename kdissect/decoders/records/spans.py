@@ -5,13 +5,13 @@ Below a node of type `decompressed` the bytes are counted in what the batch deco
 
 from itertools import pairwise
 
+from kdissect.decoders.as_json.jsonable import text_or_bytes
 from kdissect.decoders.compression.codec import codec_name
-from kdissect.decoders.jsonable import text_or_bytes
-from kdissect.decoders.node import Decompressed, Node
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1, HEADER_V2
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1, HEADER_V2
 from kdissect.decoders.records.reader import decompressed
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
+from kdissect.decoders.trees.node import Decompressed, Node
 from kdissect.model.errors import DecodeError
 from kdissect.model.plural import plural
 from kdissect.model.record_batch import (

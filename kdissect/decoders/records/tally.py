@@ -2,9 +2,7 @@
 
 from struct import Struct
 
-from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.layout import (
+from kdissect.decoders.records.batch_layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,
     HEADER_V2,
@@ -12,6 +10,8 @@ from kdissect.decoders.records.layout import (
     MIN_SIZE,
     OVERHEAD,
 )
+from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.checksum import crc32c
 
 # batchLength, magic, crc: what of HEADER_V2 tells whether a batch is whole, from LENGTH_AT on.
 _HEAD = Struct(">i4xBI").unpack_from

@@ -1,8 +1,8 @@
 """Tables of what was captured: files, connections, anomalies."""
 
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
-from kdissect.engine.rows import RowField
-from kdissect.engine.tables.place_fields import CAPTURE_SET, CONNECTION, DAY, EXCHANGE, ORDER
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.tables.shared_columns import CAPTURE_SET, CONNECTION, DAY, EXCHANGE, ORDER
 from kdissect.engine.tables.table import Table, within, without
 
 FILES = Table(

@@ -1,9 +1,9 @@
 """Tables of exchanges, and of the record batches and records in them."""
 
-from kdissect.engine.record_fields import RECORD_FIELDS
-from kdissect.engine.rows import EXCHANGE_FIELDS, RowField
-from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS
-from kdissect.engine.tables.place_fields import (
+from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, RowField
+from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS
+from kdissect.engine.tables.shared_columns import (
     CAPTURE_SET,
     CONNECTION,
     ENDS,

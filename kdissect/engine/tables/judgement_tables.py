@@ -1,7 +1,7 @@
 """Tables of what `check` tells: findings, and what was looked at."""
 
-from kdissect.engine.rows import RowField
-from kdissect.engine.tables.place_fields import CAPTURE_SET, CONNECTION, DAY
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.tables.shared_columns import CAPTURE_SET, CONNECTION, DAY
 from kdissect.engine.tables.table import Table, within
 
 FINDINGS = Table(

@@ -1,6 +1,6 @@
 """The tables as Markdown: what `docs/tables.md` has behind its own words."""
 
-from kdissect.engine.tables.registry import TABLES, TABLES_VERSION
+from kdissect.engine.tables.all_tables import TABLES, TABLES_VERSION
 from kdissect.engine.tables.table import Table
 
 MARK = "<!-- below: printed by `kdissect tables --describe` -->"

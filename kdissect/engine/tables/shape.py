@@ -8,7 +8,7 @@ and `list<struct>` with the fields below their name.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kdissect.engine.rows import RowField
+from kdissect.engine.exchange_rows import RowField
 
 SCALARS = frozenset(
     {"bool", "int8", "int16", "int32", "int64", "double", "string", "binary", "date", "timestamp"}

@@ -1,7 +1,7 @@
 """Tables of what crosses exchanges: topics, groups, producers, transactions."""
 
-from kdissect.engine.rows import RowField
-from kdissect.engine.tables.place_fields import CAPTURE_SET, CLIENT, USE, distribution
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.tables.shared_columns import CAPTURE_SET, CLIENT, USE, distribution
 from kdissect.engine.tables.table import Table, within
 
 _USER = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kdissect.engine.rows import RowField
+from kdissect.engine.exchange_rows import RowField
 
 
 class Table(NamedTuple):

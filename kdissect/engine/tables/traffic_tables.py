@@ -1,7 +1,7 @@
 """Tables of what `stats` counts: response times as sketches that merge, and rates over time."""
 
-from kdissect.engine.rows import RowField
-from kdissect.engine.tables.place_fields import BROKER, CAPTURE_SET, DAY, sketch
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.tables.shared_columns import BROKER, CAPTURE_SET, DAY, sketch
 from kdissect.engine.tables.table import Table
 
 LATENCIES = Table(

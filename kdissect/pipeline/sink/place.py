@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.commit import STAGING, Place
 from kdissect.pipeline.manifest_file import Manifest, ManifestError, forget_next
 from kdissect.pipeline.parquet_parts import WrittenFile

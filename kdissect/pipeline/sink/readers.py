@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.sink.entry import Entry
 from kdissect.pipeline.sink.place import SinkPlace
 

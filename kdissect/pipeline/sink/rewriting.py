@@ -14,9 +14,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import conform
-from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.compaction import batches_of, write_rows
 from kdissect.pipeline.manifest_file import ManifestError
 from kdissect.pipeline.partitions import values_of

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.joining import joined

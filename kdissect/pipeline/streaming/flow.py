@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.engine.sightings import Sighting, Sightings
+from kdissect.engine.taps.tap_matches import Sighting, Sightings
 from kdissect.pipeline.streaming.freezer import Freezer
 from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.settings import Settings

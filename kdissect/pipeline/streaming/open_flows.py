@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.stages.first import RELAY
 from kdissect.stages.table_rows import TableRows
 

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.file_rows import EMPTY, FileRows
 from kdissect.pipeline.streaming.set_log import Segment

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.capture.key_logs import KeyLogs
-from kdissect.engine.sightings import Sighting
+from kdissect.engine.taps.tap_matches import Sighting
 from kdissect.model.packet import FILE_SHIFT, packet_ref
 from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.news import KEY, News

@@ -16,8 +16,8 @@ import pickle
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.sightings import Sighting, roots_of
-from kdissect.engine.twin_index import CLOCK_NS
+from kdissect.engine.taps.tap_index import CLOCK_NS
+from kdissect.engine.taps.tap_matches import Sighting, roots_of
 from kdissect.net.sequence import MASK
 from kdissect.pipeline.streaming.store import NOTHING, Store, twins_key
 

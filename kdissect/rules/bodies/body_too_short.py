@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.layout import Layout
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import locate
+from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import locate
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import MisfitRule

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level, Severity
 from kdissect.rules import pieces
 from kdissect.rules.body import Body

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import Value, items
+from kdissect.decoders.generated.values import Value, items
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule

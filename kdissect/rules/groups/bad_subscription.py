@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.model.errors import DecodeError
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.compiled import fits
+from kdissect.decoders.generated.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.plural import plural
 from kdissect.rules.body import Body

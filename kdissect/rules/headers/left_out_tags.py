@@ -1,9 +1,9 @@
 """Headers without the tag section that their version has: where the body begins then."""
 
 from kdissect.decoders.body_schemas import known_body
-from kdissect.decoders.compiled import fits
+from kdissect.decoders.generated.compiled import fits
 from kdissect.decoders.headers import request_header_version, response_header_version
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags
 from kdissect.schema.types import Message

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import BatchRule

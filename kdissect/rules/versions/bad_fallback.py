@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural

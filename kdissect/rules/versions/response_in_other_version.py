@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.headers import response_body_offset
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widgets import Static
 
-from kdissect.engine.log import find_in
+from kdissect.engine.exchange_log.log import find_in
 from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
 from kdissect.tui.exchange_columns import known
 from kdissect.tui.exchange_list import ExchangeList

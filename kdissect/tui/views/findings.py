@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 
-from kdissect.engine.secret_bytes import secret_patches
+from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.model.finding import Finding
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn

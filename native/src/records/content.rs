@@ -39,7 +39,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// `help` is a `kdissect.engine.compiled_tables.Help`.
+    /// `help` is a `kdissect.engine.records.compiled_tables.Help`.
     pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut contents = Contents {
             growth: help.getattr("growth")?.unbind(),

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, ATTRIBUTES_AT, CONTROL};
 use super::content::{Content, Contents};
-use super::reader::Records;
+use super::record_reader::Records;
 use crate::codecs::NAMES;
 
 /// `record_groups.GROUP_OUTPUT`: what a field may decompress to; more is read record by record, streaming.
@@ -27,7 +27,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// `help` is a `kdissect.engine.compiled_tables.Help`.
+    /// `help` is a `kdissect.engine.records.compiled_tables.Help`.
     pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Field {
             rest_fits: help.getattr("rest_fits")?.unbind(),

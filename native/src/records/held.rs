@@ -1,4 +1,4 @@
-//! Records fields held until there are enough, then decoded: twin of `kdissect.engine.held_fields` and
+//! Records fields held until there are enough, then decoded: twin of `kdissect.engine.records.held_fields` and
 //! `record_groups`. Whatever is odd about a field is left to Python.
 
 use pyo3::intern;
@@ -11,8 +11,8 @@ use super::known::{utf8, Facts, Known};
 use super::program::{run, Section, Sections, Topic};
 use super::quick::QuickMap;
 use super::table::{Named, Table};
-use crate::layout::Layout;
-use crate::walk::Program;
+use crate::bodies::plan::Layout;
+use crate::bodies::visitor::Program;
 
 /// `held_fields`: bytes of frames and number of fields after which there is enough.
 const GROUP_BYTES: usize = 8 << 20;
@@ -36,7 +36,7 @@ struct Held {
     given: Option<Py<PyAny>>,
 }
 
-/// Fields that wait, and the columns of those decoded. `help` is a `kdissect.engine.compiled_tables.Help`.
+/// Fields that wait, and the columns of those decoded. `help` is a `kdissect.engine.records.compiled_tables.Help`.
 #[pyclass(module = "kdissect._native")]
 pub struct HeldRecords {
     help: Py<PyAny>,

@@ -1,9 +1,9 @@
-//! The records fields of a body, as `kdissect.decoders.records.sections` finds them in bodies that fit and are whole.
+//! The records fields of a body, as `kdissect.decoders.records.records_fields` finds them in bodies that fit and are whole.
 
 use std::ops::Range;
 
-use crate::layout::{Field, Kind, Role};
-use crate::walk::{Look, Program, What};
+use crate::bodies::plan::{Field, Kind, Role};
+use crate::bodies::visitor::{Look, Program, What};
 
 /// The name of a topic: in the frame, told by Python, or not on the wire.
 #[derive(Clone, Default)]
@@ -14,7 +14,7 @@ pub enum Topic {
     Told(Box<[u8]>),
 }
 
-/// A records field that is not null: `decoders.records.sections.Section`, places in the frame.
+/// A records field that is not null: `decoders.records.records_fields.Section`, places in the frame.
 #[derive(Clone, Default)]
 pub struct Section {
     pub topic: Topic,

@@ -4,14 +4,14 @@ use pyo3::prelude::*;
 
 use super::batch::{Batch, TRANSACTIONAL};
 use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Values};
-use super::reader::{Header, Place, Record, Records};
+use super::record_reader::{Header, Place, Record, Records};
 use crate::codecs::NAMES;
 
 /// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
 const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
 
-/// Numbers whose width is that of their column, by the names of `kdissect.engine.record_fields.RECORD_FIELDS`.
+/// Numbers whose width is that of their column, by the names of `kdissect.engine.records.record_fields.RECORD_FIELDS`.
 #[derive(Default)]
 pub struct Table {
     pub rows: usize,

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from kdissect.decoders.payloads.internal_records import decode_record, record_log
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
-from kdissect.decoders.payloads.records import decode_record, record_log
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import iter_records
 from tests.support.console import CAPTURES

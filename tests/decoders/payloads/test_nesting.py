@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
+from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
-from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
-from kdissect.decoders.masking import secret_nodes
-from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.payloads.dispatch import FINDERS
-from kdissect.decoders.payloads.record_trees import nest_record_payloads
+from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
 from kdissect.decoders.records.spans import nest_records
-from kdissect.decoders.tree import render
+from kdissect.decoders.trees.masking import secret_nodes
+from kdissect.decoders.trees.node import Decompressed, Node
+from kdissect.decoders.trees.tree_text import render
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.secrets import may_hold_secrets

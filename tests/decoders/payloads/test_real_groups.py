@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.bodies import body_of
+from kdissect.engine.exchange_bodies import body_of
 from kdissect.model.anomaly import AnomalyKind
 from tests.support.console import CAPTURES
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from kdissect.decoders.payloads.internal_records import NOTHING, decode_record, find_record
 from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
-from kdissect.decoders.payloads.records import NOTHING, decode_record, find_record
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.model.errors import SchemaError
 from kdissect.schema import registry

@@ -7,7 +7,7 @@ from crc32c import crc32c
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kdissect.decoders.jsonable import text_or_bytes
+from kdissect.decoders.as_json.jsonable import text_or_bytes
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record import Record
 from kdissect.model.record_batch import RecordBatch

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders.jsonable import to_jsonable
-from kdissect.decoders.payloads.records import decode_record
+from kdissect.decoders.as_json.jsonable import to_jsonable
+from kdissect.decoders.payloads.internal_records import decode_record
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
 from tests.support.batches import batch_bytes, record_bytes

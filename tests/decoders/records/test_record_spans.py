@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.decoders.frames import dissect_request, dissect_response
-from kdissect.decoders.node import Node
 from kdissect.decoders.records.spans import batch_nodes, nest_records
-from kdissect.decoders.tree import render
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_text import render
 from tests.support.batches import (
     batch_bytes,
     kafka_python_batch,

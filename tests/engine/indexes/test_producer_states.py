@@ -5,10 +5,10 @@ import struct
 import pytest
 
 from kdissect.decoders.records.batches import split_batches
-from kdissect.engine.indexes import producer_states
-from kdissect.engine.indexes.producer_states import ProducerStates
-from kdissect.engine.indexes.segment_places import AbortedTransaction
-from kdissect.engine.rows import Row
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.segments import producer_states
+from kdissect.engine.segments.batch_positions import AbortedTransaction
+from kdissect.engine.segments.producer_states import ProducerStates
 from kdissect.model.record_batch import RecordBatch
 from tests.support.batches import batch_bytes, record_bytes
 

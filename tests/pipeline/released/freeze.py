@@ -15,8 +15,8 @@ from pyarrow import fs
 
 from kdissect import __version__
 from kdissect.api import Dissection
+from kdissect.engine.tables.all_tables import TABLES, TABLES_VERSION
 from kdissect.engine.tables.evolution import schema_text
-from kdissect.engine.tables.registry import TABLES, TABLES_VERSION
 from kdissect.pipeline.parquet_parts import ParquetParts
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.stages.one_process import produce

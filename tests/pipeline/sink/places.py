@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs
 
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.sink.place import SinkPlace
 

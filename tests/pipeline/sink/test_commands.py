@@ -10,7 +10,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.pipeline_retain import first_day
-from kdissect.engine.tables.registry import TABLES_VERSION
+from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.pipeline.manifest_file import MANIFEST
 from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, commit, place_at
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline import compaction
 from kdissect.pipeline.commit import Place
 from kdissect.pipeline.sink.compaction import Compacted, compact, compact_every, groups_of

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kdissect.engine.rows import RowField
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.tables.all_tables import TABLES, TABLES_VERSION
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import breaches, conform, schema_text
-from kdissect.engine.tables.registry import TABLES, TABLES_VERSION
 from kdissect.engine.tables.table import Table
 from kdissect.pipeline.manifest_file import NewerTablesError
 from kdissect.pipeline.sink.compaction import compact
@@ -44,7 +44,7 @@ def test_nothing_that_was_released_is_renamed_dropped_or_retyped(version: str) -
 
 @pytest.mark.parametrize("version", RELEASED)
 def test_what_is_new_has_a_new_version(version: str) -> None:
-    """If this fails: TABLES_VERSION in `engine/tables/registry.py` has to be one more."""
+    """If this fails: TABLES_VERSION in `engine/tables/all_tables.py` has to be one more."""
     first, _, text = frozen(version).partition("\n")
     grown = breaches(UNCHANGED, text) != []
     assert int(first.removeprefix("version ")) < TABLES_VERSION or not grown

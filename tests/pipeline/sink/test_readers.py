@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.sink.readers import committed, committed_files, dataset_of
 from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, place_at, staged

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.place import Recovered
 from kdissect.pipeline.sink.readers import dataset_of
 from kdissect.pipeline.sink.retention import Retained, retain

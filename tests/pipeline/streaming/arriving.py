@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kdissect.capture.files import open_captures
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.packet import Packet
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_stream

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.arrow_runs import from_batches, to_batches
 from kdissect.pipeline.run import Run
 from kdissect.pipeline.sink.place import SinkPlace

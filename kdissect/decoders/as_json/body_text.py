@@ -1,0 +1,70 @@
+"""Bodies as JSON text, compiled: what orjson makes of the dicts of `json_bodies`.
+
+The compiled reader goes by the layout that all of them share (`native_layout`). It says nothing about bodies
+that do not fit, are not UTF-8 where they should be, hold payloads or floats, or have tags out of order.
+"""
+
+from functools import cache, lru_cache
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
+from typing import Protocol
+
+from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
+from kdissect.decoders.compression.codec import decompress_usual
+from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.decoders.quirks import UNSUPPORTED_START, may_answer_in_other_version
+from kdissect.decoders.records.plain_records import PLAIN_BYTES, PLAIN_RECORDS
+from kdissect.decoders.records.records_fields import has_pieces
+from kdissect.model.errors import DecodeError
+from kdissect.model.native import is_compiled, native
+from kdissect.schema.logs import all_logs
+from kdissect.schema.secrets import may_hold_secrets
+from kdissect.schema.types import Message
+
+
+class Nest(Protocol):
+    """What records are told by: raises ValueError where the general path must be taken."""
+
+    def name(self, topic_id: bytes) -> str | None:
+        """The topic of an id, None if nobody knows."""
+
+    def unusual(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
+        """The text of a records field with batches that are not plain, or of one of Kafka's own topics."""
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def body_text(api_key: int, api_version: int, is_response: bool) -> "native.BodyText | None":
+    """What writes such a body; None where nothing is compiled, and for what is no `plain_body`."""
+    message = plain_body(api_key, api_version, is_response)
+    if not is_compiled or message is None:
+        return None
+    layout, *_ = native_layout(message, api_version)
+    return native.BodyText(layout, _batches(), _foreign_start(api_key, is_response))
+
+
+def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
+    """The schema of a body that shows what it has as it is, but for payloads.
+
+    None for bodies that may hold secrets, for pieces of snapshots, and for what the schema does not know.
+    """
+    message = known_body(api_key, api_version, is_response)
+    return None if message is None or may_hold_secrets(message) or has_pieces(message) else message
+
+
+def _foreign_start(api_key: int, is_response: bool) -> bytes:
+    """What bodies begin with whose version the bytes decide; empty where that cannot be."""
+    return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
+
+
+@cache
+def _batches() -> "native.BatchText":
+    own = [log.name.encode() for log in all_logs()]
+    return native.BatchText(_inflated, own, PLAIN_BYTES, PLAIN_RECORDS)
+
+
+def _inflated(codec: int, content: bytes) -> bytes | None:
+    """What a batch holds, decompressed; None where that fails or is much. Raises nothing."""
+    try:
+        data = decompress_usual(codec, content)
+    except (DecodeError, KeyError, ValueError, IndexError, StructError):
+        return None
+    return None if len(data) > PLAIN_BYTES else data

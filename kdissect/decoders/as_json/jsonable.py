@@ -1,0 +1,138 @@
+"""Values as JSON can hold them.
+
+What is not on the wire is left out; null is null on the wire; integers stay exact; NaN and infinities are
+strings; a string that is not UTF-8 and every bytes field is `{"base64": ...}`; a uuid is written as Kafka
+prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked. Beside a bytes
+field `x` that holds a known payload stands `x_decoded`.
+"""
+
+from binascii import b2a_base64
+from collections.abc import Callable
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from kdissect.decoders import cursor
+from kdissect.decoders.generated.values import Bytes, CutRecords, Value, present
+from kdissect.schema.secrets import MASK, conceal, has_config_values, is_beyond_reason, is_piece
+from kdissect.schema.types import Array, Field, Primitive, Type
+
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_UUID_TEXT = 22  # 16 bytes in base64 without the padding (org.apache.kafka.common.Uuid#toString)
+_UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, under 1 MB
+
+
+PAYLOAD_SUFFIX = "_decoded"
+TAGS = "_tags"  # those that the schema does not know, by their number
+Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
+"""`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
+
+
+def to_jsonable(value: Value, show_secrets: bool = False, expand: Expand | None = None) -> dict[str, Any]:
+    """A decoded value as a dict for `json.dumps`; `expand` decodes what bytes fields hold. Raises nothing.
+
+    To turn bytes into JSON at speed use `compiled.json_decoder`, which makes no objects in between.
+    """
+    return _Plain(show_secrets, expand).struct(value, ())
+
+
+class _Plain:
+    def __init__(self, show_secrets: bool, expand: Expand | None) -> None:
+        self._show_secrets = show_secrets
+        self._expand = expand
+
+    def struct(self, value: Value, around: tuple[Value, ...]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        chain = (*around, value)
+        for field, name, item in present(value):
+            masked = field.is_secret and not self._show_secrets and item is not None
+            out[name] = MASK if masked else self._item(field.type, item, chain)
+            if field.payload and item and self._expand:
+                inside = self._expand(field, bytes(item), chain)
+                if inside is not None:
+                    out[name + PAYLOAD_SUFFIX] = inside
+        tags = value._tags  # noqa: SLF001  the name is what JSON shows; it is no private of Value
+        if tags:
+            out["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
+        if not self._show_secrets and has_config_values(value.struct_fields):
+            conceal(out, value.struct_fields)
+        return out
+
+    def _item(self, of: Type, item: Any, chain: tuple[Value, ...]) -> Any:
+        if isinstance(item, Value):
+            return self.struct(item, chain)
+        if isinstance(of, Array) and item is not None:
+            return [self._item(of.element, element, chain) for element in item]
+        if isinstance(item, Bytes):
+            return _binary(of, item)
+        return float_value(item) if isinstance(item, float) else item
+
+
+def _binary(of: Type, item: Bytes) -> Any:
+    if of is Primitive.RECORDS:
+        return {"bytes": item.size if isinstance(item, CutRecords) else len(item)}
+    return uuid_text(bytes(item)) if of is Primitive.UUID else bytes_value(item)
+
+
+@lru_cache(maxsize=_UUID_CACHE)
+def uuid_text(value: bytes) -> str:
+    """A uuid as Kafka prints it: base64url without padding, 22 characters."""
+    return b2a_base64(value, newline=False).translate(_URL_SAFE)[:_UUID_TEXT].decode("ascii")
+
+
+def bytes_value(value: Bytes) -> dict[str, str]:
+    """Bytes as standard base64."""
+    return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+
+
+def float_value(value: float) -> float | str:
+    """A float, or `NaN`, `Infinity`, `-Infinity`, which JSON numbers cannot say."""
+    if isfinite(value):
+        return value
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+
+
+def text_or_bytes(value: bytes) -> str | bytes:
+    """A str, or the bytes themselves where they are not UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def text_value(value: bytes) -> str | dict[str, str]:
+    """A str, or base64 where it is not UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return bytes_value(value)
+
+
+def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
+    """Put the tags of the section at `offset` into a struct, if there are any (a count of 0 may be a long
+    varint).
+
+    Gives the section's end; raises what `cursor.tag_section` does.
+    """
+    tags, end = cursor.tag_section(data, offset)
+    if tags:
+        owner["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
+    return end
+
+
+def is_odd(told: Any) -> bool:
+    """Whether a value for JSON has tags that the schema does not know, or a number beyond reason, at any
+    depth.
+    """
+    if isinstance(told, dict):
+        return TAGS in told or any(map(is_odd, told.values()))
+    return any(map(is_odd, told)) if isinstance(told, list) else is_beyond_reason(told)
+
+
+def blanked(told: Any) -> Any:
+    """A value for JSON with all masked that may be a piece of a secret."""
+    if isinstance(told, dict):
+        return MASK if told.keys() == {"base64"} else {name: blanked(item) for name, item in told.items()}
+    if isinstance(told, list):
+        return [blanked(item) for item in told]
+    return MASK if is_piece(told) else told

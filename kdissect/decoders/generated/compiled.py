@@ -1,0 +1,126 @@
+"""Fast decoders, compiled from the schema at first use and kept: one per version of a message.
+
+They take `bytes` (no memoryview) and an offset. Bytes behind the body are no error: compare the end with
+`len(data)`. Anything that does not fit raises DecodeError, whose path and offset `spanned` finds by going
+over the same bytes again.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
+from types import CodeType, FunctionType
+from typing import Any
+
+from kdissect.decoders.generated.emitter import Emitter
+from kdissect.decoders.generated.sinks import ObjectSink
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Message
+
+Decoder = Callable[[bytes, int], tuple[Any, int]]
+# Name in the emitted code of what it raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
+FAULTS = "FAULTS"
+_FAULTS = (ValueError, IndexError, StructError)
+# Sources whose code is kept, some 5 KB each: a capture has some hundred, and those that are alike come soon.
+_KEPT_CODES = 256
+
+_OBJECT, _QUIETLY, _JSON, _JSON_SECRETS = "objects", "objects, quietly", "json", "json with secrets"
+
+_decoders: dict[tuple[Message, int, str, bool], Decoder] = {}
+
+
+def decoder(message: Message, version: int) -> Decoder:
+    """`(data, offset) -> (value, end)` for one version; `value` is an object of `values`.
+
+    `version` must be one of `message.versions`. The decoder raises DecodeError.
+    """
+    return _cached(message, version, _OBJECT)
+
+
+def fits(message: Message, version: int, data: bytes, offset: int) -> bool:
+    """Whether the bytes from `offset` on are exactly one body. Raises nothing.
+
+    Nobody asks why they are not: to find that out takes several times as long.
+    """
+    try:
+        return _cached(message, version, _QUIETLY)(data, offset)[1] == len(data)
+    except DecodeError:
+        return False
+
+
+def json_decoder(message: Message, version: int, show_secrets: bool = False) -> Decoder:
+    """`(data, offset) -> (dict, end)`, equal to `jsonable.to_jsonable` of the decoded object, but without
+    the object.
+    """
+    return _cached(message, version, _JSON_SECRETS if show_secrets else _JSON)
+
+
+def _cached(message: Message, version: int, form: str, lenient: bool = False) -> Decoder:
+    key = message, version, form, lenient
+    found = _decoders.get(key)
+    if found is None:
+        found = _decoders[key] = _build(message, version, form, lenient)
+    return found
+
+
+def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
+    """Compile.
+
+    Unless `lenient`, the code takes strings for UTF-8 and hands over to the lenient decoder where one is
+    not.
+    """
+    emitter = Emitter(message, version, _sink(form, lenient))
+    owner = emitter.emit_root(depth=2)
+    lines = ["def decode(b, p):", "    start = p", "    end = len(b)"]
+    if any("m[" in line for line in emitter.lines):
+        lines.append("    m = memoryview(b)")
+    lines += ["    try:", *emitter.lines]
+    if not lenient:
+        lines += ["    except UnicodeDecodeError:", "        return retry(b, start)"]
+    lines += [f"    except {FAULTS} as error:", "        fault(b, start, error)", f"    return {owner}, p"]
+
+    def retry(data: bytes, offset: int) -> tuple[Any, int]:
+        return _cached(message, version, form, lenient=True)(data, offset)
+
+    def fault(data: bytes, offset: int, error: Exception) -> None:
+        if form == _QUIETLY:
+            raise DecodeError(message.name, offset, "bytes do not fit") from None
+        raise _diagnose(message, version, data, offset, error) from None
+
+    names = emitter.names | {"retry": retry, "fault": fault}
+    decode: Decoder = compile_function(lines, names, f"<{message.name} v{version} to {form}>")
+    return decode
+
+
+def _sink(form: str, lenient: bool) -> ObjectSink:
+    if form in (_OBJECT, _QUIETLY):
+        return ObjectSink(lenient)
+    from kdissect.decoders.as_json.json_sink import JsonSink  # the list of exchanges prints no body
+
+    return JsonSink(lenient, form == _JSON_SECRETS)
+
+
+def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:
+    """The one function that `lines` define, with `names` as its globals. `title` stands in tracebacks."""
+    names[FAULTS] = _FAULTS
+    return FunctionType(_code("\n".join(lines)).replace(co_filename=title), names)
+
+
+@lru_cache(maxsize=_KEPT_CODES)
+def _code(source: str) -> CodeType:
+    """The code of the one function in a source.
+
+    Compiling is most of what a kind of body costs at first use, and one in four has the source of another:
+    of versions that are the same on the wire, of messages that have nothing a summary wants.
+    """
+    # Not `compile`, whose first call makes the hundred classes of syntax trees: 4 % of a small capture.
+    made: dict[str, Any] = {}
+    exec(source, made)  # emitted from the schema; it is one `def`, and nothing else runs
+    code: CodeType = made.popitem()[1].__code__
+    return code
+
+
+def _diagnose(message: Message, version: int, data: bytes, offset: int, error: Exception) -> DecodeError:
+    from kdissect.decoders.trees.tree_decoder import locate  # only bytes that do not fit need it
+
+    found = locate(message, version, data, offset)
+    return found or DecodeError(message.name, offset, f"bytes do not fit ({error})")

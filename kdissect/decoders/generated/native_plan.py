@@ -1,0 +1,74 @@
+"""One version of a message as plain tuples: what the compiled readers of bodies know of it
+(native/src/bodies/plan.rs). Those are summaries, bodies as text, plain bodies and the way to records.
+"""
+
+from functools import lru_cache
+
+from kdissect.decoders.body_schemas import CACHE_SIZE
+from kdissect.decoders.generated.records_field_parts import part_of
+from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.quirks import has_acks
+from kdissect.model.native import native
+from kdissect.schema.types import Array, Field, Message, Primitive, Struct
+from kdissect.schema.walk import holds_records
+
+FieldRow = tuple[str, str, str, bool, bool, int]
+"""Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag."""
+StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
+"""Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
+NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
+"""What the library knows; the structs in its order; of each the fields that have no tag."""
+
+_TOPICS: dict[tuple[Primitive | Struct, str], str] = {
+    (Primitive.STRING, "topicName"): "topic",
+    (Primitive.UUID, "topicId"): "topic_id",
+}
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def native_layout(message: Message, version: int) -> NativeLayout:
+    """The layout of a body. Compiled only."""
+    rows, structs, fields = layout_rows(Layout(message, version))
+    return native.Layout(message.is_flexible(version), rows), structs, fields
+
+
+def layout_rows(layout: Layout) -> tuple[list[StructRow], list[Struct], list[list[Field]]]:
+    """The structs of a message, the root first, the others in the order of the fields that have them.
+
+    One struct twice where it stands in two places: so none stands before the one that it is in.
+    """
+    rows: list[StructRow] = []
+    plain: list[list[Field]] = []
+    structs = [layout.message.root]
+    for of in structs:  # which grows
+        fields = layout.plain_fields(of)
+        tagged = layout.tagged_fields(of) if layout.flexible else []
+        found, behind = ([_row(layout, of, f, structs) for f in each] for each in (fields, tagged))
+        rows.append((holds_records(of), found, behind))
+        plain.append(fields)
+    return rows, structs, plain
+
+
+def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> FieldRow:
+    kind = field.type
+    is_array = isinstance(kind, Array)
+    if isinstance(kind, Array):
+        kind = kind.element
+    role = _role(layout.message, of, field, kind)
+    if isinstance(kind, Struct):
+        structs.append(kind)
+    name = "struct" if isinstance(kind, Struct) else kind
+    return field.name, name, role, is_array, layout.is_nullable(field), field.tag or 0
+
+
+def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
+    """What a reader may look for in a field: as `summary` and `records.records_fields` have it."""
+    if field.is_error:
+        return "error"
+    if field.payload is not None:
+        return "payload"
+    if field.entity is not None and (kind, field.entity) in _TOPICS:
+        return _TOPICS[kind, field.entity]
+    if field.name == "acks" and of is message.root and has_acks(message):
+        return "acks"
+    return "partition" if holds_records(of) and part_of(field) == "partition" else ""

@@ -1,0 +1,117 @@
+"""Bodies at a glance: whether the bytes are the body and nothing else, its error codes, its batches.
+
+For counts over whole captures, which need no values. The compiled hot path walks each body; without it code
+from the same emitter as `compiled`, with a sink that skips what it does not want, does the same.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
+from kdissect.decoders.generated.compiled import FAULTS, compile_function
+from kdissect.decoders.generated.emitter import Emitter, Sink
+from kdissect.decoders.quirks import UNSUPPORTED_VERSION, may_answer_in_other_version
+from kdissect.decoders.records.records_fields import has_pieces
+from kdissect.decoders.records.tally import count_batches
+from kdissect.model.native import is_compiled, native
+from kdissect.schema.types import Field, Message, MessageKind, Type
+from kdissect.schema.walk import has_errors, has_payloads, holds_records
+
+
+class Glance(NamedTuple):
+    """What a glance of a body tells: that it fits to the last byte, and this.
+
+    `errors` are the distinct error codes that are not zero, in order of appearance; `batches` counts batches
+    of records, all of them right.
+    """
+
+    errors: tuple[int, ...]
+    batches: int
+
+
+CLEAN = Glance((), 0)  # what nearly all bodies come to
+
+Glancer = Callable[[bytes, int], Glance | None]
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def glancer(api_key: int, api_version: int, is_response: bool) -> Glancer:
+    """`(data, offset) -> Glance` for bodies of an API's version; raises nothing.
+
+    None where more than a glance is needed: bytes that do not fit or are left over, batches with anything
+    wrong, tagged fields, payloads inside the body, APIs and versions that the schema does not know.
+    """
+    message = known_body(api_key, api_version, is_response)
+    if message is None or has_pieces(message):
+        return unclear
+    look = _walking(message, api_version) if is_compiled else _coded(message, api_version)
+    return _of_one_version(look) if is_response and may_answer_in_other_version(api_key) else look
+
+
+def unclear(_data: bytes, _offset: int) -> None:
+    """A glance does not tell."""
+
+
+def _of_one_version(look: Glancer) -> Glancer:
+    def glance(data: bytes, offset: int) -> Glance | None:
+        found = look(data, offset)
+        # Whichever version that is written in.
+        return None if found is None or UNSUPPORTED_VERSION in found.errors else found
+
+    return glance
+
+
+def _walking(message: Message, version: int) -> Glancer:
+    """Compiled only (native/src/bodies/validate.rs)."""
+    from kdissect.decoders.generated.native_plan import native_layout  # compiled only
+
+    layout, may_be_cut = native_layout(message, version)[0], message.kind is MessageKind.RESPONSE
+    return native.Glances(layout, Glance, CLEAN, count_batches, may_be_cut).glance
+
+
+def _coded(message: Message, version: int) -> Glancer:
+    """By code for one version."""
+    if has_payloads(message):
+        return unclear
+    emitter = Emitter(message, version, _GlanceSink(message))
+    emitter.emit_root(depth=2)
+    lines = ["def glance(b, p):", "    end = len(b)", "    count = 0", "    errors = {}"]
+    lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
+    lines += ["    if p != end: return None"]
+    lines += ["    return Glance(tuple(errors), count) if count or errors else CLEAN"]
+    names = emitter.names | {"CLEAN": CLEAN, "Glance": Glance, "count_batches": count_batches}
+    found: Glancer = compile_function(lines, names, f"<{message.name} v{version} at a glance>")
+    return found
+
+
+class _GlanceSink(Sink):
+    """Finds error codes and counts batches."""
+
+    def __init__(self, message: Message) -> None:
+        self._may_be_cut = message.kind is MessageKind.RESPONSE
+
+    def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
+        """A local for what is wanted, and for containers of it; tagged fields deserve more than a glance."""
+        if emitter.layout.is_tagged(field):
+            return None
+        if field.is_error:
+            return emitter.fresh("v")
+        return "inner" if self.wants(field.type) else None
+
+    def wants(self, of: Type) -> bool:
+        """Whether there are error codes or records below."""
+        return has_errors(of) or holds_records(of)
+
+    def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
+        """Error codes, unless zero."""
+        emitter.emit(f"if {target}: errors[{target}] = None")
+
+    def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """The batches of records."""
+        emitter.emit(f"if {stop} > end: raise ValueError")
+        emitter.emit(f"count += count_batches(b, {start}, {stop}, {self._may_be_cut})")
+
+    def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
+        """What stands in them may not fit."""
+        return "raise ValueError"

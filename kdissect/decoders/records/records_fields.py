@@ -1,0 +1,168 @@
+"""Where the records of a body stand, and which partition they belong to, without decoding the rest.
+
+The same emitter as `compiled`, with a sink that keeps topic, partition and records, and skips the others.
+"""
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
+from kdissect.decoders.generated.compiled import FAULTS, compile_function
+from kdissect.decoders.generated.emitter import Emitter, Sink
+from kdissect.decoders.generated.records_field_parts import POSITION, part_of
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+from kdissect.schema.walk import has_records, holds_records
+
+_SNAPSHOT = "snapshot_id"
+_SNAPSHOT_PARTS = ("end_offset", "epoch")
+
+
+class Section(NamedTuple):
+    """A records field that is not null: `data[start:end]`; `end` may lie past the data of a cut frame.
+
+    `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is
+    where the bytes stand in the snapshot, and `snapshot` its end offset and epoch; both are None elsewhere.
+    """
+
+    topic: str | None
+    topic_id: bytes | None
+    partition: int | None
+    position: int | None
+    start: int
+    end: int
+    snapshot: tuple[int, int] | None = None
+
+
+SECTION_NAMES = {"new": tuple.__new__, "Section": Section}
+"""What emitted code needs to make a section: without the call of a NamedTuple's own constructor."""
+SectionFinder = Callable[[bytes, int], list[Section]]
+
+
+def record_sections(
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
+) -> list[Section]:
+    """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
+    finder = finder_of(api_key, api_version, is_response)
+    return finder(data, offset) if finder else []
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def finder_of(api_key: int, api_version: int, is_response: bool) -> SectionFinder | None:
+    """`section_finder` of a body; None for one without records, and for one not in the schema."""
+    try:
+        message = body_message(api_key, api_version, is_response)
+    except DecodeError:
+        return None
+    return section_finder(message, api_version)
+
+
+@cache
+def has_pieces(message: Message) -> bool:
+    """Whether the records of a message are pieces of a file, which begin and end anywhere (KIP-630)."""
+    return _has_position(message.root)
+
+
+def _has_position(of: Type) -> bool:
+    if isinstance(of, Array):
+        return _has_position(of.element)
+    if not isinstance(of, Struct):
+        return False
+    kinds = [field.type for field in of.fields]
+    if Primitive.RECORDS in kinds and any(field.name == POSITION for field in of.fields):
+        return True
+    return any(_has_position(kind) for kind in kinds)
+
+
+@cache
+def section_finder(message: Message, version: int) -> SectionFinder | None:
+    """`(data, offset) -> sections` for one version; None for a message without records."""
+    if not has_records(message):
+        return None
+    emitter = Emitter(message, version, SectionSink())
+    emitter.emit_root(depth=2)
+    lines = ["def sections(b, p):", "    end = len(b)", "    found = []"]
+    lines += ["    topic = topic_id = partition = position = end_offset = epoch = None"]
+    lines += ["    try:", *emitter.lines]
+    lines += [f"    except {FAULTS}:", "        pass", "    return found"]
+    names = emitter.names | SECTION_NAMES
+    finder: SectionFinder = compile_function(lines, names, f"<{message.name} v{version} to sections>")
+    return finder
+
+
+class SectionSink(Sink):
+    """Locals `topic`, `topic_id`, `partition` ... hold what was read last when records appear."""
+
+    enters = True
+
+    def __init__(self) -> None:
+        self._has_snapshot = False
+
+    def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
+        """A local for what is wanted, and for containers of records."""
+        if isinstance(field.type, Array | Struct):
+            return "inner" if holds_records(field.type) else self._snapshot_target(field)
+        if owner == _SNAPSHOT:
+            return field.name if field.name in _SNAPSHOT_PARTS else None
+        return part_of(field)
+
+    def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
+        """The name by which `target` knows the fields of a snapshot's id."""
+        return _SNAPSHOT if target == _SNAPSHOT else "skipped"
+
+    def wants(self, of: Type) -> bool:
+        """Whether there are records below."""
+        return holds_records(of)
+
+    def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """The topic's name, if all of it is there."""
+        emitter.emit(f"if {stop} > end: raise ValueError")
+        emitter.emit(f'{target} = b[{start}:{stop}].decode("utf-8", "backslashreplace")')
+
+    def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """One more section."""
+        snapshot = "(end_offset, epoch)" if self._has_snapshot else "None"
+        place = f"{start}, {stop}, {snapshot}"
+        emitter.emit(f"found.append(new(Section, (topic, topic_id, partition, position, {place})))")
+
+    def _snapshot_target(self, field: Field) -> str | None:
+        """Of structs without records only the snapshot's id before a piece of it; Fetch has one as a tag."""
+        if field.name != _SNAPSHOT or field.tag is not None:
+            return None
+        self._has_snapshot = True
+        return _SNAPSHOT
+
+
+class SectionPlaces:
+    """Where a decoder that keeps all values finds the parts of a section, as expressions of its code."""
+
+    def __init__(self) -> None:
+        self._owners: set[str] = set()
+        self._parts = {"topic": "None", "topic_id": "None", "partition": "None", POSITION: "None"}
+        self._snapshot = "None"
+
+    def begin(self, owner: str, of: Struct) -> None:
+        """A struct begins: of those that hold records the fields tell."""
+        if holds_records(of):
+            self._owners.add(owner)
+
+    def note(self, owner: str, field: Field, target: str) -> None:
+        """A field goes to `target`."""
+        if owner not in self._owners:
+            return
+        if isinstance(field.type, Array | Struct):
+            if field.name == _SNAPSHOT and field.tag is None:
+                self._snapshot = f"({', '.join(f'{target}.{part}' for part in _SNAPSHOT_PARTS)})"
+            return
+        part = part_of(field)
+        if part in self._parts:
+            self._parts[part] = target
+
+    def topic(self) -> str:
+        """Topic and topic id of the records that come now."""
+        return f"{self._parts['topic']}, {self._parts['topic_id']}"
+
+    def section(self, start: str, stop: str) -> str:
+        """The section of the records that come now."""
+        return f"new(Section, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"

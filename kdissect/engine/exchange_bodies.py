@@ -1,0 +1,135 @@
+"""Bodies of an exchange decoded for output."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kdissect.decoders.as_json.json_bodies import json_reader, request_to_jsonable, response_to_jsonable
+from kdissect.decoders.generated.compiled import Decoder
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
+from kdissect.model.plural import plural
+from kdissect.session.exchange import Exchange, ExchangeKind
+
+if TYPE_CHECKING:
+    from kdissect.decoders.trees.tree_decoder import Part
+
+
+class DecodedBody(NamedTuple):
+    """A body as plain JSON values.
+
+    With an `error` it is what there is of it: up to where it was cut, or does not fit. None for nothing.
+    """
+
+    body: Any
+    error: str | None
+    anomalies: tuple[Anomaly, ...] = ()
+
+
+def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
+    """The body of one side (`request` or `response`) as plain JSON values. Raises nothing.
+
+    A body that was cut or does not fit gives `error`; bytes behind a body that fits give an anomaly, and so
+    do payloads that do not fit.
+    """
+    frame = exchange.request if side == "request" else exchange.response
+    key, version = exchange.api_key, exchange.api_version
+    if frame is None:
+        return DecodedBody(None, None)
+    if frame.is_cut and (key is not None or exchange.kind is ExchangeKind.SASL_TOKEN):
+        return _cut_body(exchange, frame, side, show_secrets)
+    if exchange.kind is ExchangeKind.SASL_TOKEN:
+        return _token(exchange, frame, side, show_secrets)
+    if key is None or version is None:
+        return DecodedBody(None, None)
+    is_response = side != "request"
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    is_plain = show_secrets or not exchange.is_near_secrets
+    read = json_reader(key, version, is_response, show_secrets) if is_plain else None
+    quick = _whole_body(frame.data, offset, read)
+    if quick is not None:
+        return DecodedBody(quick, None)
+    to_jsonable = response_to_jsonable if is_response else request_to_jsonable
+    try:
+        found = to_jsonable(frame.data, offset, key, version, show_secrets, _facts()(exchange, side))
+    except DecodeError as error:
+        if exchange.is_unknown:
+            return DecodedBody(None, str(error))  # the exchange says so already
+        part, _ = _part(exchange, side, show_secrets)
+        return DecodedBody(part, str(error), (_anomaly(AnomalyKind.MALFORMED_BODY, str(error), frame),))
+    if not found.problems and found.end >= len(frame.data):
+        return DecodedBody(found.body, None)
+    anomalies = [_anomaly(AnomalyKind.MALFORMED_PAYLOAD, problem, frame) for problem in found.problems]
+    if found.end < len(frame.data):
+        detail = f"{plural(len(frame.data) - found.end, 'byte')} behind the {side} body at byte {found.end}"
+        anomalies.append(_anomaly(AnomalyKind.TRAILING_BYTES, detail, frame))
+    return DecodedBody(found.body, None, tuple(anomalies))
+
+
+def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any] | None:
+    """The body if the bytes are one and nothing else, and no more need be known of it: nearly always."""
+    if read is None:
+        return None
+    try:
+        body, end = read(data, offset)
+    except DecodeError:
+        return None
+    return body if end == len(data) else None
+
+
+def _cut_body(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
+    error = f"only {len(frame.data)} of {plural(frame.size, 'byte')} were captured"
+    if exchange.kind is ExchangeKind.SASL_TOKEN:
+        return DecodedBody(None, error)  # what its bytes are is told by all of them
+    part, stop = _part(exchange, side, show_secrets)
+    return DecodedBody(part, f"{error}, up to {stop}" if part and stop else error)
+
+
+def part_of(exchange: Exchange, side: str) -> "Part | None":
+    """What there is of a body that was cut or does not fit. Raises nothing.
+
+    None where the header does not fit, so that nobody knows where the body begins, and of a body that the
+    schema does not know.
+    """
+    from kdissect.decoders.body_parts import body_part  # nearly all bodies fit
+
+    is_response = side != "request"
+    frame = exchange.response if is_response else exchange.request
+    key, version = exchange.api_key, exchange.api_version
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    if frame is None or key is None or version is None or not 0 < offset <= len(frame.data):
+        return None
+    return body_part(frame.data, offset, key, version, is_response, _facts()(exchange, side))
+
+
+def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str, Any] | None, str]":
+    """The same as JSON, None for nothing, and the path of the first piece that does not fit."""
+    from kdissect.decoders.body_parts import part_jsonable
+
+    part = part_of(exchange, side)
+    if part is None or exchange.api_key is None:
+        return None, ""
+    facts = _facts()(exchange, side)
+    return part_jsonable(part, exchange.api_key, show_secrets, facts) or None, part.stop
+
+
+def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
+    """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
+    from kdissect.decoders.payloads.nesting import token_jsonable
+
+    return DecodedBody(token_jsonable(frame.data, _facts()(exchange, side), show_secrets), None)
+
+
+@cache
+def _facts() -> Callable[[Exchange, str], Mapping[str, Any]]:
+    """Loaded with the first body, as the list of exchanges decodes none; once, for the import statement takes
+    a microsecond each time.
+    """
+    from kdissect.engine.payload_facts import payload_facts
+
+    return payload_facts
+
+
+def _anomaly(kind: AnomalyKind, detail: str, frame: Frame) -> Anomaly:
+    return Anomaly(kind, detail, frame.first_ref, frame.time_ns)

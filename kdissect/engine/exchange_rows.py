@@ -1,0 +1,275 @@
+"""The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark alike."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.times import rfc3339
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.frame import Frame
+from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+Row = dict[str, Any]
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")  # RFC 4648 section 5
+
+
+class RowField(NamedTuple):
+    """One field of a row: dotted name, type (`int64`, `string`, `list<string>` ...), meaning."""
+
+    name: str
+    type: str
+    doc: str
+
+
+PROCESS_FIELDS = (
+    RowField(
+        "processes",
+        "list<struct>",
+        "who holds the ends of the connection; only where the capture says it (docs/inputs.md)",
+    ),
+    RowField("processes.end", "string", "`client` or `broker`; null where it is not told which of them"),
+    RowField("processes.process", "string", "name of the process, or the file that it runs"),
+    RowField("processes.pid", "int64", "its id"),
+    RowField("processes.pod", "string", "its pod"),
+    RowField("processes.namespace", "string", "the pod's namespace"),
+    RowField("processes.container", "string", "its container"),
+)
+
+EXCHANGE_FIELDS = (
+    RowField(
+        "number",
+        "int64",
+        "1-based number in the whole input, filtered or not; presentation only",
+    ),
+    RowField("connection", "string", "identity of the connection: 16 hex digits"),
+    RowField(
+        "exchange",
+        "int64",
+        "ordinal of the request within its connection; orphan responses from 1000000000 on",
+    ),
+    RowField("kind", "string", "`kafka`, or `sasl_token` for a raw frame after SaslHandshake v0"),
+    RowField("capture_set", "string", "the set of files the connection was captured in"),
+    RowField("client", "string", "address and port of the client"),
+    RowField("broker", "string", "address and port of the broker"),
+    *PROCESS_FIELDS,
+    RowField("client_id", "string", "client id of the request header; null where there is none"),
+    RowField(
+        "api_key", "int16", "API key; null for SASL tokens and orphan responses that could not be inferred"
+    ),
+    RowField("api", "string", "name of the API; null where the key is unknown"),
+    RowField("api_version", "int16", "version of the API"),
+    RowField("correlation_id", "int32", "correlation id of the headers"),
+    RowField("state", "string", "`complete`, `no_response_expected`, `unanswered` or `orphan_response`"),
+    *(
+        RowField(f"{side}{name}", type_, doc)
+        for side in ("request", "response")
+        for name, type_, doc in (
+            ("", "struct", f"the {side} frame; null where none was captured"),
+            (".packets", "struct", "the packets that carried the frame"),
+            (".packets.file", "string", "capture file of the frame's first byte"),
+            (".packets.first", "int64", "packet with the frame's first byte, 1-based within its file"),
+            (
+                ".packets.last",
+                "int64",
+                "packet with its last byte, within the same file, or within `last_file`",
+            ),
+            (".packets.last_file", "string", "only where the frame ends in another file than it begins"),
+            (".time", "string", "time of the first byte's packet, RFC 3339 with nanoseconds"),
+            (".time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+            (".end_time_ns", "int64", "time of the last byte's packet"),
+            (".bytes", "int64", "size on the wire with the 4-byte size prefix"),
+            (
+                ".captured",
+                "int64",
+                "only where bytes are missing: how many of `bytes` were captured before the first hole",
+            ),
+            (
+                ".body",
+                "struct",
+                "with --bodies: the decoded body, as far as it goes; null for nothing",
+            ),
+            (".error", "string", "with --bodies: why the body is not all there; null otherwise"),
+        )
+    ),
+    RowField("latency_ns", "int64", "first byte of the response minus last byte of the request"),
+    RowField("errors", "list<string>", "names of the non-zero error codes anywhere in the response"),
+    RowField(
+        "topics",
+        "list<string>",
+        "topic names in request and response, also of topic ids where the capture tells their names",
+    ),
+    RowField("topic_ids", "list<string>", "topic ids in request and response"),
+    RowField(
+        "closed",
+        "struct",
+        "how the connection ended, for requests that waited then and answers that it cut; else null",
+    ),
+    RowField("closed.by", "string", "`client`, `broker`, or null if neither was seen to close"),
+    RowField("closed.how", "string", "`fin`, `rst`, `idle`, `reused` or `capture_end`"),
+    RowField("closed.after_ns", "int64", "time between the request and that end"),
+    RowField("anomalies", "list<struct>", "what is odd about the exchange"),
+    RowField("anomalies.kind", "string", "kind of the anomaly"),
+    RowField("anomalies.detail", "string", "one line for people"),
+)
+
+
+TopicsOf = Callable[[Exchange, Summary, Summary], tuple[str, ...]]
+"""Names of the topics of an exchange, given the summaries of its request and its response."""
+
+Nest = Callable[[Row, Exchange], list[Anomaly]]
+"""Puts records into the bodies of a row; gives what is wrong in them (`engine.nested_records`)."""
+
+
+def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
+    """The names that stand in the frames themselves. `history.topics` knows those of topic ids too."""
+    return union(asked.topics, answered.topics)
+
+
+class ExchangeRows:
+    """Turns exchanges into rows. `files` are the inputs' names by file index, and may still grow.
+
+    `nest` puts the records into the bodies.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        bodies: bool = False,
+        show_secrets: bool = False,
+        topics_of: TopicsOf = wire_topics,
+        nest: Nest | None = None,
+    ) -> None:
+        self._nest = nest
+        self._files = files
+        self._topics_of = topics_of
+        self._bodies = bodies
+        self._show_secrets = show_secrets
+        self._number = 0
+
+    def skip(self) -> None:
+        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        self._number += 1
+
+    def row(self, exchange: Exchange) -> Row:
+        """The next row."""
+        self._number += 1
+        connection = exchange.connection
+        key = exchange.api_key
+        request, response = exchange.request, exchange.response
+        asked, answered = exchange.request_summary(), exchange.response_summary()
+        row: Row = {
+            "number": self._number,
+            "connection": connection.id,
+            "exchange": exchange.ordinal,
+            "kind": exchange.kind,
+            "capture_set": connection.capture_set,
+            "client": connection.client_text,
+            "broker": connection.broker_text,
+            **processes_row(connection),
+            "client_id": exchange.client_id,
+            "api_key": key,
+            "api": None if key is None else api_name(key),
+            "api_version": exchange.api_version,
+            "correlation_id": exchange.correlation_id,
+            "state": exchange.state,
+            "request": None if request is None else self._frame(request),
+            "response": None if response is None else self._frame(response),
+            "latency_ns": None
+            if request is None or response is None
+            else response.time_ns - request.end_time_ns,
+            "errors": [error_name(code) for code in answered.errors] if answered.errors else [],
+            "topics": list(self._topics_of(exchange, asked, answered)),
+            "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)]
+            if asked.topic_ids or answered.topic_ids
+            else [],
+            "closed": None if exchange.close is None else closed_row(exchange),
+            "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()]
+            if has_anomalies(exchange)
+            else [],
+        }
+        if self._bodies:
+            row["anomalies"] += [
+                anomaly_row(anomaly) for anomaly in add_bodies(row, exchange, self._show_secrets)
+            ]
+        if self._nest is not None:
+            anomalies = self._nest(row, exchange)
+            if anomalies:
+                row["anomalies"] += [anomaly_row(a) for a in anomalies]
+        return row
+
+    def _frame(self, frame: Frame) -> Row:
+        first, last = frame.first_ref, frame.last_ref
+        file = first >> FILE_SHIFT
+        packets: Row = {"file": self._files[file], "first": first & NUMBER_MASK, "last": last & NUMBER_MASK}
+        if last >> FILE_SHIFT != file:
+            packets["last_file"] = self._files[last >> FILE_SHIFT]
+        row: Row = {
+            "packets": packets,
+            "time": rfc3339(frame.time_ns),
+            "time_ns": frame.time_ns,
+            "end_time_ns": frame.end_time_ns,
+            "bytes": frame.size + 4,
+        }
+        if len(frame.data) < frame.size:
+            row["captured"] = len(frame.data) + 4
+        return row
+
+
+def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly]:
+    """Add `body` and `error` to the frames of a row; gives what is odd about them. Raises nothing."""
+    from kdissect.engine.exchange_bodies import body_of  # the list of exchanges has no bodies
+
+    anomalies: list[Anomaly] = []
+    for side in ("request", "response"):
+        if row[side] is not None:
+            decoded = body_of(exchange, side, show_secrets)
+            row[side]["body"] = decoded.body
+            row[side]["error"] = decoded.error
+            anomalies += decoded.anomalies
+    return anomalies
+
+
+def has_anomalies(exchange: Exchange) -> bool:
+    """Whether anything is odd about an exchange or its frames."""
+    if exchange.anomalies:
+        return True
+    request, response = exchange.request, exchange.response
+    return bool((request is not None and request.anomalies) or (response is not None and response.anomalies))
+
+
+def topic_id_text(raw: bytes) -> str:
+    """A topic id as Kafka prints it: base64url without padding (org.apache.kafka.common.Uuid.toString)."""
+    from binascii import b2a_base64  # a library to be loaded, and most lines have no ids
+
+    return b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=").decode()
+
+
+def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What stands in either, once, in the order of appearance."""
+    if not second or first == second:
+        return first
+    return tuple(dict.fromkeys(first + second))
+
+
+def anomaly_row(anomaly: Anomaly) -> Row:
+    """An anomaly as part of a row."""
+    return {"kind": anomaly.kind, "detail": anomaly.detail}
+
+
+def processes_row(info: ConnectionInfo) -> Row:
+    """Who holds the ends, as part of a row; nothing where the capture does not say it."""
+    if not info.processes:
+        return {}
+    return {"processes": [{"end": end, **process._asdict()} for end, process in info.processes_of()]}
+
+
+def closed_row(exchange: Exchange) -> Row:
+    """How the connection of an unanswered request ended; `exchange.close` is set."""
+    close = exchange.close
+    assert close is not None
+    since = exchange.request.end_time_ns if exchange.request is not None else close.time_ns
+    return {"by": close.by, "how": close.how, "after_ns": close.time_ns - since}

@@ -1,0 +1,66 @@
+"""The one schema of record rows: names, types and meanings, for JSON, tables, Arrow and Parquet alike."""
+
+from kdissect.engine.exchange_rows import RowField
+
+_VALUE = "text, or as `--{0}-format` says (hex, base64, json); bytes that are not UTF-8 as base64"
+
+RECORD_FIELDS = (
+    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("connection", "string", "identity of the connection: 16 hex digits"),
+    RowField("exchange", "int64", "ordinal of the request within its connection"),
+    RowField("direction", "string", "`produce`, `fetch`, `share_fetch` or `fetch_snapshot`"),
+    RowField("client", "string", "address and port of the client"),
+    RowField("broker", "string", "address and port of the broker"),
+    RowField("client_id", "string", "client id of the request header; null where there is none"),
+    RowField("file", "string", "capture file of the frame's first byte"),
+    RowField("packet", "int64", "packet with the frame's first byte, 1-based within its file"),
+    RowField("time", "string", "time of that packet, RFC 3339 with nanoseconds"),
+    RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField(
+        "topic", "string", "name of the topic, also of its id where the capture or `--topic-ids` tells it"
+    ),
+    RowField("topic_id", "string", "id of the topic; null where the wire has its name"),
+    RowField("partition", "int32", "partition of the topic"),
+    RowField("batch", "int32", "index of the batch within the partition's records in this exchange"),
+    RowField("record", "int32", "index of the record within its batch, of those that can be read"),
+    RowField(
+        "offset", "int64", "offset of the record; in a produce request counted from the batch's base offset"
+    ),
+    RowField("timestamp", "string", "the record's timestamp, RFC 3339; null where it has none"),
+    RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
+    RowField("timestamp_type", "string", "`create_time` or `log_append_time`; null for magic 0"),
+    RowField("key", "string", f"the key: {_VALUE.format('key')}; null for null"),
+    RowField("value", "string", f"the value: {_VALUE.format('value')}; null for null"),
+    RowField("headers", "list<struct>", "headers in their order"),
+    RowField("headers.key", "string", "key of a header"),
+    RowField("headers.value", "string", "its value, in the form of `value`; null for null"),
+    RowField("key_bytes", "int32", "length of the key; null for null"),
+    RowField("value_bytes", "int32", "length of the value; null for null"),
+    RowField("producer_id", "int64", "id of an idempotent producer, else null"),
+    RowField("producer_epoch", "int16", "its epoch"),
+    RowField("sequence", "int32", "the record's sequence number; null without one"),
+    RowField("transactional", "bool", "whether the record belongs to a transaction"),
+    RowField(
+        "control", "string", "for control records what they say: `commit`, `abort`, `leader_change` ..."
+    ),
+    RowField("codec", "string", "compression of the batch: `none`, `gzip`, `snappy`, `lz4`, `zstd`"),
+    RowField("magic", "int8", "format of the batch: 0, 1 or 2"),
+    RowField("leader_epoch", "int32", "the partition's leader epoch in the batch; null where it has none"),
+    RowField("crc_ok", "bool", "whether the batch's checksum is right"),
+    RowField(
+        "acquired",
+        "bool",
+        "only in `share_fetch`: whether the answer gives the record to its member, or only carries it; "
+        "null where that was not captured",
+    ),
+    RowField(
+        "delivery_count",
+        "int16",
+        "only in `share_fetch`: which delivery of the record this is; null unless acquired",
+    ),
+    RowField(
+        "decoded", "struct", "only for records of Kafka's own topics and control records: what they hold"
+    ),
+    RowField("decoded.key", "struct", "the key decoded; null where it has no format"),
+    RowField("decoded.value", "struct", "the value decoded; null where it has no format"),
+)

@@ -1,0 +1,180 @@
+"""Records to rows of `RECORD_FIELDS`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kdissect.decoders.compression.codec import codec_name
+from kdissect.decoders.records.control import control_key
+from kdissect.decoders.records.reader import iter_records
+from kdissect.engine.exchange_rows import Row, topic_id_text
+from kdissect.engine.records.acquired import Acquired, AcquiredRecords
+from kdissect.engine.records.record_sets import RecordSet
+from kdissect.engine.records.record_values import VALUE_FORMS
+from kdissect.engine.times import MS_NS, rfc3339
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.record import Record
+from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, RecordBatch, RecordFault
+from kdissect.schema.logs import log
+from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
+
+TopicNames = Callable[[RecordSet], str | None]
+"""The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
+
+
+class RecordRows:
+    """Turns records fields into rows. `files` are the inputs' names by file index, and may still grow.
+
+    `key_form` and `value_form` are names of `VALUE_FORMS`.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        key_form: str = "text",
+        value_form: str = "text",
+        show_secrets: bool = False,
+        topic_name: TopicNames | None = None,
+    ) -> None:
+        self._files = files
+        self._key = VALUE_FORMS[key_form]
+        self._value = VALUE_FORMS[value_form]
+        self._show_secrets = show_secrets
+        self._topic_name = topic_name
+        self._number = 0
+        self._acquired = AcquiredRecords()
+
+    def rows(self, records: RecordSet, anomalies: list[Anomaly]) -> Iterator[Row]:
+        """The rows of one field as they are read; what does not fit is added to `anomalies` at the end."""
+        faults: list[tuple[int, RecordFault]] = []
+        head = self._head(records)
+        acquired = self._acquired.of(records)
+        for index, batch in enumerate(records.found.batches):
+            found = list(batch.faults)
+            rows = self.batch_rows(head, index, batch, found)
+            yield from rows if acquired is None else _with_deliveries(rows, acquired)
+            faults += [(index, fault) for fault in found]
+        anomalies += records.anomalies(faults)
+
+    def batch_rows(
+        self, head: Row, index: int, batch: RecordBatch, faults: list[RecordFault]
+    ) -> Iterator[Row]:
+        """The rows of one batch, `head` before each."""
+        common = self._batch(index, batch)
+        for number, record in enumerate(iter_records(batch, faults)):
+            self._number += 1
+            row = {"number": self._number, **head, **common, "record": number}
+            self._fill(row, batch, record)
+            yield row
+
+    def _head(self, records: RecordSet) -> Row:
+        """What all records of a field share."""
+        exchange, section, frame = records.exchange, records.section, records.frame
+        return {
+            "connection": exchange.connection.id,
+            "exchange": exchange.ordinal,
+            "direction": records.direction,
+            "client": exchange.connection.client_text,
+            "broker": exchange.connection.broker_text,
+            "client_id": exchange.client_id,
+            "file": self._files[frame.first_ref >> FILE_SHIFT],
+            "packet": frame.first_ref & NUMBER_MASK,
+            "time": rfc3339(frame.time_ns),
+            "time_ns": frame.time_ns,
+            "topic": record_topic(records, self._topic_name),
+            "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
+            "partition": section.partition,
+        }
+
+    def _batch(self, index: int, batch: RecordBatch) -> Row:
+        """What all records of a batch share; the order of the keys is that of the row."""
+        has_producer = batch.producer_id != NO_PRODUCER_ID
+        return {
+            "batch": index,
+            "record": 0,
+            "offset": 0,
+            "timestamp": None,
+            "timestamp_ms": None,
+            "timestamp_type": timestamp_type(batch),
+            "key": None,
+            "value": None,
+            "headers": None,
+            "key_bytes": None,
+            "value_bytes": None,
+            "producer_id": batch.producer_id if has_producer else None,
+            "producer_epoch": batch.producer_epoch if has_producer else None,
+            "sequence": None,
+            "transactional": batch.is_transactional,
+            "control": None,
+            "codec": codec_name(batch.codec),
+            "magic": batch.magic,
+            "leader_epoch": None if batch.leader_epoch < 0 else batch.leader_epoch,
+            "crc_ok": batch.crc_is_right,
+        }
+
+    def _fill(self, row: Row, batch: RecordBatch, record: Record) -> None:
+        key, value = record.key, record.value
+        row["offset"] = record.offset
+        if record.timestamp != NO_TIMESTAMP:
+            row["timestamp"] = rfc3339(record.timestamp * MS_NS)
+            row["timestamp_ms"] = record.timestamp
+        if key is not None:
+            row["key"] = self._key(key)
+            row["key_bytes"] = len(key)
+        if value is not None:
+            row["value"] = self._value(value)
+            row["value_bytes"] = len(value)
+        row["headers"] = [
+            {"key": name if isinstance(name, str) else self._value(name), "value": self._header(content)}
+            for name, content in record.headers
+        ]
+        row["sequence"] = batch.sequence_of(record.offset)
+        if batch.is_control:
+            control = control_key(key)
+            row["control"] = None if control is None else control.name
+        if batch.is_control or (row["topic"] is not None and log(row["topic"]) is not None):
+            self._add_own(row, record, batch.is_control)
+
+    def _header(self, content: bytes | None) -> Any:
+        return None if content is None else self._value(content)
+
+    def _add_own(self, row: Row, record: Record, is_control: bool) -> None:
+        """What a record of Kafka's own topics holds; its bytes are masked where they hold secrets."""
+        from kdissect.engine.records.internal_records import (
+            own_record,  # and with it the payloads: few captures have them
+        )
+
+        own = own_record(row["topic"], record, is_control, self._show_secrets)
+        if own is None:
+            return
+        row["decoded"] = {"key": own.key, "value": own.value}
+        if own.key_mask:
+            row["key"] = own.key_mask
+        if own.value_mask:
+            row["value"] = own.value_mask
+
+
+def _with_deliveries(rows: Iterator[Row], acquired: Acquired) -> Iterator[Row]:
+    for row in rows:
+        decoded = row.pop("decoded", None)
+        row["acquired"], row["delivery_count"] = acquired.of(row["offset"])
+        if decoded is not None:
+            row["decoded"] = decoded
+        yield row
+
+
+def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
+    """The name of the topic of a field: from the wire, of its id, or as it was asked for."""
+    if records.section.topic is not None or topic_name is None:
+        return records.section.topic
+    found = topic_name(records)
+    if found is None and records.exchange.is_of_metadata and may_be_metadata_topic(records.section.topic_id):
+        return METADATA_TOPIC
+    return found
+
+
+def timestamp_type(batch: RecordBatch) -> str | None:
+    """What the timestamps of a batch are; None for magic 0, which has none."""
+    if batch.magic == 0:
+        return None
+    return "log_append_time" if batch.is_log_append_time else "create_time"

@@ -1,0 +1,57 @@
+"""The Arrow form of `RECORD_FIELDS`. Needs pyarrow (extra `arrow`)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.records.record_fields import RECORD_FIELDS
+
+_TYPES: dict[str, Any] = {
+    "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(), "string": pa.string(),
+    "bool": pa.bool_(),
+}  # fmt: skip
+# Times are times there, and need no text; what an own record holds is JSON.
+_TIMES = {
+    "time": pa.timestamp("ns", "UTC"),
+    "timestamp": pa.timestamp("ms", "UTC"),
+    "max_timestamp": pa.timestamp("ms", "UTC"),
+    "last_timestamp": pa.timestamp("ms", "UTC"),
+}
+
+
+# Texts that repeat on every row: as dictionaries they are never spread out. In Parquet they are strings.
+_REPEATED = frozenset(
+    {
+        "connection", "direction", "client", "broker", "client_id", "file", "topic", "topic_id",
+        "timestamp_type", "codec",
+    }
+)  # fmt: skip
+
+
+def arrow_schema(key_form: str | None, value_form: str | None, columns: Sequence[str] = ()) -> Any:
+    """The schema of all columns, or of those named; keys and values are binary unless a form is given."""
+    schema = schema_of(RECORD_FIELDS, (key_form, value_form), columns)
+    for place, field in enumerate(schema):
+        if field.name in _REPEATED:
+            schema = schema.set(place, field.with_type(pa.dictionary(pa.int32(), pa.string())))
+    return schema
+
+
+def schema_of(
+    fields: Sequence[RowField], forms: tuple[str | None, str | None], columns: Sequence[str] = ()
+) -> Any:
+    """The schema of rows of `fields`, like `arrow_schema`."""
+    # Views need no copy of the bytes; in Parquet they are plain byte arrays.
+    key, value = (pa.binary_view() if form is None else pa.string() for form in forms)
+    header = pa.binary() if forms[1] is None else value
+    special = _TIMES | {
+        "key": key,
+        "value": value,
+        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", header)])),
+        "decoded": pa.string(),
+        "faults": pa.list_(pa.string()),
+    }
+    types = {field.name: field.type for field in fields if "." not in field.name}
+    return pa.schema([(name, special.get(name) or _TYPES[types[name]]) for name in columns or types])

@@ -1,0 +1,48 @@
+"""Secrets in frames overwritten: as many bytes as before, so that everything around them stays as it was."""
+
+from kdissect.engine.secrets.patches import FILLER, Patch
+from kdissect.model.frame import Frame
+from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.session.exchange import Exchange
+
+
+def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
+    """What makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
+
+    Without `with_records` the caller sees to the records.
+    Near secrets (`Exchange.is_near_secrets`) everything that cannot be decoded is taken for one.
+    """
+    frame = exchange.request if side == "request" else exchange.response
+    if frame is None:
+        return []
+    patches = []
+    if exchange.is_near_secrets or _is_followed(exchange, side, frame):
+        from kdissect.engine.secrets.secret_spans import secret_spans  # few exchanges need trees and payloads
+
+        patches = [
+            Patch(start, FILLER * (end - start))
+            for start, end in secret_spans(exchange, side, frame)
+            if any(frame.data[start:end])  # zeros keep no secret, and a reader is to see that they are zeros
+        ]
+    if with_records and (exchange.is_of_metadata or _may_have_metadata_records(frame)):
+        from kdissect.engine.secrets.secret_spans import record_patches
+
+        patches += record_patches(exchange, frame)
+    return patches
+
+
+def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
+    """Whether a frame holds another, as its size was wrong: nobody knows what is in that."""
+    if frame.is_cut:
+        return True  # perhaps: its tree tells
+    decoded = exchange.bodies()[side != "request"]
+    if decoded is None or decoded.fits or decoded.error is not None:
+        return False
+    from kdissect.decoders.frame_start import may_be_frame
+
+    return may_be_frame(frame.data, decoded.end)
+
+
+def _may_have_metadata_records(frame: Frame) -> bool:
+    """A cheap look: the bytes may stand there by chance."""
+    return any(mark in frame.data for mark in METADATA_MARKS)

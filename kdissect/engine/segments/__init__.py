@@ -1,0 +1,1 @@
+"""Log segments and snapshots on disk, and the files a broker keeps beside a segment."""

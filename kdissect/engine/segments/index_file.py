@@ -1,0 +1,110 @@
+"""What the files beside a segment have in common: entries of one size, one behind the other. Sans-IO."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from struct import Struct
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.engine.exchange_rows import Row, RowField
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.model.plural import plural
+
+Values = tuple[Any, ...]
+
+ENTRY_PLACE = (
+    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("file", "string", "the file"),
+    RowField("topic", "string", "topic by the name of the file's folder, or as `--topic` says"),
+    RowField("partition", "int32", "partition by the name of the file's folder"),
+    RowField("entry", "int32", "index of the entry in the file"),
+)
+ENTRY_FAULTS = RowField(
+    "faults", "list<string>", "what is wrong with it, by itself or against the segment beside the file"
+)
+
+
+class IndexEntry(NamedTuple):
+    """An entry: its 0-based number, the byte of the file it begins at, its part of a row, what is wrong."""
+
+    number: int
+    start: int
+    row: Row
+    faults: list[str]
+
+    def told(self) -> list[str]:
+        """What is wrong, each with the place of the entry."""
+        return [f"entry {self.number} at byte {self.start}: {fault}" for fault in self.faults]
+
+
+class IndexFile(ABC):
+    """The content of a file of one kind. Making one raises nothing, whatever the bytes are.
+
+    `base_offset` is the offset in the file's name. `faults` tells what is wrong with the file as a whole.
+    """
+
+    name: ClassVar[str]
+    """What people call such a file."""
+    layout: ClassVar[Struct]
+    """One entry."""
+    own_fields: ClassVar[tuple[RowField, ...]]
+    """The fields of a row that only this kind has."""
+
+    def __init__(self, data: bytes, base_offset: int) -> None:
+        self.data = data
+        self.base_offset = base_offset
+        self.faults: list[str] = []
+        self.start = self._pull_head()
+        rest = (len(data) - self.start) % self.layout.size
+        self.end = len(data) - rest
+        if rest > 0:
+            self.faults.append(f"{plural(rest, 'byte')} behind the last entry at byte {self.end}")
+
+    @classmethod
+    def fields(cls) -> tuple[RowField, ...]:
+        """The fields of a row of this kind."""
+        return (*ENTRY_PLACE, *cls.own_fields, ENTRY_FAULTS)
+
+    def entries(self, places: SegmentPlaces | None) -> Iterator[IndexEntry]:
+        """The entries in their order, held against each other and against the segment, where there is one."""
+        last: Values | None = None
+        for number, at in enumerate(range(self.start, self.end, self.layout.size)):
+            values = self.layout.unpack_from(self.data, at)
+            if self._is_room(number, values):
+                return
+            yield IndexEntry(number, at, self._row(values), list(self._entry_faults(values, last, places)))
+            last = values
+
+    def missing(self, places: SegmentPlaces) -> list[str]:
+        """What the segment demands and no entry says. Ask when all entries were gone through."""
+        return []
+
+    def _pull_head(self) -> int:
+        """Read what stands before the entries; the byte behind it."""
+        return 0
+
+    def _is_room(self, number: int, values: Values) -> bool:
+        """Whether the file from here on is zeros that were allocated beforehand."""
+        return False
+
+    @abstractmethod
+    def _row(self, values: Values) -> Row:
+        """An entry as its part of a row."""
+
+    @abstractmethod
+    def _entry_faults(
+        self, values: Values, last: Values | None, places: SegmentPlaces | None
+    ) -> Iterator[str]:
+        """What is wrong with an entry, `last` being the one before."""
+
+
+class AllocatedIndex(IndexFile):
+    """An index that a broker allocates at its full size and cuts when the segment is closed.
+
+    Source: org.apache.kafka.storage.internals.log.AbstractIndex.
+    """
+
+    def _is_room(self, number: int, values: Values) -> bool:
+        """An entry of zeros is room. A first one may be zeros, if it is alone or others follow it."""
+        if any(values):
+            return False
+        return number > 0 or (len(self.data) > self.layout.size and not self.data.strip(b"\0"))

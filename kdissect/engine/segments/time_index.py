@@ -1,0 +1,46 @@
+"""The time index of a segment (`.timeindex`): up to which offset nothing is newer than a time.
+
+Format: org.apache.kafka.storage.internals.log.TimeIndex.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+
+from kdissect.engine.exchange_rows import Row, RowField
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.index_file import AllocatedIndex, Values
+from kdissect.engine.times import millis_text
+
+
+class TimeIndex(AllocatedIndex):
+    """Entries: timestamp in milliseconds; offset, counted from the base offset, of the batch that has it."""
+
+    name = "time index"
+    layout = Struct(">qi")
+    own_fields = (
+        RowField("timestamp", "string", "largest timestamp of the segment so far, RFC 3339"),
+        RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
+        RowField("offset", "int64", "offset of a record of the batch with that timestamp"),
+    )
+
+    def _row(self, values: Values) -> Row:
+        offset = self.base_offset + values[1]
+        return {"timestamp": millis_text(values[0]), "timestamp_ms": values[0], "offset": offset}
+
+    def _entry_faults(
+        self, values: Values, last: Values | None, places: SegmentPlaces | None
+    ) -> Iterator[str]:
+        timestamp, offset = values[0], self.base_offset + values[1]
+        if last is not None and (timestamp <= last[0] or values[1] < last[1]):
+            before = f"{last[0]} for {self.base_offset + last[1]}"
+            yield f"timestamp {timestamp} for offset {offset} does not follow {before}"
+        elif places is not None:
+            yield from self._misplaced(timestamp, offset, places)
+
+    def _misplaced(self, timestamp: int, offset: int, places: SegmentPlaces) -> Iterator[str]:
+        if not places.base_offset <= offset <= places.last_offset:
+            yield f"offset {offset} is not in the segment"
+            return
+        found = places.timestamp_of(offset)
+        if found is not None and found != timestamp:
+            yield f"timestamp {timestamp}: the largest of the batch with offset {offset} is {found}"

@@ -1,0 +1,92 @@
+"""Connections that two capture sets have: one traffic, tapped at two places, known by its first packet.
+
+Rules:
+- Connections of two sets are twins if they have the same two ends, the sequence numbers of one TCP
+  connection, and times no further apart than clocks are wrong. Where both sets have a SYN, its number must be
+  the same; else the first number that a set has must lie where the other one's stream was.
+- Small numbers are those of tools that write packets and begin all connections alike: they prove nothing. Of
+  real ones, whose first number is random (RFC 9293 section 3.4.1), one in 65,536 is counted twice for that.
+- The one that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`): where
+  clocks are right that is the tap nearest to who opened the connection. It is known before anything of the
+  connection is told, live and on many machines, where "the one with fewer losses" is known at the end only.
+- Two connections of one set are never twins, whatever others they have: what a set sees again is new to it.
+- Sets stay apart all the same: twins share nothing but their mark.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kdissect.engine.taps.tap_index import CLOCK_NS, Between, Seen
+from kdissect.model.segment import Segment, reverse_flow
+
+if TYPE_CHECKING:
+    from kdissect.net.tcp import TcpConnection
+    from kdissect.session.info import ConnectionInfo
+
+# Connections that are over and may still come in another set, some 500 bytes each.
+MAX_CLOSED = 100_000
+
+
+class Twins:
+    """Remembers the connections of all capture sets. For an `Analyzer` that sees more than one of them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, Between] = {}
+        self._open: dict[str, tuple[Between, int]] = {}
+        self._closed: deque[tuple[Between, int, int]] = deque()
+        self._turn = 0
+        self._heard: dict[str, int] = {}
+        """When each capture set had its turn, the last one last."""
+
+    def hear(self, capture_set: str) -> None:
+        """The packets that follow are of a set: what was seen of its connections is no longer all."""
+        self._turn += 1
+        self._heard.pop(capture_set, None)
+        self._heard[capture_set] = self._turn
+
+    def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
+        """A connection begins with a segment: sets its `same_as`."""
+        key = min(segment.flow, reverse_flow(segment.flow))
+        known = self._seen.get(key)
+        if known is None:
+            known = self._seen[key] = Between(key)
+        if known.is_indexed:
+            self._look_again(known)
+        known.looked_at = self._turn
+        seen = Seen(info.id, info.capture_set, segment.flow, info.start_ns, tcp)
+        info.same_as = seen.join(known.nearest(segment, info.capture_set, info.start_ns))
+        number = known.open[info.capture_set] = known.add(seen)
+        self._open[info.id] = known, number
+
+    def _look_again(self, known: Between) -> None:
+        """Those that may have moved since it was last done: of the sets that had a turn."""
+        for capture_set, turn in reversed(self._heard.items()):
+            if turn < known.looked_at:
+                break
+            number = known.open.get(capture_set)
+            if number is not None:
+                known.moved(number)
+
+    def close(self, info: ConnectionInfo) -> None:
+        """A connection ends; its `tcp` is still there."""
+        known, number = self._open.pop(info.id, (None, 0))
+        if known is None:
+            return
+        seen = known.seen[number]
+        seen.look()
+        seen.tcp = None
+        known.moved(number)
+        if known.open.get(info.capture_set) == number:
+            del known.open[info.capture_set]
+        self._closed.append((known, number, seen.last_ns))
+        while self._closed and (
+            len(self._closed) > MAX_CLOSED or seen.last_ns - self._closed[0][2] > 2 * CLOCK_NS
+        ):
+            self._forget(*self._closed.popleft())
+
+    def _forget(self, known: Between, number: int, _last_ns: int) -> None:
+        known.forget(number)
+        if not known.seen:
+            del self._seen[known.ends]

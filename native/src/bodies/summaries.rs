@@ -1,0 +1,245 @@
+//! `kdissect.decoders.generated.summary.summarizer`, by a walk of each body: what the walk finds is looked up.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::bodies::plan::{Field, Layout, Role};
+use crate::bodies::visitor::{Look, Program, What};
+
+/// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
+const MOST_OF_A_KIND: usize = 1024;
+/// Of what tells more nothing is remembered.
+const MOST_BYTES: usize = 2048;
+/// For all kinds together, about: hostile bodies can be new for ever. A summary takes some 1000 bytes.
+const ROOM: i64 = 16 << 20;
+const SUMMARY_ROOM: i64 = 1000;
+
+/// What is found stands behind one of these. A topic's bytes stand behind their number, an int32.
+const FOUND_ERROR: u8 = 1;
+const FOUND_ACKS: u8 = 2;
+const FOUND_ID: u8 = 3;
+const FOUND_TOPIC: u8 = 4;
+const NO_ERROR: &[u8] = &[0; 2];
+const NO_TOPIC_ID: &[u8] = &[0; 16];
+
+static LEFT: AtomicI64 = AtomicI64::new(ROOM);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Of keys that are few in one table, and need not be spread well.
+#[derive(Default)]
+pub struct Mixer(u64);
+
+impl Mixer {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut words = bytes.chunks_exact(8);
+        for word in &mut words {
+            self.mix(word.try_into().map_or(0, u64::from_le_bytes));
+        }
+        let rest = words.remainder();
+        self.mix(rest.iter().fold(rest.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.mix(word);
+    }
+
+    fn write_i64(&mut self, word: i64) {
+        self.mix(word as u64);
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.mix(u64::from(byte));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.mix(word as u64);
+    }
+}
+
+pub type Mixed<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// What a summary tells of a body, as bytes: bodies with the same have the same summary.
+#[derive(Default)]
+struct Found(Vec<u8>);
+
+impl Look for Found {
+    fn wants(field: &Field) -> bool {
+        matches!(field.role, Role::Error | Role::Acks | Role::Topic | Role::TopicId)
+    }
+
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        let raw = data.get(place)?;
+        let kind = match what.role {
+            Role::Error if raw == NO_ERROR => return Some(()),
+            Role::TopicId if raw == NO_TOPIC_ID && !what.is_element => return Some(()), // it has no id
+            Role::Error => FOUND_ERROR,
+            Role::Acks => FOUND_ACKS,
+            Role::TopicId => FOUND_ID,
+            _ => FOUND_TOPIC,
+        };
+        self.0.push(kind);
+        if kind == FOUND_TOPIC {
+            self.0.extend_from_slice(&u32::try_from(raw.len()).ok()?.to_be_bytes());
+        }
+        self.0.extend_from_slice(raw);
+        Some(())
+    }
+}
+
+/// A summary, behind the number that only it has while it is remembered; 0 for one that is not.
+pub type Numbered = (u64, Py<PyAny>);
+
+/// Summaries of the bodies of one version of a message.
+#[pyclass(module = "kdissect._native")]
+pub struct Summaries {
+    program: Program,
+    make: Py<PyAny>,
+    odd: Py<PyAny>,
+    known: Mixed<Box<[u8]>, usize>,
+    summaries: Vec<Numbered>,
+    found: Found,
+    held: i64,
+}
+
+impl Summaries {
+    /// The summary of the body from `offset` on. None where Python is to look at it.
+    pub fn look(&mut self, py: Python<'_>, data: &[u8], offset: usize) -> PyResult<Option<Numbered>> {
+        self.found.0.clear();
+        if self.program.walk(data, offset, &mut self.found) != Some(data.len()) {
+            return Ok(None);
+        }
+        let at = match self.known.get(self.found.0.as_slice()) {
+            Some(at) => *at,
+            None => {
+                let Some(summary) = self.summary(py)? else { return Ok(None) };
+                if !self.has_room() {
+                    return Ok(Some((0, summary)));
+                }
+                self.summaries.push((NEXT.fetch_add(1, Ordering::Relaxed), summary));
+                self.known.insert(self.found.0.as_slice().into(), self.summaries.len() - 1);
+                self.summaries.len() - 1
+            }
+        };
+        Ok(self.summaries.get(at).map(|(number, summary)| (*number, summary.clone_ref(py))))
+    }
+
+    /// Whether what was found can be remembered; then room for it is taken.
+    fn has_room(&mut self) -> bool {
+        if self.found.0.len() > MOST_BYTES {
+            return false;
+        }
+        if self.known.len() >= MOST_OF_A_KIND {
+            self.forget();
+        }
+        let takes = SUMMARY_ROOM + 2 * self.found.0.len() as i64;
+        if LEFT.fetch_sub(takes, Ordering::Relaxed) < takes {
+            LEFT.fetch_add(takes, Ordering::Relaxed);
+            return false;
+        }
+        self.held += takes;
+        true
+    }
+
+    fn forget(&mut self) {
+        self.known.clear();
+        self.summaries.clear();
+        LEFT.fetch_add(self.held, Ordering::Relaxed);
+        self.held = 0;
+    }
+
+    /// A `kdissect.decoders.generated.summary.Summary` of what was found. None with names that are not UTF-8, of which
+    /// two may be told alike.
+    fn summary(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let (errors, topics, ids) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+        let mut acks = None;
+        let mut rest = self.found.0.as_slice();
+        while let Some((kind, behind)) = rest.split_first() {
+            let Some((raw, behind)) = split(*kind, behind) else { return Ok(None) };
+            rest = behind;
+            match *kind {
+                FOUND_ERROR => errors.set_item(number(raw), py.None())?,
+                FOUND_ID => ids.set_item(PyBytes::new(py, raw), py.None())?,
+                FOUND_ACKS => acks = Some(number(raw)),
+                _ => {
+                    let Ok(text) = std::str::from_utf8(raw) else { return Ok(None) };
+                    topics.set_item(PyString::new(py, text), py.None())?;
+                }
+            }
+        }
+        let keys = |of: Bound<'_, PyDict>| of.keys().to_tuple().unbind();
+        let facts = (keys(errors), keys(topics), keys(ids), acks, true, true);
+        self.make.call1(py, facts).map(Some)
+    }
+}
+
+fn split(kind: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    match kind {
+        FOUND_ID => bytes.split_at_checked(16),
+        FOUND_TOPIC => {
+            let (size, behind) = bytes.split_at_checked(4)?;
+            behind.split_at_checked(u32::from_be_bytes(size.try_into().ok()?) as usize)
+        }
+        _ => bytes.split_at_checked(2),
+    }
+}
+
+fn number(raw: &[u8]) -> i16 {
+    raw.try_into().map_or(0, i16::from_be_bytes)
+}
+
+#[pymethods]
+impl Summaries {
+    /// `make` is the class Summary; `odd` makes summaries of bodies that are not ordinary.
+    #[new]
+    fn new(layout: &Layout, make: Py<PyAny>, odd: Py<PyAny>) -> Self {
+        Summaries {
+            program: Program::of::<Found>(layout),
+            make,
+            odd,
+            known: Mixed::default(),
+            summaries: Vec::new(),
+            found: Found::default(),
+            held: 0,
+        }
+    }
+
+    /// The summary of the body at `offset` of `data`.
+    pub fn summarize(slf: &Bound<'_, Self>, data: &Bound<'_, PyAny>, offset: isize) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        if let (Ok(bytes), Ok(at), Ok(mut mine)) =
+            (data.cast::<PyBytes>(), usize::try_from(offset), slf.try_borrow_mut())
+        {
+            if let Some(found) = mine.look(py, bytes.as_bytes(), at)? {
+                return Ok(found.1);
+            }
+        }
+        let odd = slf.borrow().odd.clone_ref(py);
+        odd.call1(py, (data, offset))
+    }
+
+    /// How many are remembered.
+    fn __len__(&self) -> usize {
+        self.known.len()
+    }
+}
+
+impl Drop for Summaries {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}

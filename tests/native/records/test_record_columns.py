@@ -1,0 +1,283 @@
+"""Records fields found and decoded by the compiled package give the tables and the anomalies of Python."""
+
+import gzip
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import lz4.frame
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from zstandard import ZstdCompressor
+
+from kdissect.api import Dissection
+from kdissect.decoders.compression.xxh32 import xxh32
+from kdissect.decoders.records.checksum import crc32c
+from kdissect.engine.records.acquired import SHARE_FETCH
+from kdissect.engine.records.held_fields import ENOUGH, LOOK, goes_by_rows
+from kdissect.engine.records.record_sets import exchange_sections, record_sets
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.endpoint import Endpoint
+from kdissect.model.frame import Frame
+from kdissect.model.limits import DEFAULT_LIMITS, Limits, use
+from kdissect.model.native import native
+from kdissect.schema.registry import all_apis
+from kdissect.schema.walk import has_records
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from tests.support.batches import kafka_python_batch, kafka_python_messages
+from tests.support.console import CAPTURES
+
+pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
+NOW = 1_700_000_000_000
+PRODUCE, FETCH_SNAPSHOT = 0, 59
+
+
+def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
+    """What tables make of exchanges, closed whenever they hold enough."""
+    made = []
+    for exchange in exchanges:
+        taken = tables.held.take(exchange)
+        is_enough = taken == ENOUGH
+        found = exchange_sections(exchange) if taken == LOOK else None
+        sections = [] if found is None else found[2]
+        if found is not None and sections and sections[0].position is None:
+            if goes_by_rows(exchange, sections[0]):
+                held = [tables.held.add_set(records) for records in record_sets(exchange)]
+                is_enough = any(held)
+            else:
+                is_enough = tables.held.add(exchange, *found[1:])
+        if is_enough:
+            made += tables.close()
+    return [*made, *tables.close()]
+
+
+def check(exchanges: Iterable[Exchange], names: Any = None) -> Any:
+    """Hold both ways equal; the table."""
+    from kdissect.engine.record_tables import RecordTables
+    from kdissect.engine.records.compiled_tables import CompiledTables
+
+    exchanges, files = list(exchanges), ["file"] * 9
+    ours: list[Anomaly] = []
+    theirs: list[Anomaly] = []
+    compiled = CompiledTables(files, ours.extend, topic_name=names)
+    plain = RecordTables(files, (None, None), theirs.extend, topic_name=names)
+    made = pa.concat_tables([compiled.schema.empty_table(), *hold(compiled, exchanges)])
+    expected = pa.concat_tables([plain.schema.empty_table(), *hold(plain, exchanges)])
+    made.validate(full=True)
+    for name in made.schema.names:
+        assert values(made[name]) == values(expected[name]), name
+    assert ours == theirs
+    return made
+
+
+def values(column: Any) -> list[Any]:
+    """Values; times as numbers, as most 64-bit numbers are no `datetime`."""
+    found: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*"))[::4], ids=lambda path: path.name)
+def test_shipped_captures(path: Path) -> None:
+    dissection = Dissection(str(path))
+    check(dissection, lambda records: dissection.topics.name(
+        records.exchange.connection, records.section.topic_id
+    ))  # fmt: skip
+
+
+def test_records_but_those_that_go_by_rows_are_found_by_the_compiled_walk() -> None:
+    from kdissect.engine.records.compiled_tables import Help
+
+    for api in all_apis():
+        holds = has_records(api.request) or has_records(api.response)
+        for version in range(api.versions.first, api.versions.last + 1):
+            way = Help.way(api.key, version)
+            assert (way is not None) == holds
+            if way is not None:
+                assert way[0] == has_records(api.response)
+                assert (way[1] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
+
+
+def produce(*fields: bytes, end: bytes = b"") -> Exchange:
+    """A Produce request of version 3: transactional id, acks, timeout; one topic, a partition each field."""
+    parts = [index.to_bytes(4) + len(each).to_bytes(4) + each for index, each in enumerate(fields)]
+    body = b"\xff\xff\xff\xff\0\0\0\1\0\0\0\1\0\1t" + len(fields).to_bytes(4) + b"".join(parts) + end
+    return asked(body)
+
+
+def asked(body: bytes) -> Exchange:
+    """An exchange with a Produce request of version 3."""
+    info = ConnectionInfo("0" * 16, "", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), NOW)
+    frame = Frame(body, len(body), 1, 1, NOW * 10**6, NOW * 10**6)
+    return Exchange(info, 0, PRODUCE, 3, 1, "client", frame, 0)
+
+
+HEADERS: list[tuple[str, bytes | None]] = [("h", b"x"), ("none", None)]
+BATCHES = [
+    kafka_python_batch(codec=codec, samples=[
+        (NOW + number, None if number % 3 == 0 else b"key", b"value %d" % number * size, headers)
+        for number in range(count)
+    ])
+    for codec, count, size, headers in (
+        (0, 1, 1, []), (0, 3, 40, HEADERS), (1, 5, 9, []), (3, 2, 1, HEADERS[:1]), (4, 3, 40, HEADERS),
+    )
+]  # fmt: skip
+
+
+def test_fields_that_fit_among_those_that_do_not_come_in_their_order() -> None:
+    good, bad = BATCHES[0], BATCHES[1][:-1] + b"!"
+    old = kafka_python_messages(magic=1, samples=[(NOW, b"k", b"v", [])])
+    made = check([produce(good, bad, good + BATCHES[2]), produce(old, good[:40], good), produce(b"", good)])
+    assert made["partition"].to_pylist() == [0, 1, 1, 2, 2, 2, 2, 2, 2, 0, 2, 1]
+    assert made["number"].to_pylist() == list(range(1, len(made) + 1))
+
+
+def compressed(codec: int, content: bytes) -> bytes:
+    """The first batch with its records as they are given, of a codec."""
+    head = bytearray(BATCHES[0][:61])
+    head[8:12] = (49 + len(content)).to_bytes(4)
+    head[21:23] = codec.to_bytes(2)
+    head[17:21] = crc32c(bytes(head[21:]) + content).to_bytes(4)
+    return bytes(head) + content
+
+
+RECORD = BATCHES[0][61:]
+
+
+def with_size(frame: bytes, size: int) -> bytes:
+    """A frame of lz4 that tells another content size, with the header checksum that belongs to it."""
+    head = frame[4:6] + size.to_bytes(8, "little")
+    return frame[:4] + head + bytes((xxh32(head) >> 8 & 0xFF,)) + frame[15:]
+
+
+@pytest.fixture
+def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Codecs of batches that Python was asked to decompress."""
+    from kdissect.engine.records.compiled_tables import Help
+
+    codecs: list[int] = []
+
+    def decompress(data: bytes, codec: int) -> bytes | None:
+        codecs.append(codec)
+        return python(data, codec)
+
+    python = Help.decompress
+    monkeypatch.setattr(Help, "decompress", staticmethod(decompress))
+    return codecs
+
+
+@pytest.mark.parametrize(
+    ("batch", "is_asked"),
+    [
+        (BATCHES[0], False),
+        (compressed(3, lz4.frame.compress(RECORD)), False),
+        (compressed(3, lz4.frame.compress(RECORD, store_size=False)), False),
+        (compressed(3, with_size(lz4.frame.compress(RECORD), 1 << 40)), True),
+        (compressed(3, lz4.frame.compress(RECORD)[:-5]), True),
+        (compressed(4, ZstdCompressor().compress(RECORD)), False),
+        (compressed(4, ZstdCompressor(write_content_size=False).compress(RECORD)), True),
+        (compressed(4, ZstdCompressor().compress(RECORD[:5]) + ZstdCompressor().compress(RECORD[5:])), True),
+        (compressed(4, ZstdCompressor().compress(RECORD)[:-1]), True),
+        (compressed(1, gzip.compress(RECORD, mtime=0)), True),
+    ],
+    ids=[
+        "none",
+        "lz4",
+        "lz4 without its size",
+        "lz4 that claims to hold a terabyte",
+        "lz4 that is cut",
+        "zstd",
+        "zstd without its size",
+        "two frames of zstd",
+        "zstd that is cut",
+        "gzip",
+    ],
+)
+def test_python_is_asked_where_records_are_compressed_in_a_rare_way(
+    asked_codecs: list[int], batch: bytes, is_asked: bool
+) -> None:
+    check([produce(batch, BATCHES[0])])
+    assert bool(asked_codecs) == is_asked
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("dictionary", [0, 1, 2, 3])
+@pytest.mark.parametrize("is_single", [False, True])
+def test_sizes_that_frames_of_zstd_tell(
+    asked_codecs: list[int], width: int, dictionary: int, is_single: bool
+) -> None:
+    """RFC 8878 section 3.1.1.1: all forms of the header, before one block that is not compressed."""
+    record = kafka_python_batch([(NOW, None, b"x" * (300 if width > 1 else 200), [])])[61:]
+    size = len(record) - (256 if width == 2 else 0)
+    flags = {1: 0, 2: 1, 4: 2, 8: 3}[width] << 6 | is_single << 5 | dictionary
+    told = b"" if width == 1 and not is_single else size.to_bytes(width, "little")
+    block = (len(record) << 3 | 1).to_bytes(3, "little") + record
+    head = bytes((flags,)) + (b"" if is_single else b"\x50") + bytes((0, 1, 2, 4)[dictionary]) + told
+    made = check([produce(compressed(4, b"\x28\xb5\x2f\xfd" + head + block))])
+    assert len(made) == 1
+    assert bool(asked_codecs) == (not told)
+
+
+@pytest.mark.parametrize("codec", [3, 4])
+def test_limits_that_are_set_between_groups_hold(codec: int) -> None:
+    from kdissect.engine.records.compiled_tables import CompiledTables
+
+    compress = lz4.frame.compress if codec == 3 else ZstdCompressor().compress
+    batch = compressed(codec, compress(RECORD))
+    faults: list[Anomaly] = []
+    tables = CompiledTables(["file"] * 9, faults.extend)
+    assert [len(table) for table in hold(tables, [produce(batch)])] == [1]
+    assert not faults
+    use(Limits(batch_bytes=len(RECORD) - 1))
+    try:
+        hold(tables, [produce(batch)])
+    finally:
+        use(DEFAULT_LIMITS)
+    assert [fault.kind for fault in faults] == [AnomalyKind.DECOMPRESSION_LIMIT]
+
+
+def test_memory_that_is_used_again_has_nothing_of_what_was_there() -> None:
+    from kdissect.engine.records.compiled_tables import CompiledTables
+
+    rows = [(NOW, None, b"long " * 99, HEADERS), (NOW, b"k", None, []), (NOW, b"", b"", HEADERS[:1])]
+    fields = [
+        [kafka_python_batch(codec=codec, samples=part)]
+        for codec, part in ((3, rows), (0, rows[1:]), (4, rows[:1]))
+    ]
+    fields += [[kafka_python_batch(samples=[(NOW, b"k", bytes(300_000), [])] * 3)], [BATCHES[0]]]
+    tables = CompiledTables(["file"] * 9, list[Anomaly]().extend)
+    for field in fields:
+        again = pa.concat_tables(hold(tables, [produce(*field)]))
+        again.validate(full=True)
+        fresh = pa.concat_tables(
+            hold(CompiledTables(["file"] * 9, list[Anomaly]().extend), [produce(*field)])
+        )
+        assert again.drop_columns(["number"]).equals(fresh.drop_columns(["number"]))
+
+
+damage = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(BATCHES), max_size=4), damage, st.floats(0, 1), st.booleans())
+def test_damaged_and_cut_bodies(
+    batches: list[bytes], changes: list[tuple[float, int]], cut: float, is_cut: bool
+) -> None:
+    frame = produce(b"".join(batches), *batches).request
+    assert frame is not None
+    body = bytearray(frame.data)
+    for place, byte in changes:
+        body[int(place * len(body))] = byte
+    check([asked(bytes(body[: int(cut * len(body))] if is_cut else body))])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(BATCHES), damage)
+def test_damaged_records_whose_checksum_is_right(batch: bytes, changes: list[tuple[float, int]]) -> None:
+    broken = bytearray(batch)
+    for place, byte in changes:
+        broken[21 + int(place * (len(batch) - 21))] = byte
+    broken[17:21] = crc32c(bytes(broken[21:])).to_bytes(4)
+    check([produce(bytes(broken), batch)])
