@@ -30,9 +30,8 @@ def check_parquet(options: Namespace) -> None:
         raise ValueError("parquet needs --output FILE: it is no text")
     from importlib.util import find_spec
 
-    missing = [name for name in ("numpy", "pyarrow") if find_spec(name) is None]
-    if missing:
-        raise ValueError(f"parquet needs {' and '.join(missing)}: {how_to_install('arrow')}")
+    if find_spec("pyarrow") is None:
+        raise ValueError(f"parquet needs pyarrow: {how_to_install('arrow')}")
 
 
 def _positive(text: str) -> int:

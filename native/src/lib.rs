@@ -37,7 +37,7 @@ mod template;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 5;
+const INTERFACE: u32 = 6;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

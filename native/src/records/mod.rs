@@ -1,4 +1,4 @@
-//! Records fields of exchanges as columns, the plain ones: what `kdissect.engine.records.compiled_tables` asks.
+//! Records: of a batch as columns for Arrow (`kdissect.engine.records.compiled_tables`), as JSON, or looked through.
 
 pub mod batch;
 pub mod batch_text;
@@ -7,6 +7,7 @@ pub mod canonical_records;
 pub mod column;
 pub mod content;
 pub mod field;
+pub mod form;
 pub mod frame;
 pub mod held;
 pub mod known;

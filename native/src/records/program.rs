@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use pyo3::prelude::*;
+
+use super::known::utf8;
 use crate::bodies::plan::{Field, Kind, Role};
 use crate::bodies::visitor::{Look, Program, What};
 
@@ -22,6 +25,23 @@ pub struct Section {
     pub partition: Option<i32>,
     pub start: usize,
     pub end: usize,
+}
+
+impl Section {
+    /// One that Python found.
+    pub fn of(section: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (topic, id) = (section.getattr("topic")?, section.getattr("topic_id")?);
+        Ok(Section {
+            topic: match topic.is_none() {
+                true => Topic::None,
+                false => Topic::Told(utf8(&topic)?.into_owned().into()),
+            },
+            topic_id: if id.is_none() { None } else { Some(id.extract()?) },
+            partition: section.getattr("partition")?.extract()?,
+            start: section.getattr("start")?.extract()?,
+            end: section.getattr("end")?.extract()?,
+        })
+    }
 }
 
 /// What was read last tells whose the records are that come next.

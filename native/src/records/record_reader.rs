@@ -1,8 +1,8 @@
-//! The records of a batch of magic 2 (spec/001 "5.3.2 Record"): twin of `decoders.records.columns`.
+//! The records of a batch of magic 2 (spec/001 "5.3.2 Record"): `decoders.records.records_v2`.
 
 use crate::wire::Wire;
 
-/// A record with more headers is left to Python (`columns.MAX_HEADERS`).
+/// A record with more headers is left to Python.
 const MAX_HEADERS: i32 = 64;
 
 /// Bytes of what was read, or null: from a place, up to another.
