@@ -20,6 +20,7 @@ from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.limits import Limits
 from kdissect.model.packet import PlacedPacket, StepBack
+from kdissect.model.record import Record
 from kdissect.model.segment import PlainSegment
 from kdissect.net.recent import Delivered
 from kdissect.net.tcp import Lane
@@ -281,6 +282,18 @@ class HeldRecords:
     def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
     # Names with their buffers; rows; headers in all rows.
     def columns(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+
+# The records that fill `data[start:end]`; None where they do not fit, or are not `count`.
+def record_objects(
+    record_class: type[Record],
+    new: Callable[..., object],
+    data: bytes,
+    start: int,
+    end: int,
+    count: int,
+    base: tuple[int, int],
+    append_time: int | None,
+) -> list[Record] | None: ...
 
 # The latest timestamp delta of records, None for odd ones.
 def latest_delta(

@@ -13,6 +13,7 @@ pub mod held;
 pub mod known;
 pub mod program;
 pub mod quick;
+pub mod record_objects;
 pub mod record_reader;
 pub mod record_text;
 pub mod table;
