@@ -3,9 +3,8 @@
     python benchmarks/record_decode.py
 
 Batches are built by kafka-python, seeded, of records as clients send them. `objects` are Record tuples, as
-rows and rules read them; `columns` are numpy arrays, as Parquet is written from, `compiled` all columns of
-the Parquet file as buffers for Arrow, each batch from a Produce request of its own, where the hot path is
-compiled. Every reader checks the checksum.
+rows and rules read them; `compiled` are all columns of the Parquet file as buffers for Arrow, each batch from
+a Produce request of its own, where the hot path is compiled. Every reader checks the checksum.
 aiokafka is measured where it is installed; its reader is compiled from Cython.
 """
 
@@ -23,7 +22,6 @@ from kdissect.decoders.records.reader import read_records
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
-GROUP_BYTES = 8 << 20  # `engine.record_groups.GROUP_BYTES`
 BATCHES = 400
 ROUNDS = 15
 # Records a batch, bytes of a value, headers: one at a time, what a linger of some ms gives, large values.
@@ -79,44 +77,11 @@ def aiokafka(data: bytes) -> int:
     return sum(1 for record in batch if record.value is not None)
 
 
-def columns(found: list[bytes], codec: int) -> int:
-    """Ours, in groups as large as those of `kdissect records`."""
-    size = max(1, GROUP_BYTES // len(found[0]))
-    return sum(_columns(found[start : start + size], codec) for start in range(0, len(found), size))
-
-
-def _columns(found: list[bytes], codec: int) -> int:
-    """One group, all its batches at once: offsets, times, keys and values as arrays over the joined bytes."""
-    import numpy as np
-
-    from kdissect.decoders.compression.codec import decompress
-    from kdissect.decoders.records.batch_columns import batch_columns, checksums_are_right
-    from kdissect.decoders.records.columns import record_columns
-    from kdissect.decoders.records.batch_layout import HEADER_V2
-    from kdissect.decoders.records.lockstep import padded
-
-    data = padded(found)
-    ends = np.cumsum([len(part) for part in found])
-    heads = batch_columns(data, ends - [len(part) for part in found], ends)
-    if not checksums_are_right(data, heads).all():
-        raise ValueError("checksum")
-    starts, stops = heads.start + HEADER_V2.size, heads.end
-    if codec:
-        view = memoryview(data)
-        places = zip(starts.tolist(), stops.tolist(), strict=True)
-        parts = [decompress(codec, view[start:stop], 1 << 30) for start, stop in places]
-        data, stops = padded(parts), np.cumsum([len(part) for part in parts])
-        starts = stops - [len(part) for part in parts]
-    read = record_columns(data, starts, stops, heads.header["count"].astype(np.int64))
-    return len(read.batch)
-
-
 def compiled(requests: list[Exchange]) -> int:
     """All columns of the table, compiled."""
-    from kdissect.engine.records.compiled_tables import Help
-    from kdissect.engine.records.held_fields import ENOUGH
+    from kdissect.engine.records.compiled_tables import ENOUGH, Help
 
-    held, count = native.HeldRecords(Help(["file"], None)), 0
+    held, count = native.HeldRecords(Help(["file"], None), None, None), 0
     for request in requests:
         if held.take(request) == ENOUGH:
             count += _decoded(held)
@@ -161,7 +126,7 @@ def aiokafka_is_installed() -> bool:
 
 def ours(names: list[str]) -> list[str]:
     """Those of the readers that are kdissect's."""
-    return [name for name in names if name in ("objects", "columns", "compiled")]
+    return [name for name in names if name in ("objects", "compiled")]
 
 
 def main() -> int:
@@ -172,7 +137,7 @@ def main() -> int:
     readers: dict[str, Read] = {"objects": objects, "kafka-python": kafka_python}
     if aiokafka_is_installed():
         readers["aiokafka"] = aiokafka
-    names = [*readers, "columns"]
+    names = list(readers)
     if native is not None:
         names.append("compiled")
     print(f"| batches | codec | {' | '.join(f'{name} ns' for name in names)} "
@@ -184,7 +149,6 @@ def main() -> int:
             works: dict[str, Callable[[], int]] = {
                 name: lambda read=read, found=found: sum(map(read, found)) for name, read in readers.items()
             }
-            works["columns"] = lambda found=found, number=number: columns(found, number)
             if native is not None:
                 requests = [produce_request(batch) for batch in found]
                 works["compiled"] = lambda requests=requests: compiled(requests)

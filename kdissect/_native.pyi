@@ -4,7 +4,7 @@ tests/native/test_stub.py holds it to the module. What each does is said there a
 is the twin of.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol, Self, final
 
 from kdissect.decoders.as_json.body_text import Nest
@@ -19,10 +19,10 @@ from kdissect.engine.flows import Flow, HalfOpen
 from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.frame import Frame as PlainFrame
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
+from kdissect.model.record import Record
 from kdissect.net.recent import Delivered
 from kdissect.net.tcp import Lane
 from kdissect.session.events import Event
@@ -287,18 +287,30 @@ class BatchText:
 
 @final
 class HeldRecords:
-    def __new__(cls, help: Help) -> Self: ...  # noqa: A002  as in Rust
+    # `help` as in Rust; the forms of keys and values, None for bytes.
+    def __new__(cls, help: Help, key_form: str | None, value_form: str | None) -> Self: ...  # noqa: A002
     @property
     def rows(self) -> int: ...
     # TAKEN, ENOUGH or LOOK of native/src/records/held.rs.
     def take(self, exchange: Exchange) -> int: ...
     # Whether there is enough.
-    def add(self, exchange: Exchange, frame: PlainFrame, sections: Sequence[Section]) -> bool: ...
-    def add_set(self, records: RecordSet) -> bool: ...
+    def add(self, records: RecordSet) -> bool: ...
     # True: `columns` are due; None: that was all; else what Python has to read.
     def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
     # Names with their buffers; rows; headers in all rows.
     def columns(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+
+# The records that fill `data[start:end]`; None where they do not fit, or are not `count`.
+def record_objects(
+    record_class: type[Record],
+    new: Callable[..., object],
+    data: bytes,
+    start: int,
+    end: int,
+    count: int,
+    base: tuple[int, int],
+    append_time: int | None,
+) -> list[Record] | None: ...
 
 # The latest timestamp delta of records, None for odd ones.
 def latest_delta(

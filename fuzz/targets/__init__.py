@@ -7,7 +7,7 @@ from fuzz.targets.outputs import CompiledFiles, ExcerptFiles, FailingOutputs, Ti
 from fuzz.targets.packets import Packets, ReassemblyTarget
 from fuzz.targets.payloads import Filters, KeyLogs, Payloads, RecordPayloads, Tls
 from fuzz.targets.places import Places
-from fuzz.targets.records import Batches, Codecs, Columns, Indexes, MessageSets, Segments
+from fuzz.targets.records import Batches, Codecs, Indexes, MessageSets, Segments
 from fuzz.targets.secrets import Secrets
 from fuzz.targets.sessions import Captures, Excerpts, Rules, Sessions, Statistics
 
@@ -23,7 +23,6 @@ _ALL: tuple[type[Target], ...] = (
     Hex,
     Batches,
     MessageSets,
-    Columns,
     Codecs,
     Segments,
     Indexes,

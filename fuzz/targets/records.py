@@ -1,4 +1,4 @@
-"""Record batches, old messages, codecs, columns, log segments and their indexes."""
+"""Record batches, old messages, codecs, log segments and their indexes."""
 
 import gzip
 import struct
@@ -16,13 +16,13 @@ from fuzz.target import Target, demand
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.canonical_batch import are_usual
 from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.spans import batch_nodes
-from kdissect.decoders.records.canonical_batch import are_usual
+from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.segments.batch_positions import SegmentPlaces
 from kdissect.engine.segments.index_kinds import KINDS
 from kdissect.engine.segments.producer_states import ProducerStates
-from kdissect.engine.segments.batch_positions import SegmentPlaces
-from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segments.segment_rows import SegmentRows
 from kdissect.model.errors import DecodeError
@@ -164,58 +164,6 @@ class MessageSets(RecordTarget):
                 twice = message_bytes(_CODECS[1](wrapped), magic=magic, offset=2, attributes=1)
                 made += [wrapped, wrapped + plain, twice, wrapped + batch_bytes(_records(1), 1)]
         return made
-
-
-class Columns(Target):
-    """Records by columns equal records one after the other."""
-
-    name = "record-columns"
-    about = "the numpy way of reading records equals the plain way"
-    # Some hundred calls of numpy, whatever the input: 2 ms.
-    modules = ("kdissect.decoders.records.columns", "kdissect.decoders.records.lockstep")
-    longest = 900
-    bytes_per_byte = 4000
-
-    def seeds(self) -> list[bytes]:
-        """Some batches in a row: they are decoded together."""
-        made = [batch_bytes(_records(n), n) for n in (1, 2, 5)]
-        made.append(batch_bytes(record_bytes(1 << 30, -(1 << 62), b"", b"x" * 200, [("é", b"")]), 1))
-        return made + [b"".join(made[at:] + made[:at]) for at in range(4)]
-
-    def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """Checksums are always right; lengths mostly."""
-        return with_checksums(mutate_bytes(data, dice, other))
-
-    def run(self, data: bytes) -> int:
-        """Both ways."""
-        import numpy as np
-
-        from kdissect.decoders.records.columns import record_columns
-        from kdissect.decoders.records.lockstep import padded
-
-        found = split_batches(data, 0, len(data)).batches
-        batches = [batch for batch in found if batch.magic == 2 and not batch.codec]
-        if not batches:
-            return 0
-        parts = [data[batch.records_start : batch.end] for batch in batches]
-        sizes = np.array([len(part) for part in parts], np.int64)
-        ends = np.cumsum(sizes)
-        joined = padded(parts)
-        counts = np.array([batch.count for batch in batches], np.int64)
-        columns = record_columns(joined, ends - sizes, ends, counts)
-        rows = np.bincount(columns.batch, minlength=len(batches)).tolist()
-        for index, batch in enumerate(batches):
-            read = read_records(batch)
-            if columns.ok[index]:
-                demand(not read.faults and rows[index] == len(read.records), "fits by columns alone")
-            else:
-                many = any(len(record.headers) > 64 for record in read.records)
-                demand(bool(read.faults) or many, "fits one by one alone")
-        good = [n for n, batch in enumerate(batches) if columns.ok[n]]
-        values = [record.value for n in good for record in read_records(batches[n]).records]
-        spans = zip(columns.value.start.tolist(), columns.value.length.tolist(), strict=True)
-        demand(values == [None if size < 0 else joined[at : at + size] for at, size in spans], "values")
-        return len(data)
 
 
 class Codecs(Target):

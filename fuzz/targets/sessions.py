@@ -9,8 +9,8 @@ from fuzz.mutators import NUMBERS, mutate_bytes
 from fuzz.target import Target, demand
 from kdissect.capture.formats.pcap import PcapParser
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.exchange_rows import ExchangeRows, Row
+from kdissect.engine.records.nested_records import nest_batches
 from kdissect.excerpt.excerpt_reader import Recorder, listen
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor

@@ -163,7 +163,7 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
 
 
 def _walking(message: Message, version: int) -> Summarizer:
-    """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); what is not ordinary is left to that."""
+    """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
     from kdissect.decoders.generated.native_plan import native_layout  # compiled only
 
     def odd(data: bytes, offset: int) -> Summary:

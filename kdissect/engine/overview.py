@@ -184,7 +184,7 @@ class DeepCounts:
     ) -> tuple[int, ...] | None:
         """Walk both bodies and check the batches in them; gives the error codes.
 
-        None where a glance (`decoders.glance`) does not tell that they fit and that nothing is odd, as it
+        None where a glance (`generated.validate`) does not tell that they fit and that nothing is odd, as it
         does of nearly all: then nothing is counted, and output has the word (`add`).
         """
         bodies = batches = 0

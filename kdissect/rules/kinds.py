@@ -88,7 +88,7 @@ class BodyRule(Rule):
 
     `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
     accepts. Such a rule judges the broker, and only where the answer carries no error. `only_odd`: speaks of
-    bodies alone that are not plain (`decoders.plain`); others are not shown to it.
+    bodies alone that are not plain (`generated.canonical`); others are not shown to it.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()

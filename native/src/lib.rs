@@ -7,8 +7,7 @@
 
 use pyo3::prelude::*;
 
-mod batch_text;
-mod body_text;
+mod bodies;
 mod capture;
 mod codecs;
 mod decimal;
@@ -16,38 +15,29 @@ mod dialogue;
 mod exchange;
 mod flow;
 mod frame;
-mod glances;
 mod half_open;
 mod headers;
 mod in_order;
 mod json_out;
 mod kind;
 mod lanes;
-mod layout;
 mod lines;
 mod names;
 mod pairing;
 mod places;
-mod plain_body;
 mod reader;
 mod recent;
-mod record_text;
 mod records;
 mod sinks;
 mod store;
 mod stream;
-mod summaries;
 mod take;
 mod tcp;
 mod template;
-mod tree_text;
-mod usual_records;
-mod visit;
-mod walk;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 5;
+const INTERFACE: u32 = 6;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -83,15 +73,16 @@ fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<layout::Layout>()?;
-    module.add_class::<summaries::Summaries>()?;
-    module.add_class::<glances::Glances>()?;
-    module.add_class::<plain_body::PlainBody>()?;
-    module.add_class::<body_text::BodyText>()?;
-    module.add_class::<batch_text::BatchText>()?;
-    module.add_class::<tree_text::TreeText>()?;
+    module.add_class::<bodies::plan::Layout>()?;
+    module.add_class::<bodies::summaries::Summaries>()?;
+    module.add_class::<bodies::validate::Glances>()?;
+    module.add_class::<bodies::canonical_body::PlainBody>()?;
+    module.add_class::<bodies::body_text::BodyText>()?;
+    module.add_class::<bodies::tree_text::TreeText>()?;
+    module.add_class::<records::batch_text::BatchText>()?;
     module.add_class::<records::held::HeldRecords>()?;
-    module.add_function(wrap_pyfunction!(usual_records::latest_delta, module)?)
+    module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
+    module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
 }
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {

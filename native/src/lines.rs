@@ -4,8 +4,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
+use crate::bodies::summaries::Mixed;
 use crate::exchange::{kept_summary, Exchange};
-use crate::summaries::Mixed;
 use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.

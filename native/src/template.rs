@@ -4,9 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::bodies::summaries::{Numbered, Summaries};
 use crate::decimal::{put, put_nanos};
 use crate::exchange::{Exchange, Frame};
-use crate::summaries::{Numbered, Summaries};
 
 /// Places of a template, marked as in Python by `%d` or `%b`: with a response, and without.
 const PLACES: usize = 21;

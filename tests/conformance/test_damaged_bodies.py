@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from kdissect.decoders.encoder import encode, encode_uvarint
-from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.trees.tree_decoder import dissect, locate
 from kdissect.model.errors import DecodeError
@@ -31,8 +31,6 @@ def versions_of(api_key: int) -> list[tuple[Message, int]]:
 def decode_and_summarize(message: Message, version: int, data: bytes) -> None:
     with suppress(DecodeError):
         decoder(message, version)(data, 0)
-    with suppress(DecodeError):
-        json_decoder(message, version)(data, 0)
     summarizer(message, version)(data, 0)
 
 

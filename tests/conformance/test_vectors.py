@@ -10,7 +10,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.cursor import skip_tags
-from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.trees.tree_decoder import dissect
@@ -59,7 +59,7 @@ def decode_body(data: bytes, offset: int, key: int, version: int, is_response: b
     if end != len(data):
         raise DecodeError(message.name, end, "bytes left over")
     assert dissect(message, version, data, offset).value == value
-    assert json_decoder(message, version)(data, offset) == (to_jsonable(value), end)
+    to_jsonable(value)
     assert summarizer(message, version)(data, offset).fits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
@@ -18,12 +18,13 @@ from kdissect.cli.options.output_options import add_printing, printing
 from kdissect.cli.options.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
-from kdissect.engine.records.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
+from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.records.record_rows import RecordRows
-from kdissect.engine.records.record_sets import RecordSet, exchange_sections, record_sets
+from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import is_compiled
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.plural import plural
 from kdissect.report.columns.records import record_columns
@@ -32,9 +33,10 @@ from kdissect.session.exchange import Exchange
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdissect.cli.captures.record_parquet import Tables
+    from kdissect.engine.records.compiled_tables import CompiledTables
 
 
+_Made = TypeVar("_Made")
 _FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 # One line a record for scripts; `-e` chooses others.
 _DEFAULT_COLUMNS = (
@@ -122,7 +124,7 @@ def _write(
     form = format_of(options, output, _DEFAULT_COLUMNS, record_columns, is_live(dissection))
     output.write(form.head())
     left = options.limit or -1
-    for line in _lines(dissection, options, rows, progress, faults.anomalies, form):
+    for line in _made(dissection, options, rows, progress, faults.anomalies, form.line):
         output.write(line)
         left -= 1
         if not left:
@@ -137,29 +139,41 @@ def _write_parquet(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    from kdissect.cli.captures.record_parquet import tables_of, write_parquet  # pyarrow is optional
+    from kdissect.cli.captures.record_parquet import write_parquet  # pyarrow is optional
+    from kdissect.engine.records.record_schema import arrow_schema
+    from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
     def topic_name(records: RecordSet) -> str | None:
         return _topic_of(dissection, records)
 
-    tables = tables_of(dissection.file_names, options, faults.anomalies, topic_name)
-    full = _hold_selected(dissection, options, progress, tables)
-    write_parquet(output, tables, full, options)
+    forms = (options.key_format, options.value_format)
+    schema = arrow_schema(*forms, options.fields)
+    rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name)
+    if is_compiled:
+        from kdissect.engine.records.compiled_tables import CompiledTables
+
+        compiled = CompiledTables(schema, forms, dissection.file_names, rows, faults.anomalies, topic_name)
+        tables = _compiled(dissection, options, progress, compiled)
+    else:
+        made = _made(dissection, options, rows, progress, faults.anomalies, arrow_row)
+        tables = in_tables(made, schema)
+    write_parquet(output, schema, tables, options)
 
 
-def _lines(
+def _made(
     dissection: Dissection,
     options: Namespace,
     rows: RecordRows,
     progress: Progress | None,
     report: Callable[[list[Anomaly]], None],
-    form: Format,
-) -> Iterator[bytes]:
+    make: Callable[[Row], _Made],
+) -> Iterator[_Made]:
+    """What `make` gives for each row."""
     for records in _selected_sets(dissection, options, progress):
         anomalies: list[Anomaly] = []
         try:
             for row in rows.rows(records, anomalies):
-                yield form.line(row)
+                yield make(row)
         except Exception as error:
             dissection.guard.note(error, records.exchange)
         report(anomalies)
@@ -177,55 +191,26 @@ def _selected_sets(
             dissection.guard.note(error, exchange)
 
 
-def _hold_selected(
-    dissection: Dissection,
-    options: Namespace,
-    progress: Progress | None,
-    tables: Tables,
-) -> Iterator[None]:
-    """Give `tables` the same to hold, but for pieces of snapshots and `--topic` without an object for each.
+def _compiled(
+    dissection: Dissection, options: Namespace, progress: Progress | None, tables: CompiledTables
+) -> Iterator[Any]:
+    """The same records as Arrow tables; but for `--topic` and what goes by rows without an object each."""
+    from kdissect.engine.records.compiled_tables import ENOUGH, LOOK  # needs pyarrow
 
-    Says each time that they hold enough to be closed.
-    """
     is_wanted = _chooser(dissection, options)
-    take = tables.held.take
+    held = tables.held
     for exchange in _selected(dissection, options, progress):
+        is_enough = False
         try:
-            taken = LOOK if options.topic else take(exchange)
-            if taken == LOOK:
-                yield from _looked_at(exchange, options, is_wanted, tables)
+            taken = LOOK if options.topic else held.take(exchange)
+            is_enough = taken == ENOUGH
+            for records in filter(is_wanted, record_sets(exchange)) if taken == LOOK else ():
+                is_enough |= held.add(records)
         except Exception as error:
             dissection.guard.note(error, exchange)
-            continue
-        if taken == ENOUGH:
-            yield
-
-
-def _looked_at(
-    exchange: Exchange,
-    options: Namespace,
-    is_wanted: Callable[[RecordSet], bool],
-    tables: Tables,
-) -> Iterator[None]:
-    """`_hold_selected` for an exchange that takes a closer look."""
-    found = exchange_sections(exchange)
-    if found is None or not found[2]:
-        return
-    is_response, frame, sections = found
-    if not options.topic and not goes_by_rows(exchange, sections[0]):
-        if tables.held.add(exchange, frame, sections):
-            yield
-        return
-    for section in sections:
-        records = RecordSet(exchange, is_response, frame, section)
-        if is_wanted(records) and _hold(tables.held, records):
-            yield
-
-
-def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
-    if goes_by_rows(records.exchange, records.section):
-        return bool(held.add_set(records))
-    return bool(held.add(records.exchange, records.frame, (records.section,)))
+        if is_enough:
+            yield from tables.close()
+    yield from tables.close()
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:

@@ -28,9 +28,8 @@ def check_parquet(options: Namespace) -> None:
         return
     if options.output is None:
         raise ValueError("parquet needs --output FILE: it is no text")
-    missing = [name for name in ("numpy", "pyarrow") if not are_installed(name)]
-    if missing:
-        raise ValueError(f"parquet needs {' and '.join(missing)}: {how_to_install('arrow')}")
+    if not are_installed("pyarrow"):
+        raise ValueError(f"parquet needs pyarrow: {how_to_install('arrow')}")
 
 
 def _positive(text: str) -> int:

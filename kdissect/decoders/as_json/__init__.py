@@ -1,0 +1,1 @@
+"""Bodies as JSON: values that JSON can hold, dicts, and text."""

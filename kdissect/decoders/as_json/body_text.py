@@ -12,7 +12,7 @@ from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.compression.codec import decompress_usual
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.quirks import UNSUPPORTED_START, may_answer_in_other_version
-from kdissect.decoders.records.plain_records import PLAIN_BYTES, PLAIN_RECORDS
+from kdissect.decoders.records.reader import LISTED_BYTES, LISTED_RECORDS
 from kdissect.decoders.records.records_fields import has_pieces
 from kdissect.model.errors import DecodeError
 from kdissect.model.native import is_compiled, native
@@ -58,7 +58,7 @@ def foreign_start(api_key: int, is_response: bool) -> bytes:
 @cache
 def _batches() -> "native.BatchText":
     own = [log.name.encode() for log in all_logs()]
-    return native.BatchText(_inflated, own, PLAIN_BYTES, PLAIN_RECORDS)
+    return native.BatchText(_inflated, own, LISTED_BYTES, LISTED_RECORDS)
 
 
 def _inflated(codec: int, content: bytes) -> bytes | None:
@@ -67,4 +67,4 @@ def _inflated(codec: int, content: bytes) -> bytes | None:
         data = decompress_usual(codec, content)
     except (DecodeError, KeyError, ValueError, IndexError, StructError):
         return None
-    return None if len(data) > PLAIN_BYTES else data
+    return None if len(data) > LISTED_BYTES else data

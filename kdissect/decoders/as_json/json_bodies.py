@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.as_json.jsonable import blanked, is_odd
+from kdissect.decoders.as_json.jsonable import Jsonable, blanked, is_odd
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
-from kdissect.decoders.generated.compiled import Decoder, decoder, json_decoder
+from kdissect.decoders.generated.compiled import Decoder, decoder
+from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS
 from kdissect.schema.all_fields import has_payloads
 from kdissect.schema.secrets import is_secretive
@@ -90,6 +91,22 @@ def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets:
     if is_response and quirks.may_answer_in_other_version(api_key):
         return None
     return json_decoder(message, api_version, show_secrets)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def json_decoder(message: Message, version: int, show_secrets: bool = False) -> Decoder:
+    """`(data, offset) -> (dict, end)` for one version of a message: fields in the order of the wire.
+
+    Raises what `compiled.decoder` does.
+    """
+    read = decoder(message, version)
+    made = Jsonable(show_secrets, layout=Layout(message, version))
+
+    def json_of(data: bytes, offset: int) -> tuple[dict[str, Any], int]:
+        value, end = read(data, offset)
+        return made.struct(value), end
+
+    return json_of
 
 
 def _json_body(

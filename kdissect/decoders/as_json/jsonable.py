@@ -12,8 +12,8 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from kdissect.decoders import cursor
-from kdissect.decoders.generated.values import Bytes, CutRecords, Value, present
+from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.generated.values import Bytes, CutRecords, Value
 from kdissect.schema.secrets import MASK, conceal, has_config_values, is_beyond_reason, is_piece
 from kdissect.schema.types import Array, Field, Primitive, Type
 
@@ -29,23 +29,39 @@ Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
 
 
 def to_jsonable(value: Value, show_secrets: bool = False, expand: Expand | None = None) -> dict[str, Any]:
-    """A decoded value as a dict for `json.dumps`; `expand` decodes what bytes fields hold. Raises nothing.
-
-    To turn bytes into JSON at speed use `compiled.json_decoder`, which makes no objects in between.
-    """
-    return _Plain(show_secrets, expand).struct(value, ())
+    """A decoded value as a dict for `json.dumps`; `expand` decodes what bytes fields hold. Raises nothing."""
+    return Jsonable(show_secrets, expand).struct(value)
 
 
-class _Plain:
-    def __init__(self, show_secrets: bool, expand: Expand | None) -> None:
+_AS_THEY_ARE = frozenset((int, str, bool))
+
+
+class Jsonable:
+    """`to_jsonable` of many values. Fields are in the order of the schema, or of `layout`, as on the wire."""
+
+    def __init__(
+        self, show_secrets: bool = False, expand: Expand | None = None, layout: Layout | None = None
+    ) -> None:
         self._show_secrets = show_secrets
         self._expand = expand
+        self._layout = layout
+        self._fields: dict[type[Value], tuple[tuple[Field, ...], bool]] = {}
 
-    def struct(self, value: Value, around: tuple[Value, ...]) -> dict[str, Any]:
+    def struct(self, value: Value, around: tuple[Value, ...] = ()) -> dict[str, Any]:
+        """A struct in those around it, outermost first."""
         out: dict[str, Any] = {}
         chain = (*around, value)
-        for field, name, item in present(value):
-            masked = field.is_secret and not self._show_secrets and item is not None
+        fields, is_config = self._fields_of(value)
+        for field in fields:
+            name = field.name
+            try:
+                item = object.__getattribute__(value, name)
+            except AttributeError:
+                continue
+            if item is None or (item.__class__ in _AS_THEY_ARE and not field.is_secret):
+                out[name] = item  # hot: nearly all
+                continue
+            masked = field.is_secret and not self._show_secrets
             out[name] = MASK if masked else self._item(field.type, item, chain)
             if field.payload and item and self._expand:
                 inside = self._expand(field, bytes(item), chain)
@@ -54,14 +70,26 @@ class _Plain:
         tags = value._tags  # noqa: SLF001  the name is what JSON shows; it is no private of Value
         if tags:
             out["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
-        if not self._show_secrets and has_config_values(value.struct_fields):
+        if is_config and not self._show_secrets:
             conceal(out, value.struct_fields)
         return out
+
+    def _fields_of(self, value: Value) -> tuple[tuple[Field, ...], bool]:
+        """The fields of a struct, and whether it is a config."""
+        found = self._fields.get(value.__class__)
+        if found is None:
+            fields, layout = value.struct_fields, self._layout
+            if layout is not None:
+                fields = (*layout.plain_of(fields), *layout.tagged_of(fields))
+            found = self._fields[value.__class__] = fields, has_config_values(value.struct_fields)
+        return found
 
     def _item(self, of: Type, item: Any, chain: tuple[Value, ...]) -> Any:
         if isinstance(item, Value):
             return self.struct(item, chain)
         if isinstance(of, Array) and item is not None:
+            if item and item[0].__class__ is int:
+                return item
             return [self._item(of.element, element, chain) for element in item]
         if isinstance(item, Bytes):
             return _binary(of, item)
@@ -106,18 +134,6 @@ def text_value(value: bytes) -> str | dict[str, str]:
         return value.decode()
     except UnicodeDecodeError:
         return bytes_value(value)
-
-
-def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
-    """Put the tags of the section at `offset` into a struct, if there are any (a count of 0 may be a long
-    varint).
-
-    Gives the section's end; raises what `cursor.tag_section` does.
-    """
-    tags, end = cursor.tag_section(data, offset)
-    if tags:
-        owner["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
-    return end
 
 
 def is_odd(told: Any) -> bool:

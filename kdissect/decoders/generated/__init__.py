@@ -1,0 +1,1 @@
+"""Decoders generated from the schema, one for each version of a message."""

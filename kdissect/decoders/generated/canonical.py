@@ -37,7 +37,7 @@ _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 def plain_decoder(message: Message, version: int) -> PlainDecoder:
     """`(data, offset) -> Decoded` for one version of a message; None for a body that is not plain.
 
-    The value is what `compiled.decoder` gives, the sections are those of `records.sections`. The decoder
+    The value is what `compiled.decoder` gives, the sections those of `records.records_fields`. The decoder
     raises nothing.
     """
     layout = Layout(message, version)

@@ -1,4 +1,4 @@
-"""Which values of a field are plain (`decoders.plain`)."""
+"""Which values of a field are plain (`generated.canonical`)."""
 
 from kdissect.schema.enums import enumeration
 from kdissect.schema.error_codes import all_codes

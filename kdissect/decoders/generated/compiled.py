@@ -23,7 +23,7 @@ _FAULTS = (ValueError, IndexError, StructError)
 # Sources whose code is kept, some 5 KB each: a capture has some hundred, and those that are alike come soon.
 _KEPT_CODES = 256
 
-_OBJECT, _QUIETLY, _JSON, _JSON_SECRETS = "objects", "objects, quietly", "json", "json with secrets"
+_OBJECT, _QUIETLY = "objects", "objects, quietly"
 
 _decoders: dict[tuple[Message, int, str, bool], Decoder] = {}
 
@@ -47,13 +47,6 @@ def fits(message: Message, version: int, data: bytes, offset: int) -> bool:
         return False
 
 
-def json_decoder(message: Message, version: int, show_secrets: bool = False) -> Decoder:
-    """`(data, offset) -> (dict, end)`, equal to `jsonable.to_jsonable` of the decoded object, but without
-    the object.
-    """
-    return _cached(message, version, _JSON_SECRETS if show_secrets else _JSON)
-
-
 def _cached(message: Message, version: int, form: str, lenient: bool = False) -> Decoder:
     key = message, version, form, lenient
     found = _decoders.get(key)
@@ -68,7 +61,7 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
     Unless `lenient`, the code takes strings for UTF-8 and hands over to the lenient decoder where one is
     not.
     """
-    emitter = Emitter(message, version, _sink(form, lenient))
+    emitter = Emitter(message, version, ObjectSink(lenient))
     owner = emitter.emit_root(depth=2)
     lines = ["def decode(b, p):", "    start = p", "    end = len(b)"]
     if any("m[" in line for line in emitter.lines):
@@ -89,14 +82,6 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
     names = emitter.names | {"retry": retry, "fault": fault}
     decode: Decoder = compile_function(lines, names, f"<{message.name} v{version} to {form}>")
     return decode
-
-
-def _sink(form: str, lenient: bool) -> ObjectSink:
-    if form in (_OBJECT, _QUIETLY):
-        return ObjectSink(lenient)
-    from kdissect.decoders.as_json.json_sink import JsonSink  # the list of exchanges prints no body
-
-    return JsonSink(lenient, form == _JSON_SECRETS)
 
 
 def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:

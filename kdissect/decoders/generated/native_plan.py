@@ -62,7 +62,7 @@ def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> Fie
 
 
 def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
-    """What a reader may look for in a field: as `summary` and `records.sections` have it."""
+    """What a reader may look for in a field: as `summary` and `records.records_fields` have it."""
     if field.is_error:
         return "error"
     if field.payload is not None:

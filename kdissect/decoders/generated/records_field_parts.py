@@ -1,4 +1,4 @@
-"""Which fields of a body say where its records are, and whose: `records.sections`, without what it needs."""
+"""Which fields of a body say where its records are, and whose: `records_fields`, without what it needs."""
 
 from kdissect.schema.types import Field, Primitive
 

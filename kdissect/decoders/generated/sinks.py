@@ -1,4 +1,4 @@
-"""What becomes of decoded values: objects. (Dicts ready for JSON: `json_sink`.)"""
+"""What becomes of decoded values: objects."""
 
 from functools import cache
 from struct import Struct as Format

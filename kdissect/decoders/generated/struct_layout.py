@@ -1,8 +1,10 @@
 """Where the fields of a struct stand in one version: order, widths, smallest sizes.
 
-Shared by everything that walks the schema (`emitter`, `spanned`, `encoder`, `walk`), so that the walks cannot
+Shared by everything that walks the schema (`emitter`, `tree_decoder`, `encoder`), so that the walks cannot
 disagree.
 """
+
+from collections.abc import Iterable
 
 from kdissect.schema.header_versions import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
@@ -44,15 +46,20 @@ class Layout:
         """Untagged fields on the wire, in order."""
         found = self._plain.get(struct)
         if found is None:
-            version = self.version
-            found = [f for f in struct.fields if version in f.versions and not self.is_tagged(f)]
-            self._plain[struct] = found
+            found = self._plain[struct] = self.plain_of(struct.fields)
         return found
+
+    def plain_of(self, fields: Iterable[Field]) -> list[Field]:
+        """`plain_fields` among those of a struct."""
+        return [f for f in fields if self.version in f.versions and not self.is_tagged(f)]
 
     def tagged_fields(self, struct: Struct) -> list[Field]:
         """Fields that may stand in the struct's tag section, by ascending tag."""
-        fields = [f for f in struct.fields if self.is_tagged(f)]
-        return sorted(fields, key=lambda f: f.tag or 0)
+        return self.tagged_of(struct.fields)
+
+    def tagged_of(self, fields: Iterable[Field]) -> list[Field]:
+        """`tagged_fields` among those of a struct."""
+        return sorted(filter(self.is_tagged, fields), key=lambda f: f.tag or 0)
 
     def is_tagged(self, field: Field) -> bool:
         """Whether `field` travels in the tag section in this version."""

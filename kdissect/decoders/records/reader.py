@@ -8,14 +8,19 @@ from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.message_set import iter_messages
-from kdissect.decoders.records.plain_records import PLAIN_RECORDS, plain_records
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
+from kdissect.model.native import is_compiled, native
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
 from kdissect.model.run_budget import note_met, run_budget
+
+# Of more no list is made: 19 million records of 7 bytes fit what a batch may decompress to. A producer sends
+# 16 KB (batch.size), a broker takes 1 MiB (message.max.bytes) unless told otherwise.
+LISTED_BYTES = 1 << 20
+LISTED_RECORDS = 20_000
 
 
 class RecordList(NamedTuple):
@@ -32,17 +37,13 @@ def read_records(batch: RecordBatch, limit: int | None = None, most: int | None 
     """
     faults: list[RecordFault] = []
     records: list[Record] = []
-    found: Iterable[Record]
     most = in_force().batch_records if most is None else most
-    if batch.magic == CURRENT_MAGIC and most >= PLAIN_RECORDS:
-        content = _content(batch, faults, limit)
-        if content is None:
-            return RecordList(records, faults)
-        plain = plain_records(batch, *content)
-        if plain is not None and not batch.codec:
-            return RecordList(plain, faults)
-        found = iter_records_v2(batch, *content, faults, inside=batch.codec > 0) if plain is None else plain
-        found = _counted(found, batch, faults) if batch.codec else found
+    if is_compiled and batch.magic == CURRENT_MAGIC and not batch.codec and most >= LISTED_RECORDS:
+        content = batch.data, batch.records_start, batch.end
+        listed = _listed(batch, *content)
+        if listed is not None:
+            return RecordList(listed, faults)
+        found = iter_records_v2(batch, *content, faults, inside=False)
     else:
         found = iter_records(batch, faults, limit)
     for record in found:
@@ -90,11 +91,20 @@ def _records(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -
         return
     content = _content(batch, faults, limit)
     if content is not None:
-        plain = plain_records(batch, *content)
-        if plain is not None:
-            yield from plain
-        else:
+        listed = _listed(batch, *content) if is_compiled else None
+        if listed is None:
             yield from iter_records_v2(batch, *content, faults, inside=batch.codec > 0)
+        else:
+            yield from listed
+
+
+def _listed(batch: RecordBatch, data: bytes, start: int, end: int) -> list[Record] | None:
+    """The records in `data[start:end]`, compiled; None where one does not fit, or there are many."""
+    if end - start > LISTED_BYTES or batch.count is None or batch.count > LISTED_RECORDS:
+        return None
+    base = batch.base_offset, batch.base_timestamp
+    append_time = batch.max_timestamp if batch.is_log_append_time else None
+    return native.record_objects(Record, tuple.__new__, data, start, end, batch.count, base, append_time)
 
 
 def _content(

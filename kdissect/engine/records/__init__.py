@@ -1,0 +1,1 @@
+"""The records of exchanges: records fields, rows, Arrow tables, JSON."""

@@ -1,4 +1,4 @@
-"""Records fields to Arrow tables, decoded by the compiled hot path: what `record_tables` does, without numpy.
+"""Records fields to Arrow tables, decoded by the compiled hot path.
 
 Needs pyarrow (extra `arrow`) and the compiled hot path.
 """
@@ -16,10 +16,9 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.records_fields import Section, has_pieces
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.acquired import SHARE_FETCH
-from kdissect.engine.records.record_rows import TopicNames, record_topic
-from kdissect.engine.records.record_schema import arrow_schema
+from kdissect.engine.records.record_rows import RecordRows, TopicNames, record_topic
 from kdissect.engine.records.record_sets import RecordSet, direction_of, records_side
-from kdissect.engine.records.row_tables import RowTables
+from kdissect.engine.records.row_tables import arrow_row, in_tables
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -31,22 +30,31 @@ from kdissect.session.exchange import Exchange
 Buffers = list[bytes | None]
 HeldField = tuple[Exchange, Frame, str | None, bytes | None, int, int, int]
 """A records field: topic, its id, partition, where it begins and ends in the frame."""
-_BINARY = pa.binary()
+# What `HeldRecords.take` answers: there is nothing to do; there is enough to `close`; the caller has to look
+# for the fields and `add` them.
+TAKEN, ENOUGH, LOOK = range(3)
 
 
 class CompiledTables:
-    """Like `RecordTables`, of whole rows with the bytes of keys and values."""
+    """Tables of a schema of `arrow_schema` with these forms of key and value.
+
+    `rows` (of `row_tables.table_rows`) makes those of fields that are left to Python; `report` gets what does
+    not fit there.
+    """
 
     def __init__(
         self,
+        schema: Any,
+        forms: tuple[str | None, str | None],
         files: Sequence[str],
+        rows: RecordRows,
         report: Callable[[list[Anomaly]], None],
-        show_secrets: bool = False,
         topic_name: TopicNames | None = None,
     ) -> None:
-        self.schema = _with_bytes(arrow_schema(None, None))
-        self._slow = RowTables(self.schema, files, (None, None), report, show_secrets, topic_name)
-        self.held = native.HeldRecords(Help(files, topic_name))
+        self._schema = schema
+        self._rows = rows
+        self._report = report
+        self.held = native.HeldRecords(Help(files, topic_name), *forms)
         """What waits to be decoded; it says when there is enough."""
         self._count = 0
 
@@ -57,16 +65,22 @@ class CompiledTables:
             if held.rows:
                 yield self._table()
             if stopped is not True:
-                for table in self._slow.tables(_record_set(stopped)):
-                    yield self._numbered(table)
+                yield from self._by_rows(_record_set(stopped))
         if held.rows:
             yield self._table()
+
+    def _by_rows(self, records: RecordSet) -> Iterator[Any]:
+        anomalies: list[Anomaly] = []
+        rows = map(arrow_row, self._rows.rows(records, anomalies))
+        for table in in_tables(rows, self._schema):
+            yield self._numbered(table)
+        self._report(anomalies)
 
     def _table(self) -> Any:
         """What was decoded so far."""
         columns, rows, headers = self.held.columns()
         made = _Columns(dict(columns), rows, headers, self._numbers(rows))
-        return pa.Table.from_arrays([made.array(field) for field in self.schema], schema=self.schema)
+        return pa.Table.from_arrays([made.array(field) for field in self._schema], schema=self._schema)
 
     def _numbers(self, rows: int) -> Any:
         """The numbers of so many rows more."""
@@ -76,15 +90,10 @@ class CompiledTables:
         return pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(numbers)])
 
     def _numbered(self, table: Any) -> Any:
-        return table.set_column(0, self.schema.field(0), self._numbers(table.num_rows))
-
-
-def _with_bytes(schema: Any) -> Any:
-    """A schema with bytes instead of views: they are copied once as it is, and the file is the same."""
-    for name in ("key", "value"):
-        place = schema.get_field_index(name)
-        schema = schema.set(place, schema.field(place).with_type(_BINARY))
-    return schema
+        """A table of rows, whose numbers count only what went by rows, with numbers that count all."""
+        numbers = self._numbers(table.num_rows)
+        place = self._schema.get_field_index("number")
+        return table if place < 0 else table.set_column(place, self._schema.field(place), numbers)
 
 
 def _record_set(found: RecordSet | HeldField) -> RecordSet:

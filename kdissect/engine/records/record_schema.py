@@ -43,13 +43,11 @@ def schema_of(
     fields: Sequence[RowField], forms: tuple[str | None, str | None], columns: Sequence[str] = ()
 ) -> Any:
     """The schema of rows of `fields`, like `arrow_schema`."""
-    # Views need no copy of the bytes; in Parquet they are plain byte arrays.
-    key, value = (pa.binary_view() if form is None else pa.string() for form in forms)
-    header = pa.binary() if forms[1] is None else value
+    key, value = (pa.binary() if form is None else pa.string() for form in forms)
     special = _TIMES | {
         "key": key,
         "value": value,
-        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", header)])),
+        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", value)])),
         "decoded": pa.string(),
         "faults": pa.list_(pa.string()),
     }

@@ -1,19 +1,19 @@
-"""Records that do not go by columns, as Arrow tables: one after the other, by way of rows.
+"""Rows of records as Arrow tables.
 
 Needs pyarrow (extra `arrow`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
-from kdissect.engine.records.record_sets import RecordSet
-from kdissect.model.anomaly import Anomaly
 
-ROWS_AT_ONCE = 20_000  # rows are dicts of 2 KB: 40 MB
+# Rows are dicts of 2 KB, beside the bytes of their keys and values.
+_ROWS_AT_ONCE = 20_000
+_BYTES_AT_ONCE = 8 << 20
 _WRAP = 1 << 64
 _MAY_PASS_64_BITS = ("offset", "last_offset", "timestamp_ms")
 _TIMES = (
@@ -22,38 +22,29 @@ _TIMES = (
 )
 
 
-class RowTables:
-    """Makes tables of a schema of `arrow_schema`; `report` is told what does not fit."""
+def table_rows(
+    files: Sequence[str],
+    forms: tuple[str | None, str | None],
+    show_secrets: bool = False,
+    topic_name: TopicNames | None = None,
+) -> RecordRows:
+    """What makes rows for tables of `arrow_schema`: `forms` are those of key and value (None: bytes)."""
+    key, value = ("raw" if form is None else f"{form} only" for form in forms)
+    return RecordRows(files, key, value, show_secrets, topic_name)
 
-    def __init__(
-        self,
-        schema: Any,
-        files: Sequence[str],
-        forms: tuple[str | None, str | None],
-        report: Callable[[list[Anomaly]], None],
-        show_secrets: bool,
-        topic_name: TopicNames | None,
-    ) -> None:
-        self._schema = schema
-        self._report = report
-        names = ["raw" if form is None else f"{form} only" for form in forms]
-        self._rows = RecordRows(files, names[0], names[1], show_secrets, topic_name)
 
-    def tables(self, records: RecordSet) -> Iterator[Any]:
-        """The records of one field."""
-        anomalies: list[Anomaly] = []
-        held: list[Row] = []
-        for row in self._rows.rows(records, anomalies):
-            held.append(arrow_row(row))
-            if len(held) == ROWS_AT_ONCE:
-                yield self._table(held)
-                held = []
-        if held:
-            yield self._table(held)
-        self._report(anomalies)
-
-    def _table(self, rows: list[Row]) -> Any:
-        return pa.Table.from_pylist(rows, schema=self._schema)
+def in_tables(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
+    """Rows that went through `arrow_row` as tables, as many together as memory has room for."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += (row.get("key_bytes") or 0) + (row.get("value_bytes") or 0)
+        if len(held) == _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield pa.Table.from_pylist(held, schema=schema)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_pylist(held, schema=schema)
 
 
 def arrow_row(row: Row) -> Row:
@@ -68,6 +59,9 @@ def arrow_row(row: Row) -> Row:
     for name, number in _TIMES:
         if name in row:
             row[name] = row[number]
+    file = row.get("file")
+    if file is not None and not file.isascii():  # names of files are any bytes, which Arrow refuses
+        row["file"] = file.encode("utf-8", "replace").decode()
     if "decoded" in row:
         from json import dumps
 

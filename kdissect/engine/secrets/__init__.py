@@ -1,0 +1,1 @@
+"""Where secrets stand in frames, and frames with other bytes over them."""

@@ -1,1 +1,1 @@
-"""The files a broker keeps beside a log segment: its indexes and the snapshots of its producers' state."""
+"""Log segments and snapshots on disk, and the files a broker keeps beside a segment."""

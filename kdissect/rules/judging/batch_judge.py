@@ -1,7 +1,7 @@
 """Drives the rules about record batches over the bodies that carry them.
 
 - A batch is cut and its checksum computed once, for the histories as for the rules (`engine.record_sets`).
-- Records are decompressed and read only where a batch is not usual (`decoders.records.usual`), so many and so
+- Records are decompressed and read only where a batch is not usual (`canonical_batch`), so many and so
   much at a time as constants say. A batch that was produced is mostly fetched too, byte by byte the same but
   for its offset: it is looked through once.
 - One cause, one finding: bytes that do not fit silence the rules about what they would mean, and each rule
@@ -45,7 +45,7 @@ from kdissect.schema.logs import all_logs
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
-# The rules about records that cannot speak of records that are usual (`decoders.records.usual`); others are
+# The rules about records that cannot speak of records that are usual (`records.canonical_batch`); others are
 # shown all records.
 _SILENT_OF_USUAL = frozenset(f"REC{number:03}" for number in range(30, 43))
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.

@@ -1,6 +1,6 @@
 """Tells by both bodies of an exchange that no rule about bodies could speak of them: then none is asked.
 
-Both are plain (`decoders.plain`). Each look covers the rules about one API that it names, and says no
+Both are plain (`generated.canonical`). Each look covers the rules about one API that it names, and says no
 wherever one of them might want a second look; where other rules watch the API the look is not used.
 """
 

@@ -28,7 +28,7 @@ ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], 
 """Rules with their quick looks, in the order of the registry."""
 USUAL, UNUSUAL, ODD = "usual", "unusual", "odd"
 """Sorts of exchanges; each meets the rules of the sorts before it too."""
-# These have nothing to say of a body that is plain (`decoders.plain`), but for what its kind has in common.
+# These have nothing to say of a body that is plain (`canonical`), but for what its kind has in common.
 _SILENT_OF_PLAIN = frozenset(
     f"BDY{number:03}" for number in (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 23)
 )

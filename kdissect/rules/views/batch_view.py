@@ -127,7 +127,7 @@ class Batch:
 
     @property
     def is_usual(self) -> bool:
-        """Whether no rule about records could speak of it (`records.usual`): then nobody needs them."""
+        """Whether no rule about records could report it (`canonical_batch`): nobody needs them then."""
         return _has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
 
     @property
@@ -195,7 +195,7 @@ class Batch:
 
 
 def _has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
-    """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
+    """Whether no rule about records could speak of a batch of a topic (`records.canonical_batch`)."""
     if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
         return False
     return has_usual_content(batch, dense=dense)

@@ -21,7 +21,7 @@ class Body:
 
     `value` is None and `error` set where the bytes do not fit; `end` is the offset behind the body in
     `data`, the frame's content. `fits` says whether the bytes are the body and nothing else: only then do its
-    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.plain`), so that nobody needs
+    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.generated`), so nobody needs
     its tree.
     """
 

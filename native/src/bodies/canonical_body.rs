@@ -4,13 +4,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyFrozenSet, PyList, PyMemoryView, PySlice, PyString};
 
-use crate::layout::{Field, Kind, Layout, Role, Struct};
+use crate::bodies::plan::{Field, Kind, Layout, Role, Struct};
 use crate::wire::{Form, Wire};
 
 /// The length of a classic string is an int16.
 const LONGEST_STRING: usize = 0x7FFF;
 
-/// The parts of a section that fields tell: topic, topic id, partition (`records.sections.Section`).
+/// The parts of a section that fields tell: topic, topic id, partition (`records.records_fields.Section`).
 const SECTION_PARTS: usize = 3;
 
 /// A struct as `kdissect.decoders.generated.canonical` tells it: the class of its values, what is plain of its fields. None:

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::layout::{Field, Layout, Role};
-use crate::walk::{Look, Program, What};
+use crate::bodies::plan::{Field, Layout, Role};
+use crate::bodies::visitor::{Look, Program, What};
 
 /// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
 const MOST_OF_A_KIND: usize = 1024;

@@ -6,8 +6,8 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::layout::{Field, Kind, Layout, Role};
-use crate::walk::{Look, Program, What};
+use crate::bodies::plan::{Field, Kind, Layout, Role};
+use crate::bodies::visitor::{Look, Program, What};
 
 /// Error codes that are not zero, each once, and where records stand.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::layout::{Field, Kind, Layout, Role, Struct};
+use crate::bodies::plan::{Field, Kind, Layout, Role, Struct};
 use crate::wire::{Form, Wire};
 
 /// Takes what a walk finds.

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use crate::codecs::NAMES;
 use crate::json_out::number;
-use crate::record_text::{records, Base};
+use crate::records::record_text::{records, Base};
 use crate::wire::Wire;
 
 /// Of baseOffset and batchLength, which batchLength does not count (spec/001 "5.3.1 Record Batch").

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 
 use super::bulk::Bulk;
 
-/// Rows whose memory is kept, some 100 bytes each: few groups (`held_fields.GROUP_BYTES`) have more.
+/// Rows whose memory is kept, some 100 bytes each: few groups (`held.rs`) have more.
 const KEPT_ROWS: usize = 1 << 18;
 /// Bytes of short values whose memory is kept.
 const KEPT_BYTES: usize = 32 << 20;
@@ -108,8 +108,7 @@ impl Flags {
     }
 }
 
-/// Texts that repeat, as numbers of a dictionary: those that rows have, by their first rows (the twin of
-/// `in_order_of_use` in `kdissect/engine/arrow_values.py`).
+/// Texts that repeat, as numbers of a dictionary: those that rows have, by their first rows.
 #[derive(Default)]
 pub struct Repeated {
     codes: Numbers<4>,

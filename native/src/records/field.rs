@@ -1,4 +1,4 @@
-//! One records field decoded, if all of it fits: twin of `kdissect.engine.record_groups`.
+//! One records field decoded, if all of it fits.
 
 use crc32c::crc32c;
 use pyo3::prelude::*;
@@ -6,10 +6,10 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, ATTRIBUTES_AT, CONTROL};
 use super::content::{Content, Contents};
-use super::reader::Records;
+use super::record_reader::Records;
 use crate::codecs::NAMES;
 
-/// `record_groups.GROUP_OUTPUT`: what a field may decompress to; more is read record by record, streaming.
+/// What a field may decompress to; more is read record by record, streaming.
 pub const GROUP_OUTPUT: usize = 48 << 20;
 /// Of more records a field is read the other way too: they are held here with 100 bytes each.
 pub const MOST_RECORDS: i64 = 1 << 20;

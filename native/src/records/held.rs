@@ -1,20 +1,22 @@
-//! Records fields held until there are enough, then decoded: twin of `kdissect.engine.records.held_fields` and
-//! `record_groups`. Whatever is odd about a field is left to Python.
+//! Records fields held until there are enough, then decoded: what `kdissect.engine.records.row_tables` makes of
+//! them. Whatever does not fit the fast path is left to Python.
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::field::{Field, GROUP_OUTPUT, MOST_RECORDS};
+use super::form::Form;
 use super::frame::data;
-use super::known::{utf8, Facts, Known};
+use super::known::{Facts, Known};
 use super::program::{run, Section, Sections, Topic};
 use super::quick::QuickMap;
 use super::table::{Named, Table};
-use crate::layout::Layout;
-use crate::walk::Program;
+use crate::bodies::plan::Layout;
+use crate::bodies::visitor::Program;
 
-/// `held_fields`: bytes of frames and number of fields after which there is enough.
+/// Bytes of frames and number of fields after which there is enough: memory stays flat. Fields are small objects:
+/// of empty ones there may be many before the bytes are enough.
 const GROUP_BYTES: usize = 8 << 20;
 const GROUP_FIELDS: usize = 20_000;
 /// What `take` answers: nothing to do, `close` should be called, Python has to look for the fields itself.
@@ -36,6 +38,19 @@ struct Held {
     given: Option<Py<PyAny>>,
 }
 
+impl Held {
+    fn of(
+        exchange: &Bound<'_, PyAny>,
+        frame: &Bound<'_, PyAny>,
+        data: Bound<'_, PyBytes>,
+        is_response: bool,
+        count: usize,
+    ) -> Self {
+        let (exchange, frame) = (exchange.clone().unbind(), frame.clone().unbind());
+        Held { exchange, frame, data: data.unbind(), is_response, count, given: None }
+    }
+}
+
 /// Fields that wait, and the columns of those decoded. `help` is a `kdissect.engine.records.compiled_tables.Help`.
 #[pyclass(module = "kdissect._native")]
 pub struct HeldRecords {
@@ -53,9 +68,16 @@ pub struct HeldRecords {
 
 #[pymethods]
 impl HeldRecords {
+    /// The forms of keys and values are names of `Form`.
     #[new]
-    fn new(py: Python<'_>, help: Py<PyAny>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        help: Py<PyAny>,
+        key_form: Option<&str>,
+        value_form: Option<&str>,
+    ) -> PyResult<Self> {
         let field = Field::new(help.bind(py))?;
+        let table = Table::with(Form::of(key_form)?, Form::of(value_form)?);
         Ok(HeldRecords {
             help,
             ways: QuickMap::default(),
@@ -65,7 +87,7 @@ impl HeldRecords {
             bytes: 0,
             field,
             known: Known::default(),
-            table: Table::default(),
+            table,
         })
     }
 
@@ -78,10 +100,7 @@ impl HeldRecords {
         let Ok(version) = exchange.getattr(intern!(py, "api_version"))?.extract::<i16>() else {
             return Ok(LOOK);
         };
-        if !self.ways.contains_key(&(key, version)) {
-            let way = self.way(py, key, version)?;
-            self.ways.insert((key, version), way);
-        }
+        self.learn(py, key, version)?;
         let (is_response, steps) = match self.ways.get(&(key, version)) {
             Some(Some((is_response, Some(steps)))) => (*is_response, steps),
             Some(Some((_, None))) => return Ok(LOOK),
@@ -103,44 +122,26 @@ impl HeldRecords {
             return Ok(LOOK);
         }
         let count = self.sections.len() - before;
-        Ok(if count > 0 { self.hold(exchange, &frame, data, is_response, count, None) } else { TAKEN })
+        let size = data.as_bytes().len();
+        Ok(if count > 0 {
+            self.hold(Held::of(exchange, &frame, data, is_response, count), size)
+        } else {
+            TAKEN
+        })
     }
 
-    /// Hold fields that Python found: a list of `Section`, at least one.
-    fn add(
-        &mut self,
-        exchange: &Bound<'_, PyAny>,
-        frame: &Bound<'_, PyAny>,
-        sections: Vec<Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
-        let data = data(frame)?;
-        let is_response = exchange.getattr("response")?.is(frame);
-        let count = sections.len();
-        for section in sections {
-            let topic = section.getattr("topic")?;
-            let id = section.getattr("topic_id")?;
-            self.sections.push(Section {
-                topic: if topic.is_none() {
-                    Topic::None
-                } else {
-                    Topic::Told(utf8(&topic)?.into_owned().into())
-                },
-                topic_id: if id.is_none() { None } else { Some(id.extract()?) },
-                partition: section.getattr("partition")?.extract()?,
-                start: section.getattr("start")?.extract()?,
-                end: section.getattr("end")?.extract()?,
-            });
+    /// Hold one field that Python found, a `RecordSet`; whether there is enough.
+    fn add(&mut self, records: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (exchange, frame) = (records.getattr("exchange")?, records.getattr("frame")?);
+        let is_response = exchange.getattr("response")?.is(&frame);
+        let mut held = Held::of(&exchange, &frame, data(&frame)?, is_response, 1);
+        let section = Section::of(&records.getattr("section")?)?;
+        let size = section.end.saturating_sub(section.start);
+        if self.goes_by_rows(&exchange)? {
+            held.given = Some(records.clone().unbind());
         }
-        Ok(self.hold(exchange, frame, data, is_response, count, None) == ENOUGH)
-    }
-
-    /// Hold a `RecordSet`, which Python makes rows of.
-    fn add_set(&mut self, records: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let frame = records.getattr("frame")?;
-        let data = data(&frame)?;
-        self.sections.push(Section::default());
-        let given = Some(records.clone().unbind());
-        Ok(self.hold(&records.getattr("exchange")?, &frame, data, false, 1, given) == ENOUGH)
+        self.sections.push(section);
+        Ok(self.hold(held, size) == ENOUGH)
     }
 
     /// Decode what is held, up to a field that Python has to read (what `place` tells of it), or until
@@ -180,24 +181,29 @@ impl HeldRecords {
         Ok(found.map(|(is_response, layout)| (is_response, layout.map(program))))
     }
 
-    fn hold(
-        &mut self,
-        exchange: &Bound<'_, PyAny>,
-        frame: &Bound<'_, PyAny>,
-        data: Bound<'_, PyBytes>,
-        is_response: bool,
-        count: usize,
-        given: Option<Py<PyAny>>,
-    ) -> u8 {
-        self.bytes += data.as_bytes().len();
-        self.held.push(Held {
-            exchange: exchange.clone().unbind(),
-            frame: frame.clone().unbind(),
-            data: data.unbind(),
-            is_response,
-            count,
-            given,
-        });
+    /// Know the way of an API in a version.
+    fn learn(&mut self, py: Python<'_>, key: i16, version: i16) -> PyResult<()> {
+        if !self.ways.contains_key(&(key, version)) {
+            let way = self.way(py, key, version)?;
+            self.ways.insert((key, version), way);
+        }
+        Ok(())
+    }
+
+    /// Whether the records of an exchange are left to Python (`Help.way`).
+    fn goes_by_rows(&mut self, exchange: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = exchange.py();
+        let key = exchange.getattr(intern!(py, "api_key"))?.extract::<i16>();
+        let version = exchange.getattr(intern!(py, "api_version"))?.extract::<i16>();
+        let (Ok(key), Ok(version)) = (key, version) else { return Ok(true) };
+        self.learn(py, key, version)?;
+        Ok(!matches!(self.ways.get(&(key, version)), Some(Some((_, Some(_))))))
+    }
+
+    /// Hold fields whose records take `size` bytes; TAKEN or ENOUGH.
+    fn hold(&mut self, held: Held, size: usize) -> u8 {
+        self.bytes += size;
+        self.held.push(held);
         let is_enough = self.bytes >= GROUP_BYTES || self.sections.len() >= GROUP_FIELDS;
         if is_enough {
             ENOUGH

@@ -178,7 +178,7 @@ impl Known {
     }
 }
 
-/// A text as UTF-8, with `?` for what is none (`arrow_values.strings_array`).
+/// A text as UTF-8, with `?` for what is none.
 pub fn utf8<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
     let text = text.downcast::<PyString>()?;
     if let Ok(found) = text.to_str() {

@@ -1,14 +1,19 @@
-//! Records fields of exchanges as columns, the plain ones: what `kdissect.engine.records.compiled_tables` asks.
+//! Records: of a batch as columns for Arrow (`kdissect.engine.records.compiled_tables`), as JSON, or looked through.
 
 pub mod batch;
+pub mod batch_text;
 mod bulk;
+pub mod canonical_records;
 pub mod column;
 pub mod content;
 pub mod field;
+pub mod form;
 pub mod frame;
 pub mod held;
 pub mod known;
 pub mod program;
 pub mod quick;
-pub mod reader;
+pub mod record_objects;
+pub mod record_reader;
+pub mod record_text;
 pub mod table;

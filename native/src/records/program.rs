@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
-use crate::layout::{Field, Kind, Role};
-use crate::walk::{Look, Program, What};
+use pyo3::prelude::*;
+
+use super::known::utf8;
+use crate::bodies::plan::{Field, Kind, Role};
+use crate::bodies::visitor::{Look, Program, What};
 
 /// The name of a topic: in the frame, told by Python, or not on the wire.
 #[derive(Clone, Default)]
@@ -14,7 +17,7 @@ pub enum Topic {
     Told(Box<[u8]>),
 }
 
-/// A records field that is not null: `decoders.records.sections.Section`, places in the frame.
+/// A records field that is not null: `decoders.records.records_fields.Section`, places in the frame.
 #[derive(Clone, Default)]
 pub struct Section {
     pub topic: Topic,
@@ -22,6 +25,23 @@ pub struct Section {
     pub partition: Option<i32>,
     pub start: usize,
     pub end: usize,
+}
+
+impl Section {
+    /// One that Python found.
+    pub fn of(section: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (topic, id) = (section.getattr("topic")?, section.getattr("topic_id")?);
+        Ok(Section {
+            topic: match topic.is_none() {
+                true => Topic::None,
+                false => Topic::Told(utf8(&topic)?.into_owned().into()),
+            },
+            topic_id: if id.is_none() { None } else { Some(id.extract()?) },
+            partition: section.getattr("partition")?.extract()?,
+            start: section.getattr("start")?.extract()?,
+            end: section.getattr("end")?.extract()?,
+        })
+    }
 }
 
 /// What was read last tells whose the records are that come next.

@@ -1,7 +1,7 @@
 //! The records of a batch as JSON: those of `kdissect.engine.records.nested_records`.
 
+use super::record_reader::{bytes, record, Header, Record};
 use crate::json_out::{number, text};
-use crate::wire::Wire;
 
 /// What the header of a batch says about its records.
 pub struct Base {
@@ -13,64 +13,56 @@ pub struct Base {
 
 /// Write the records in `data` as a list; None where they do not fit, or are not as many as the batch says.
 pub fn records(out: &mut Vec<u8>, data: &[u8], base: &Base) -> Option<()> {
-    let mut wire = Wire { data, at: 0 };
-    let mut count = 0;
+    let (mut at, mut count) = (0, 0);
+    let mut headers = Vec::new();
     out.push(b'[');
-    while wire.left() > 0 {
+    while at < data.len() {
         if count > 0 {
             out.push(b',');
         }
-        let size = usize::try_from(wire.varint()?).ok()?;
-        record(out, Wire { data: wire.take(size)?, at: 0 }, base)?;
+        headers.clear();
+        let found = record(data, at, &mut headers)?;
+        write(out, data, &found, &headers, base)?;
+        at = found.end;
         count += 1;
     }
     out.push(b']');
     (count == base.count).then_some(())
 }
 
-/// One record (spec/001 "5.3.2 Record"), whose bytes are all of `wire`.
-fn record(out: &mut Vec<u8>, mut wire: Wire<'_>, base: &Base) -> Option<()> {
-    wire.byte()?; // attributes, of which none is used
-    let elapsed = wire.varlong()?;
-    let delta = wire.varint()?;
+fn write(out: &mut Vec<u8>, data: &[u8], record: &Record, headers: &[Header], base: &Base) -> Option<()> {
     out.extend_from_slice(b"{\"offset\":");
-    number(out, base.offset.checked_add(delta.into())?);
+    number(out, base.offset.checked_add(record.offset_delta)?);
     out.extend_from_slice(b",\"timestamp\":");
-    let time_ms = base.time_ms.checked_add(elapsed)?;
+    let time_ms = base.time_ms.checked_add(record.timestamp_delta)?;
     number(out, base.append_time_ms.unwrap_or(time_ms));
     out.extend_from_slice(b",\"key\":");
-    nullable(out, &mut wire)?;
+    nullable(out, bytes(data, record.key));
     out.extend_from_slice(b",\"value\":");
-    nullable(out, &mut wire)?;
-    headers(out, &mut wire)?;
+    nullable(out, bytes(data, record.value));
+    if !headers.is_empty() {
+        write_headers(out, data, headers);
+    }
     out.push(b'}');
-    (wire.left() == 0).then_some(())
+    Some(())
 }
 
 /// The bytes of a key or a value, null where there are none.
-fn nullable(out: &mut Vec<u8>, wire: &mut Wire<'_>) -> Option<()> {
-    match wire.nullable_bytes()? {
+fn nullable(out: &mut Vec<u8>, found: Option<&[u8]>) {
+    match found {
         None => out.extend_from_slice(b"null"),
         Some(found) => text(out, found),
     }
-    Some(())
 }
 
-/// The headers of a record, nothing where it has none.
-fn headers(out: &mut Vec<u8>, wire: &mut Wire<'_>) -> Option<()> {
-    let count = usize::try_from(wire.varint()?).ok()?;
-    if count == 0 {
-        return Some(());
-    }
+fn write_headers(out: &mut Vec<u8>, data: &[u8], headers: &[Header]) {
     out.extend_from_slice(b",\"headers\":[");
-    for number in 0..count {
+    for (number, &(key, value)) in headers.iter().enumerate() {
         out.extend_from_slice(if number == 0 { b"{\"key\":" } else { b",{\"key\":" });
-        let size = usize::try_from(wire.varint()?).ok()?;
-        text(out, wire.take(size)?);
+        text(out, data.get(key.0..key.1).unwrap_or_default());
         out.extend_from_slice(b",\"value\":");
-        nullable(out, wire)?;
+        nullable(out, bytes(data, value));
         out.push(b'}');
     }
     out.push(b']');
-    Some(())
 }

@@ -1,10 +1,11 @@
-//! Rows of records as columns: twin of `kdissect.engine.record_tables._Rows`.
+//! Rows of records as columns: what `kdissect.engine.records.record_rows` tells of records, in Arrow's buffers.
 
 use pyo3::prelude::*;
 
 use super::batch::{Batch, TRANSACTIONAL};
 use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Values};
-use super::reader::{Header, Place, Record, Records};
+use super::form::Form;
+use super::record_reader::{Header, Place, Record, Records};
 use crate::codecs::NAMES;
 
 /// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
@@ -46,6 +47,10 @@ pub struct Table {
     value_bytes: Numbers<4>,
     sequence: Numbers<4>,
     headers: Headers,
+    // How they are written.
+    key_form: Form,
+    value_form: Form,
+    room: Vec<u8>,
 }
 
 #[derive(Default)]
@@ -60,6 +65,11 @@ struct Headers {
 pub type Named<'py> = (&'static str, Buffers<'py>);
 
 impl Table {
+    /// One whose keys and values have these forms.
+    pub fn with(key_form: Form, value_form: Form) -> Self {
+        Table { key_form, value_form, ..Table::default() }
+    }
+
     /// Bytes of keys, values and headers.
     pub fn size(&self) -> usize {
         self.key.size() + self.value.size() + self.headers.keys.size() + self.headers.values.size()
@@ -80,11 +90,12 @@ impl Table {
         for (place, record) in (0..).zip(&found.records) {
             self.record.push(Some(place), 1);
             self.of_record(batch, record);
-            self.key.push(bytes(record.key));
-            self.value.push(py, bytes(record.value))?;
+            let (key_form, value_form, room) = (self.key_form, self.value_form, &mut self.room);
+            self.key.push(bytes(record.key).map(|key| key_form.of_bytes(key, room)));
+            self.value.push(py, bytes(record.value).map(|value| value_form.of_bytes(value, room)))?;
             let (own, others) = headers.split_at_checked(record.headers).unwrap_or_default();
             headers = others;
-            self.headers.row(data, own);
+            self.headers.row(data, own, value_form, room);
         }
         self.rows += found.records.len();
         Ok(())
@@ -159,10 +170,11 @@ impl Table {
 
 impl Headers {
     /// The headers of one more row.
-    fn row(&mut self, data: &[u8], headers: &[Header]) {
+    fn row(&mut self, data: &[u8], headers: &[Header], form: Form, room: &mut Vec<u8>) {
         for &(key, value) in headers {
             self.keys.push(data.get(key.0..key.1));
-            self.values.push(value.and_then(|(start, end)| data.get(start..end)));
+            let value = value.and_then(|(start, end)| data.get(start..end));
+            self.values.push(value.map(|value| form.of_bytes(value, room)));
         }
         self.count += headers.len();
         self.lists.push(self.count);

@@ -183,7 +183,7 @@ def test_tables_have_the_times_and_their_days(edge: str, tmp_path: Path) -> None
 
 
 def _day(time_ns: int) -> str:
-    import numpy as np
+    np = pytest.importorskip("numpy")
 
     return str(np.datetime64(time_ns // (DAY * SECOND), "D"))
 

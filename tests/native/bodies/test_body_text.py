@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.decoders.as_json.body_text import body_text, plain_body
+from kdissect.decoders.as_json.json_bodies import json_decoder
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.generated.compiled import json_decoder
 from kdissect.decoders.quirks import UNSUPPORTED_START
 from kdissect.model.errors import DecodeError
 from kdissect.model.native import native

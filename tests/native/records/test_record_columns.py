@@ -15,8 +15,7 @@ from kdissect.api import Dissection
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.records.acquired import SHARE_FETCH
-from kdissect.engine.records.held_fields import ENOUGH, LOOK, goes_by_rows
-from kdissect.engine.records.record_sets import exchange_sections, record_sets
+from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
@@ -30,6 +29,8 @@ from tests.support.console import CAPTURES
 from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
 
 pa = pytest.importorskip("pyarrow")
+from kdissect.engine.records.compiled_tables import ENOUGH, LOOK  # noqa: E402  needs pyarrow
+
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 NOW = 1_700_000_000_000
 PRODUCE, FETCH_SNAPSHOT = 0, 59
@@ -41,31 +42,52 @@ def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
     for exchange in exchanges:
         taken = tables.held.take(exchange)
         is_enough = taken == ENOUGH
-        found = exchange_sections(exchange) if taken == LOOK else None
-        sections = [] if found is None else found[2]
-        if found is not None and sections and sections[0].position is None:
-            if goes_by_rows(exchange, sections[0]):
-                held = [tables.held.add_set(records) for records in record_sets(exchange)]
-                is_enough = any(held)
-            else:
-                is_enough = tables.held.add(exchange, *found[1:])
+        for records in _sets(exchange) if taken == LOOK else ():
+            is_enough |= tables.held.add(records)
         if is_enough:
             made += tables.close()
     return [*made, *tables.close()]
 
 
+def _sets(exchange: Exchange) -> list[RecordSet]:
+    """But for pieces of snapshots, which know what stands before them."""
+    return [records for records in record_sets(exchange) if records.section.position is None]
+
+
+def compiled_tables(report: Any, names: Any = None) -> Any:
+    """What holds and decodes records."""
+    from kdissect.engine.records.compiled_tables import CompiledTables
+    from kdissect.engine.records.row_tables import table_rows
+
+    files = ["file"] * 9
+    rows = table_rows(files, (None, None), topic_name=names)
+    return CompiledTables(schema(), (None, None), files, rows, report, names)
+
+
+def schema() -> Any:
+    """That of all columns."""
+    from kdissect.engine.records.record_schema import arrow_schema
+
+    return arrow_schema(None, None)
+
+
 def check(exchanges: Iterable[Exchange], names: Any = None) -> Any:
     """Hold both ways equal; the table."""
-    from kdissect.engine.record_tables import RecordTables
-    from kdissect.engine.records.compiled_tables import CompiledTables
+    from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
-    exchanges, files = list(exchanges), ["file"] * 9
+    exchanges = list(exchanges)
     ours: list[Anomaly] = []
     theirs: list[Anomaly] = []
-    compiled = CompiledTables(files, ours.extend, topic_name=names)
-    plain = RecordTables(files, (None, None), theirs.extend, topic_name=names)
-    made = pa.concat_tables([compiled.schema.empty_table(), *hold(compiled, exchanges)])
-    expected = pa.concat_tables([plain.schema.empty_table(), *hold(plain, exchanges)])
+    empty = schema().empty_table()
+    made = pa.concat_tables([empty, *hold(compiled_tables(ours.extend, names), exchanges)])
+    rows = table_rows(["file"] * 9, (None, None), topic_name=names)
+    found = (
+        arrow_row(row)
+        for exchange in exchanges
+        for records in _sets(exchange)
+        for row in rows.rows(records, theirs)
+    )
+    expected = pa.concat_tables([empty, *in_tables(found, schema())])
     made.validate(full=True)
     for name in made.schema.names:
         assert values(made[name]) == values(expected[name]), name
@@ -222,12 +244,10 @@ def test_sizes_that_frames_of_zstd_tell(
 
 @pytest.mark.parametrize("codec", [3, 4])
 def test_limits_that_are_set_between_groups_hold(codec: int) -> None:
-    from kdissect.engine.records.compiled_tables import CompiledTables
-
     compress = lz4.frame.compress if codec == 3 else ZstdCompressor().compress
     batch = compressed(codec, compress(RECORD))
     faults: list[Anomaly] = []
-    tables = CompiledTables(["file"] * 9, faults.extend)
+    tables = compiled_tables(faults.extend)
     assert [len(table) for table in hold(tables, [produce(batch)])] == [1]
     assert not faults
     use(Limits(batch_bytes=len(RECORD) - 1))
@@ -239,21 +259,17 @@ def test_limits_that_are_set_between_groups_hold(codec: int) -> None:
 
 
 def test_memory_that_is_used_again_has_nothing_of_what_was_there() -> None:
-    from kdissect.engine.records.compiled_tables import CompiledTables
-
     rows = [(NOW, None, b"long " * 99, HEADERS), (NOW, b"k", None, []), (NOW, b"", b"", HEADERS[:1])]
     fields = [
         [kafka_python_batch(codec=codec, samples=part)]
         for codec, part in ((3, rows), (0, rows[1:]), (4, rows[:1]))
     ]
     fields += [[kafka_python_batch(samples=[(NOW, b"k", bytes(300_000), [])] * 3)], [BATCHES[0]]]
-    tables = CompiledTables(["file"] * 9, list[Anomaly]().extend)
+    tables = compiled_tables(list[Anomaly]().extend)
     for field in fields:
         again = pa.concat_tables(hold(tables, [produce(*field)]))
         again.validate(full=True)
-        fresh = pa.concat_tables(
-            hold(CompiledTables(["file"] * 9, list[Anomaly]().extend), [produce(*field)])
-        )
+        fresh = pa.concat_tables(hold(compiled_tables(list[Anomaly]().extend), [produce(*field)]))
         assert again.drop_columns(["number"]).equals(fresh.drop_columns(["number"]))
 
 

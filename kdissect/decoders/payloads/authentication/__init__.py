@@ -1,0 +1,1 @@
+"""SASL tokens: PLAIN, SCRAM, OAUTHBEARER and what is visible of GSSAPI."""

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::layout::{Field, Kind, Layout};
+use crate::bodies::plan::{Field, Kind, Layout};
 use crate::wire::{Form, Wire};
 
 /// Why a body is left to Python.

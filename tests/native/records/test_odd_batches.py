@@ -1,16 +1,22 @@
-"""Columns of Arrow tables equal rows, whichever way a record goes."""
+"""Arrow tables that the compiled package makes of records equal those made of rows."""
 
+import base64
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.decoders.records.records_fields import Section
+from kdissect.engine.records.record_rows import TopicNames
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from tests.support.captures import manifest
@@ -24,33 +30,37 @@ from tests.support.messages.batches import (
 )
 
 pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 NOW = 1_700_000_000_000
 Forms = tuple[str | None, str | None]
 
 
-def both(
-    sets: list[RecordSet], forms: Forms = (None, None), **options: Any
-) -> tuple[Any, Any, list[Anomaly], list[Anomaly]]:
-    """The table made of columns, the one made of rows, and what each reported."""
-    from kdissect.engine.record_tables import RecordTables
-    from kdissect.engine.records.row_tables import RowTables
+def check(
+    sets: list[RecordSet],
+    forms: Forms = (None, None),
+    topic_name: TopicNames | None = None,
+    columns: Sequence[str] = (),
+) -> Any:
+    """The table that the compiled records make of fields, which is the one made of rows."""
+    from kdissect.engine.records.compiled_tables import CompiledTables
+    from kdissect.engine.records.record_schema import arrow_schema
+    from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
-    fast_faults: list[Anomaly] = []
-    slow_faults: list[Anomaly] = []
-    fast = RecordTables(["file"] * 9, forms, fast_faults.extend, **options)
-    tables = [table for records in sets if fast.held.add_set(records) for table in fast.close()]
-    tables += fast.close()
-    slow = RowTables(fast.schema, ["file"] * 9, forms, slow_faults.extend, False, options.get("topic_name"))
-    rows = [table for records in sets for table in slow.tables(records)]
-    empty = fast.schema.empty_table()
-    return pa.concat_tables([empty, *tables]), pa.concat_tables([empty, *rows]), fast_faults, slow_faults
-
-
-def check(sets: list[RecordSet], forms: Forms = (None, None), **options: Any) -> Any:
-    fast, slow, fast_faults, slow_faults = both(sets, forms, **options)
-    for name in fast.schema.names:
+    files, schema = ["file"] * 9, arrow_schema(*forms, columns)
+    compiled_faults: list[Anomaly] = []
+    faults: list[Anomaly] = []
+    rows = table_rows(files, forms, topic_name=topic_name)
+    compiled = CompiledTables(schema, forms, files, rows, compiled_faults.extend, topic_name)
+    tables = [table for records in sets if compiled.held.add(records) for table in compiled.close()]
+    tables += compiled.close()
+    plain_rows = table_rows(files, forms, topic_name=topic_name)
+    made = [arrow_row(row) for records in sets for row in plain_rows.rows(records, faults)]
+    empty = schema.empty_table()
+    fast = pa.concat_tables([empty, *tables])
+    slow = pa.concat_tables([empty, *in_tables(made, schema)])
+    for name in schema.names:
         assert plain(fast[name]) == plain(slow[name]), name
-    assert fast_faults == slow_faults
+    assert compiled_faults == faults
     fast.validate(full=True)
     return fast
 
@@ -66,6 +76,10 @@ def field(data: bytes, topic: str | None = "t", is_response: bool = True, partit
     exchange = Exchange(info, 0)
     exchange.api_key, exchange.api_version = (1 if is_response else 0), 4
     frame = Frame(data, len(data), 1, 1, NOW * 10**6, NOW * 10**6)
+    if is_response:
+        exchange.response = frame
+    else:
+        exchange.request = frame
     section = Section(topic, None if topic else bytes(15) + b"\7", partition, None, 0, len(data))
     return RecordSet(exchange, is_response, frame, section)
 
@@ -149,39 +163,27 @@ def test_names_of_topic_ids() -> None:
     )
 
 
-def test_groups_end_where_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdissect.engine import record_groups
-    from kdissect.engine.records import held_fields
-
-    whole = check([field(data) for data in ODD * 3])
-    monkeypatch.setattr(held_fields, "GROUP_BYTES", 2000)
-    monkeypatch.setattr(record_groups, "GROUP_OUTPUT", 4000)
-    # Where groups end, dictionaries do: rows are compared, not the places of their texts.
-    grouped = check([field(data) for data in ODD * 3])
-    assert grouped.unify_dictionaries().combine_chunks().equals(whole.unify_dictionaries().combine_chunks())
+@pytest.mark.parametrize("columns", [["value", "offset"], ["headers", "number", "time"], ["connection"]])
+def test_some_columns(columns: list[str]) -> None:
+    table = check([field(data) for data in ODD], ("hex", "text"), columns=columns)
+    assert table.schema.names == columns
 
 
-def test_some_columns() -> None:
-    table = check([field(data) for data in ODD], columns=["value", "offset"])
-    assert table.schema.names == ["value", "offset"]
-
-
-def test_many_fields_in_lockstep() -> None:
+def test_many_fields() -> None:
     check([field(data, is_response=i % 2 == 0) for i in range(6) for data in ODD])
 
 
-def test_fields_held_by_exchange_are_those_held_one_by_one() -> None:
-    from kdissect.engine.record_tables import RecordTables
-    from kdissect.engine.records.record_sets import exchange_sections
-
-    exchanges = list(Dissection(str(CAPTURES / "kafka44_java_produce.pcapng")))
-    tables = RecordTables(["file"], (None, None), lambda _: None)
-    for exchange in exchanges:
-        found = exchange_sections(exchange)
-        if found is not None:
-            assert not tables.held.add(exchange, found[1], found[2])
-    whole = check([records for exchange in exchanges for records in record_sets(exchange)])
-    assert pa.concat_tables(tables.close()).equals(whole)
+@pytest.mark.parametrize("form", ["text", "hex", "json", "base64"])
+@given(st.lists(st.binary(max_size=9), min_size=1, max_size=5))
+def test_forms_of_any_bytes(form: str, values: list[bytes]) -> None:
+    records = [record_bytes(key=value, value=value, headers=[("h", value)]) for value in values]
+    table = check([field(batch_bytes(record)) for record in records], (form, form))
+    expected = {
+        "hex": bytes.hex,
+        "base64": lambda value: base64.b64encode(value).decode(),
+    }.get(form, lambda value: value.decode("utf-8", "backslashreplace"))
+    texts = [expected(value) for value in values]
+    assert (table["key"].to_pylist(), table["value"].to_pylist()) == (texts, texts)
 
 
 @pytest.mark.parametrize(

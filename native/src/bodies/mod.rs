@@ -1,0 +1,10 @@
+//! Bodies: the plan of a message in one version, the one visitor, and what becomes of bodies.
+
+pub mod body_text;
+pub mod canonical_body;
+pub mod plan;
+pub mod summaries;
+pub mod tree_text;
+pub mod validate;
+pub mod visit;
+pub mod visitor;
