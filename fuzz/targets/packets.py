@@ -5,8 +5,8 @@ from random import Random
 
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
-from kdissect.model.packets.commented import BIG, LITTLE
 from kdissect.model.limits import DEFAULT_LIMITS
+from kdissect.model.packets.commented import BIG, LITTLE
 from kdissect.model.packets.packet import PlainPacket, packet_ref
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, Segment
 from kdissect.model.packets.stream import CloseKind

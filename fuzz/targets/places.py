@@ -12,8 +12,8 @@ from typing import ClassVar
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
 from kdissect.cli import main
-from tests.support.packets.pcaps import pcap_bytes
 from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 _MOST = 8  # entries of a directory: each is a few calls of the system
 _CAPTURE, _TEXT, _FOLDER, _LINK, _LOOP, _CLOSED = b"ctdlox"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.formats import Format, format_of
+from kdissect.cli.formats import format_of
 from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs

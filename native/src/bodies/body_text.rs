@@ -7,10 +7,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::records::batch_text::BatchText;
-use crate::json_out::{bytes, number, string, uuid};
 use crate::bodies::plan::{Kind, Layout, Role};
 use crate::bodies::visit::{fit, visit, Done, Spot, Stop, Visitor};
+use crate::json_out::{bytes, number, string, uuid};
+use crate::records::batch_text::BatchText;
 
 /// Names of fields and digits make most small bodies twice as long, or thrice.
 const GROWTH: usize = 3;

@@ -7,9 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::json_out::{number, uuid};
 use crate::bodies::plan::{Layout, Role};
 use crate::bodies::visit::{fit, visit, Done, Spot, Stop, Visitor};
+use crate::json_out::{number, uuid};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 /// A line for each field makes most small frames ten times as long, or more; of larger ones most is records.
