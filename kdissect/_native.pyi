@@ -22,7 +22,7 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from kdissect.net.recent import Delivered
 from kdissect.net.tcp import Lane
 from kdissect.session.events import Event

@@ -18,7 +18,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import told
 from kdissect.model.packets.packet import PacketBlock
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.capture.resume import ResumePoint

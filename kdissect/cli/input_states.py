@@ -15,7 +15,7 @@ from kdissect.cli.options.input_options import is_live, wants_live, was_read
 from kdissect.cli.options.wanted_names import WantedState, joined_names, missing_lines
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 
 class FileState(NamedTuple):

@@ -13,7 +13,7 @@ from kdissect.decoders.trees.masking import conceal_odd, is_odd
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
 from kdissect.schema.all_fields import has_payloads
 from kdissect.schema.secrets import is_secretive

@@ -30,6 +30,7 @@ from kdissect.engine.flows import (
 )
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
@@ -43,7 +44,6 @@ from kdissect.model.packets.segment import (
     reverse_flow,
 )
 from kdissect.model.packets.stream import CloseKind
-from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.parser import SegmentParser

@@ -8,10 +8,10 @@ from kdissect.excerpt.find_frames import FoundFrames
 from kdissect.excerpt.packet_headers import headers_of
 from kdissect.excerpt.planner import plan
 from kdissect.excerpt.wanted import Wanted
+from kdissect.model.endpoint import Ports
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import StreamSink
-from kdissect.model.ports import Ports
 
 
 def write_frames(

@@ -12,7 +12,7 @@ from kdissect.excerpt.edit import NOTHING, Edit, Redaction
 from kdissect.excerpt.field_redaction import FieldRedaction, Level
 from kdissect.excerpt.replaced_names import Names
 from kdissect.model.frame import Frame
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.phases import SASL_AUTHENTICATE

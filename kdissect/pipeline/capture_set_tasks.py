@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import in_force, use
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
-from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.pipeline.written import WRITTEN_DDL, written_batch
+from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile, written_batch
 from kdissect.stages.per_capture_set import run_capture_set_stage
 from kdissect.stages.per_flow import FORWARDED
 from kdissect.stages.topic_names import Names

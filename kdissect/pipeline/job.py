@@ -15,13 +15,11 @@ from kdissect.pipeline.flow_shuffle.reduction import Reduction, parts_in
 from kdissect.pipeline.flow_shuffle.shuffle import parts_for, through_spark
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.job_progress import FIRST, JOINING, SECOND, begin
-from kdissect.pipeline.joining import joined
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, late_brokers, names_in
-from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.pipeline.table_files.small_files import plan
+from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile
+from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.task_setup import Setup
-from kdissect.pipeline.written import WRITTEN_DDL
 from kdissect.session.info import ConnectionKind
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.per_flow import OF_JUDGES

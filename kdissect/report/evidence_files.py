@@ -15,8 +15,8 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.excerpt.excerpt_reader import ExcerptPacket
 from kdissect.excerpt.excerpts import excerpts
 from kdissect.excerpt.wanted import EVERY, Wanted
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.finding import Finding
-from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from kdissect import __version__
 from kdissect.model.finding import Finding, Location, Severity
 from kdissect.model.packets.packet import ref_file
-from kdissect.model.path_text import path_of
+from kdissect.model.wording import path_of
 from kdissect.report.json import finding_row, report_row
 from kdissect.report.printable import printable, whole_text
 from kdissect.report.text import command, party_text, place_text

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity, Who
-from kdissect.model.path_text import path_of
+from kdissect.model.wording import path_of
 from kdissect.report.baseline import Baseline, Known
 from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage

@@ -22,7 +22,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
 from kdissect.rules.findings import FindingLog

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.errors import SchemaError
-from kdissect.schema.files import read_text
+from kdissect.schema.fact_tables import read_text
 
 
 def read_rows(name: str) -> Iterator[tuple[str, list[str]]]:

@@ -16,7 +16,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, is_compiled, native
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.session.frame_owner import FrameOwner
 

@@ -22,7 +22,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
-from kdissect.stages.forge import CASTAGNOLI, FORGED_BYTES, IEEE, forged
+from kdissect.stages.stub_frames import CASTAGNOLI, FORGED_BYTES, IEEE, forged
 
 Piece = bytes | int
 """Bytes, or a number of zeros."""

@@ -12,7 +12,7 @@ from json import dumps
 from typing import Any
 
 from kdissect.history.topic_names import TopicNames
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from kdissect.schema.logs import log
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NAMES

@@ -9,7 +9,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.config.read import ConfigError
 from kdissect.model.finding import Finding, Level, Severity, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.text import finding_text, report_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of

@@ -1,6 +1,6 @@
 """What the handshake of one connection has told so far."""
 
-from kdissect.tls.certificates import certificate_names
+from kdissect.tls.handshake import certificate_names
 from kdissect.tls.handshake_messages import HandshakeType
 from kdissect.tls.hello import (
     ALPN,

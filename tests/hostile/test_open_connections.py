@@ -18,9 +18,9 @@ from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.excerpt_reader import Recorder, Tap
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.history.connections import connection_problems, negotiated_versions
+from kdissect.model.endpoint import ANY_PORTS
 from kdissect.model.native import native
 from kdissect.model.packets.packet import PlainPacket
-from kdissect.model.ports import ANY_PORTS
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.views import kept_exchanges

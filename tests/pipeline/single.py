@@ -11,9 +11,9 @@ from kdissect.capture.files import ends_of
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.exchange_rows import ExchangeRows, Row
-from kdissect.pipeline.connections import flows
+from kdissect.pipeline.flow_shuffle.reduction import flows
+from kdissect.pipeline.flow_shuffle.shuffle import Mapping
 from kdissect.pipeline.inputs import Inputs, find
-from kdissect.pipeline.mapping import Mapping
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event

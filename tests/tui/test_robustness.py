@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
 from kdissect.tui import session as sessions
 from kdissect.tui.processes.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
 from kdissect.tui.processes.worker_messages import Order

@@ -11,10 +11,10 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.formats.pcapng_interface import Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.block_options import has_comment
 from kdissect.model.native import native
+from kdissect.model.packets.commented import has_comment
 from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, PlacedPacket
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1

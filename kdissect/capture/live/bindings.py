@@ -7,8 +7,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdissect.capture.live.errors import BadFilterError, LiveError, NotPermittedError
 from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, Program, library
+from kdissect.capture.live.live_settings import BadFilterError, LiveError, NotPermittedError
 from kdissect.model.packets.link_types import LinkType
 
 # How long the kernel may gather packets before it hands them over: what a line is late by at most. 5 ms cost

@@ -13,12 +13,10 @@ from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.live.choose import first_that_works
-from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.lag import Behind, Lag
-from kdissect.capture.live.live_settings import STDIN, LiveSettings
-from kdissect.capture.live.piped import PipeSource
+from kdissect.capture.live.live_settings import STDIN, LiveError, LiveSettings
 from kdissect.capture.live.programs import Program
-from kdissect.capture.live.recorder import ByteSource, Recorder, SpoolSink
+from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, SpoolSink
 from kdissect.capture.live.recording import Recording
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.running_program import ChildSource

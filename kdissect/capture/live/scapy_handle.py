@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from kdissect.capture.live.errors import LiveError, MissingError, NotPermittedError
 from kdissect.capture.live.libpcap import library
+from kdissect.capture.live.live_settings import LiveError, MissingError, NotPermittedError
 from kdissect.model.extras import how_to_install
 from kdissect.model.packets.link_types import LinkType
 

@@ -28,7 +28,7 @@ from kdissect.excerpt.excerpt_reader import ExcerptPacket
 from kdissect.excerpt.excerpts import write_frames
 from kdissect.excerpt.find_frames import MAX_PLAN_BYTES, FrameSearch, PlanTooLargeError
 from kdissect.excerpt.redactor import FrameRedactor
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 
 if TYPE_CHECKING:

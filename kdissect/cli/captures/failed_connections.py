@@ -15,7 +15,7 @@ from kdissect.cli.output import Output
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.packets.packet import packet_ref, ref_file, ref_number
 from kdissect.model.packets.segment import flow_endpoints
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.parser import SegmentParser
 from kdissect.report.columns.problems import problem_columns
 from kdissect.session.events import ConnectionClosed, Event

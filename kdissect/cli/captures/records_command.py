@@ -26,7 +26,7 @@ from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import is_compiled
 from kdissect.model.packets.packet import ref_file, ref_number
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.records import record_columns
 from kdissect.session.exchange import Exchange
 

@@ -14,8 +14,8 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.options.live_options import settings_of
+from kdissect.model.endpoint import Ports
 from kdissect.model.extras import how_to_install
-from kdissect.model.ports import Ports
 from kdissect.report.printable import printable
 from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.web import serve

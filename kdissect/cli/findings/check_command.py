@@ -23,7 +23,7 @@ from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of

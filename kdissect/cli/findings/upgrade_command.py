@@ -17,7 +17,7 @@ from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.printable import printable
 from kdissect.schema.acceptance import resolve

@@ -14,7 +14,7 @@ from kdissect.engine.exchange_rows import ExchangeRows, Row
 from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.payload_facts import payload_facts
 from kdissect.model.frame import Frame
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration

@@ -12,7 +12,7 @@ from kdissect.engine.segments.index_kinds import KINDS, SNAPSHOT
 from kdissect.engine.segments.producer_states import ProducerStates
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segments.segment_rows import place_of
-from kdissect.model.path_text import path_text
+from kdissect.model.wording import path_text
 
 
 class IndexWalk:

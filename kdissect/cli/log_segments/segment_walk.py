@@ -11,8 +11,8 @@ from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.segments.batch_positions import SegmentPlaces
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segments.segment_rows import SegmentRows, place_of
-from kdissect.model.path_text import path_text
 from kdissect.model.record_batch import RecordFault
+from kdissect.model.wording import path_text
 
 
 class SegmentWalk:

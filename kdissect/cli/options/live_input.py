@@ -11,10 +11,10 @@ from types import FrameType
 from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
+from kdissect.capture.live.live_settings import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live_options import settings_of
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 # A lag is reported once a person would notice it, and then no more often than this.
 _LAG_REPORTED_S = 2.0

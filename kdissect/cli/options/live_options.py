@@ -4,8 +4,15 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import NoReturn
 
 from kdissect import __version__
-from kdissect.capture.live.errors import LiveError
-from kdissect.capture.live.live_settings import BUFFER_MIB, SNAPLEN, SOURCES, STDIN, LiveSettings, Ring
+from kdissect.capture.live.live_settings import (
+    BUFFER_MIB,
+    SNAPLEN,
+    SOURCES,
+    STDIN,
+    LiveError,
+    LiveSettings,
+    Ring,
+)
 from kdissect.capture.whole_file import is_special
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.standard_streams import print_text

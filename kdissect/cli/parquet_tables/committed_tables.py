@@ -14,7 +14,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.time_options import seconds
 from kdissect.cli.output import Output
 from kdissect.model.extras import are_installed, how_to_install
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 
 if TYPE_CHECKING:

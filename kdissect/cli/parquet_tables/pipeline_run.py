@@ -13,8 +13,8 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.parquet_tables.table_reports import write_reports
 from kdissect.cli.parquet_tables.tables_command import NEEDED
 from kdissect.engine.tables.all_tables import TABLES
-from kdissect.model.plural import plural
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
+from kdissect.model.wording import plural
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run

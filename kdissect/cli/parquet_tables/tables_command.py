@@ -15,7 +15,7 @@ from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.page import tables_page
 from kdissect.model.extras import are_installed, how_to_install
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.pipeline.table_files.parquet_parts import WrittenFile

@@ -20,9 +20,9 @@ from kdissect.capture.filesystems import absolute
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.parquet_tables.pipeline_run import spark_session
+from kdissect.model.endpoint import Ports
 from kdissect.model.limits import in_force
-from kdissect.model.plural import plural
-from kdissect.model.ports import Ports
+from kdissect.model.wording import plural
 from kdissect.pipeline.spark_session import CONNECT
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.checkpoint_pledge import pledged, shards_of

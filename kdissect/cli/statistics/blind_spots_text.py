@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 
 Facts = dict[str, Any]

@@ -13,7 +13,7 @@ from kdissect.cli.options.filter_option import add_filter, open_filtered, report
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.groups import (
     failure_columns,
     failure_rows,

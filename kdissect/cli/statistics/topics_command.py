@@ -16,7 +16,7 @@ from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.topics import topic_columns, topic_name, user_columns, user_rows
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange

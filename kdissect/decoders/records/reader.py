@@ -13,8 +13,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
-from kdissect.model.record import Record
-from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault
 from kdissect.model.run_budget import note_met, run_budget
 
 # Of more no list is made: 19 million records of 7 bytes fit what a batch may decompress to. A producer sends

@@ -7,7 +7,7 @@ from kdissect.decoders.as_json.jsonable import blanked, is_odd
 from kdissect.decoders.payloads.internal_records import decode_record, record_log
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from kdissect.schema import protocol_messages
 from kdissect.schema.logs import Framing
 from kdissect.schema.secrets import MASK, may_hold_secrets

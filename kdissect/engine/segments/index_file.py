@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kdissect.engine.exchange_rows import Row, RowField
 from kdissect.engine.segments.batch_positions import SegmentPlaces
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 Values = tuple[Any, ...]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from kdissect.model.block_options import OPT_COMMENT, options
+from kdissect.model.packets.commented import OPT_COMMENT, options
 
 # Added to the link type, which has 16 bits: the byte order of the block.
 LITTLE, BIG = 1 << 16, 1 << 17

@@ -12,15 +12,14 @@ from uuid import uuid4
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.arrow_runs import from_batches
-from kdissect.pipeline.connections import flows
-from kdissect.pipeline.file_rows import note_empty
+from kdissect.pipeline.flow_shuffle.reduction import flows
+from kdissect.pipeline.flow_shuffle.run import from_batches
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, brokers_batch, split_forwarded
-from kdissect.pipeline.table_files.parquet_parts import ParquetParts
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts, written_batch
 from kdissect.pipeline.task_setup import Setup
-from kdissect.pipeline.written import written_batch
 from kdissect.session.brokers import Brokers
+from kdissect.stages.file_rows import note_empty
 from kdissect.stages.per_flow import FORWARDED, FlowStage
 from kdissect.stages.table_rows import TableRows
 

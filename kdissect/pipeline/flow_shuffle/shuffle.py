@@ -9,9 +9,9 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kdissect.pipeline.arrow_runs import RUN_DDL
+from kdissect.pipeline.flow_shuffle.run import RUN_DDL
+from kdissect.pipeline.flow_shuffle.shuffle import Mapping
 from kdissect.pipeline.inputs import Inputs
-from kdissect.pipeline.mapping import Mapping
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

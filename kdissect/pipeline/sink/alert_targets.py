@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.sink.alert import Alert
+    from kdissect.pipeline.sink.alerts import Alert
 
 # A person waits for the alert, a stream for the person's webhook: less than the batches of most.
 TIMEOUT_S = 5.0

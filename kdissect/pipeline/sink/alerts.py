@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from kdissect.pipeline.sink.alert import Alert, alert_of
 from kdissect.pipeline.sink.alert_targets import NotToldError, Target
+from kdissect.pipeline.sink.alerts import Alert, alert_of
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole
 

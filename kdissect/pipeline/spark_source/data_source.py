@@ -26,10 +26,9 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.spark import spark_ddl
 from kdissect.model.limits import use
 from kdissect.pipeline.inputs import Input, Inputs, find
-from kdissect.pipeline.share import Share
 from kdissect.pipeline.spark_source.pushed_filters import can_say, expression, file_test
 from kdissect.pipeline.spark_source.source_options import SourceOptions
-from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, batches_of, table_of
+from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, Share, batches_of, table_of
 
 # Bytes of a capture set that one partition should analyse.
 SHARD_BYTES = 256 << 20

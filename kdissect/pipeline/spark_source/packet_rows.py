@@ -12,7 +12,7 @@ from kdissect.model.packets.commented import without_comments
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.segment import flow_endpoints
 from kdissect.net.parser import SegmentParser
-from kdissect.pipeline.packet_tables import PACKETS, SEGMENTS
+from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS
 
 _US = 1000  # nanoseconds
 

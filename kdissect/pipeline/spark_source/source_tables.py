@@ -15,8 +15,7 @@ from kdissect.engine.tables.table import Table
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.pipeline.flow_shuffle.run import flow_key
-from kdissect.pipeline.packet_tables import PACKETS, SEGMENTS
-from kdissect.pipeline.spark_source.packet_rows import packet_batches, segment_batches
+from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS, packet_batches, segment_batches
 from kdissect.pipeline.spark_source.source_options import SourceOptions
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
@@ -26,7 +25,7 @@ from kdissect.stages.one_process import placed_events, produce
 from kdissect.stages.table_rows import TableRows, batch_of
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.share import Share
+    from kdissect.pipeline.spark_source.source_tables import Share
 
 BY_FILE = frozenset({"packets", "segments", "files"})
 BY_FLOW = frozenset({"connections", "exchanges", "topic_partitions", "batches", "records"})

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.flow import Judged
@@ -20,6 +19,7 @@ from kdissect.pipeline.streaming.set_state import SetState, rows_of
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.stages.file_rows import FileRows
 from kdissect.stages.per_capture_set import Ordered
 from kdissect.stages.per_flow import FORWARDED, OF_JUDGES, OF_STATES
 from kdissect.stages.table_rows import TableRows

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kdissect.model.limits import in_force
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.syntax.filter_errors import FilterError
 from kdissect.query.syntax.filter_tokens import Token, TokenKind, tokenize
 from kdissect.query.syntax.nodes import And, Compare, HasFinding, Literal, Name, Node, Not, Or, Present

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count, byte_rate, duration, rate

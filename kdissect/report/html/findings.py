@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
 from kdissect.report.quantities import grouped
 from kdissect.report.text import command, frame_text, packets_text, party_text

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import log
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
 from kdissect.report.quantities import duration, grouped
 from kdissect.report.verdict import Verdict

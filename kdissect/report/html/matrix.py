@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, element, join, scrolled, section, table
 from kdissect.report.quantities import grouped, short_count
 from kdissect.report.verdict import Verdict

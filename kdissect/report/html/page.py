@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from kdissect import __version__
 from kdissect.engine.times import rfc3339
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.about import hash_texts, versions_text
 from kdissect.report.html.markup import Markup, code, element, join, wire
 from kdissect.report.quantities import duration, grouped

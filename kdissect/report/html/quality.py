@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, definitions, element, number, scrolled, section, table, wire
 from kdissect.report.quantities import grouped
 from kdissect.report.verdict import Verdict

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, element, join, section
 from kdissect.report.quantities import duration, grouped
 from kdissect.report.verdict import Verdict

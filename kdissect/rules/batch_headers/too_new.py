@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.model.plural import plural
 from kdissect.model.record_batch import Codec
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import BOTH_FRAMES, Once, Violation
 from kdissect.rules.views.batch_view import Batch

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces

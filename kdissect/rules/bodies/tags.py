@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views import pieces

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
 from kdissect.model.packets.stream import CloseKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.connection_view import ConnectionView

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import ConnectionRule, ExchangeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import ConnectionView

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import UndecodableRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body

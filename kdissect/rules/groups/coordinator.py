@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import BodyRule, FactRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.generated.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well
 from kdissect.rules.kinds import UndecodableRule
 from kdissect.rules.rule import RESPONSE, Violation

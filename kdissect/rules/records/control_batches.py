@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
-from kdissect.model.plural import plural
 from kdissect.model.record_batch import NO_PRODUCER_ID
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Claim, Severity, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import BodyRule, ExchangeRule, UndecodableRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body

@@ -11,8 +11,7 @@ from kdissect.decoders.records.message_set import inner_messages
 from kdissect.decoders.records.reader import decompressed, iter_records
 from kdissect.engine.records.internal_records import may_hold_secrets_of
 from kdissect.engine.records.record_sets import SectionBatches
-from kdissect.model.record import Record
-from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordFault
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
 

@@ -16,7 +16,7 @@ from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import ref_number
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo

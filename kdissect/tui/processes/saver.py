@@ -15,7 +15,7 @@ from kdissect.excerpt.excerpt_reader import ExcerptPacket
 from kdissect.excerpt.excerpts import write_frames
 from kdissect.excerpt.find_frames import FoundFrames, FrameSearch, PlanTooLargeError
 from kdissect.model.limits import use
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 

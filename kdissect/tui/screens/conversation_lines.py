@@ -11,7 +11,7 @@ from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.secrets.patches import patched
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell
 from kdissect.report.quantities import duration
 from kdissect.schema.error_codes import error_name

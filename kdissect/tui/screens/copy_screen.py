@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from kdissect.engine.exchange_log.log import LoggedExchange
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui.screens import copy_forms as copies
 from kdissect.tui.screens.copy_forms import Names, NothingToCopyError

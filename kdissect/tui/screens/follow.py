@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.tui.screens.conversation_lines import FORMS, StreamMessage, message_lines, messages_of
 from kdissect.tui.session import Session
 from kdissect.tui.view import Follow, GoTo

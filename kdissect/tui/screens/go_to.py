@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.points_in_time import Moment, Time
 from kdissect.tui.session import Session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.syntax.filter_tokens import quote
 from kdissect.query.values.points_in_time import read_moment
 from kdissect.report.cells import Cell, TableColumn

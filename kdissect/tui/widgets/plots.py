@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_rate, duration, rate
 from kdissect.tui.widgets.styled_lines import Line
 

@@ -303,8 +303,8 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     """Each process sets those it was given, whatever another job left in force."""
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     from kdissect.pipeline.flow_shuffle.reduction import Reduction
+    from kdissect.pipeline.flow_shuffle.shuffle import Mapping
     from kdissect.pipeline.inputs import find
-    from kdissect.pipeline.mapping import Mapping
     from kdissect.pipeline.spark_source.source_options import SourceOptions
     from kdissect.pipeline.task_setup import Setup
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.live import libpcap
-from kdissect.capture.live.errors import MissingError
 from kdissect.capture.live.libpcap import library
+from kdissect.capture.live.live_settings import MissingError
 from kdissect.capture.live.scapy_handle import ScapyHandle
 from kdissect.cli import main
 from kdissect.cli.options.command_parser import ParserShownError

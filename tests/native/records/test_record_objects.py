@@ -8,8 +8,7 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import LISTED_RECORDS, read_records
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.native import native
-from kdissect.model.record import Record
-from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.model.record_batch import Record, RecordBatch, RecordFault
 from tests.support.messages.batches import batch_bytes, record_bytes
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")

@@ -9,8 +9,8 @@ from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.input_paths import begins_like_capture
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.pipeline.streaming.arrivals.candidates import content_id, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
-from kdissect.pipeline.streaming.content import content_id, head_id
 
 # A file that ends inside a packet, or has none, and that nothing follows: whoever wrote it is gone by then.
 STALE_S = 600.0

@@ -17,9 +17,8 @@ from typing import NamedTuple
 from kdissect.capture.input_paths import files_in
 from kdissect.capture.natural_order import natural_order
 from kdissect.capture.rotation import Key, set_keys
-from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience
+from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken, named_sets
-from kdissect.pipeline.streaming.content import head_id
 
 AT_ONCE = Patience(0.0)
 _LATER = 1 << 63  # behind every time

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile, written_batch
 from kdissect.pipeline.table_files.small_files import Group, join
-from kdissect.pipeline.written import WRITTEN_DDL, written_batch
 from kdissect.stages.topic_names import Names
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from zlib import crc32
 
 from kdissect.model import faults
 from kdissect.model.limits import in_force, use
-from kdissect.pipeline.arrow_runs import to_batches
-from kdissect.pipeline.flow_shuffle.run import Run
+from kdissect.pipeline.flow_shuffle.run import Run, to_batches
 from kdissect.pipeline.flow_shuffle.run_reader import RunReader
 from kdissect.pipeline.flow_shuffle.sent_to_all import facts_of, news_of
 from kdissect.pipeline.inputs import Input
