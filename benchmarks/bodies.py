@@ -21,7 +21,7 @@ from typing import Any
 import kdissect
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 from pyarrow import fs
 
 from kdissect.api import Dissection
-from kdissect.pipeline.parquet_parts import ParquetParts
 from kdissect.pipeline.sink.compaction import compact, compact_every
-from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.sink.readers import dataset_of
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from kdissect.stages.one_process import produce
 
 TABLE = "exchanges"

@@ -24,8 +24,8 @@ import zstandard
 
 from benchmarks.hostile_load import START_NS, Wire, request, response
 from kdissect.model.packet import Packet
-from tests.support.batches import batch_bytes, record_bytes
-from tests.support.pcaps import write_pcap
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.packets.pcaps import write_pcap
 
 Placed = tuple[int, int, bytes]
 """Time, number of the file, packet."""

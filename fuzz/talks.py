@@ -13,10 +13,10 @@ from fuzz.mutators import mutate_bytes
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.packet import Packet
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from tests.conformance.random_values import ValueMaker
-from tests.support.batches import batch_bytes, record_bytes
-from tests.support.traffic import CLIENT, Conversation, request
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import CLIENT, Conversation, request
 
 _PIECE = struct.Struct(">BH")
 HANDSHAKE, CLOSED = 1, 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.exchange import Exchange, State
 
 CAPTURES = Path(__file__).resolve().parent.parent

@@ -6,7 +6,7 @@ python -m captures.record.report
 from pathlib import Path
 
 from captures.record.corpus import CAPTURES, Capture, Use, captures, every_api_version, uses
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 
 README = CAPTURES / "README.md"
 COVERAGE = CAPTURES / "coverage.md"

@@ -21,7 +21,7 @@ from kdissect.decoders.spanned import dissect
 from kdissect.decoders.summary import summarizer
 from kdissect.decoders.tree import render
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Message, Type
 from tests.conformance.random_values import ValueMaker, all_bodies
 

@@ -14,9 +14,9 @@ from fuzz.mutators import NUMBERS, mutate_bytes, number
 from fuzz.target import Target, demand
 from kdissect.capture.compression import detect_compression
 from kdissect.capture.files import open_captures
-from kdissect.capture.parser import CaptureParser
-from kdissect.capture.pcap import PcapParser
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats.capture_parser import CaptureParser
+from kdissect.capture.formats.pcap import PcapParser
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.packet import PlainPacket
 from tests.capture.capture_samples import (
     block,
@@ -77,7 +77,7 @@ class Pcap(ParserTarget):
 
     name = "pcap"
     about = "classic capture files: cut anywhere, lengths and times of any value"
-    modules = ("kdissect.capture.pcap", "kdissect.capture.parser")
+    modules = ("kdissect.capture.formats.pcap", "kdissect.capture.formats.capture_parser")
     parser = PcapParser
 
     def seeds(self) -> list[bytes]:
@@ -120,7 +120,11 @@ class Pcapng(ParserTarget):
 
     name = "pcapng"
     about = "pcapng: blocks dropped, doubled, swapped, changed, with lengths that lie"
-    modules = ("kdissect.capture.pcapng", "kdissect.capture.pcapng_interface", "kdissect.capture.parser")
+    modules = (
+        "kdissect.capture.formats.pcapng",
+        "kdissect.capture.formats.pcapng_interface",
+        "kdissect.capture.formats.capture_parser",
+    )
     parser = PcapngParser
 
     def seeds(self) -> list[bytes]:
@@ -211,7 +215,11 @@ class Compressed(Target):
 
     name = "compressed"
     about = "gzip, zstd and lz4 around captures, damaged inside and outside, in any chunks"
-    modules = ("kdissect.capture.compression", "kdissect.capture.zstd", "kdissect.capture.capture_file")
+    modules = (
+        "kdissect.capture.compression",
+        "kdissect.capture.zstd_frames",
+        "kdissect.capture.capture_file",
+    )
     # What a decompressor takes to begin with: windows and tables of the libraries.
     bytes_per_byte = 4000
 

@@ -16,8 +16,8 @@ from fuzz.target import Target, demand
 from fuzz.targets.records import Segments
 from fuzz.targets.sessions import CaptureTarget, read_pcap
 from kdissect.capture.files import open_captures
-from kdissect.capture.packet_file import PacketFile
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, Packet
@@ -41,9 +41,9 @@ class Times(Target):
     name = "times"
     about = "times of pcapng: any stamp, resolution and offset; exact, held in int64, written and read again"
     modules = (
-        "kdissect.capture.pcapng_interface",
-        "kdissect.capture.packet_file",
-        "kdissect.capture.writer",
+        "kdissect.capture.formats.pcapng_interface",
+        "kdissect.capture.formats.packet_file",
+        "kdissect.capture.formats.capture_writer",
         "kdissect.capture.whole_file",
     )
     longest = _HEAD.size + _STAMP.size * _MOST_STAMPS
@@ -267,7 +267,7 @@ class FailingOutputs(WritingTarget):
         "kdissect.cli.reports",
         "kdissect.cli.printing",
         "kdissect.capture.whole_file",
-        "kdissect.capture.packet_file",
+        "kdissect.capture.formats.packet_file",
     )
     commands = _OUTPUTS
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
 from kdissect.cli import main
-from tests.support.pcaps import pcap_bytes
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 _MOST = 8  # entries of a directory: each is a few calls of the system
 _CAPTURE, _TEXT, _FOLDER, _LINK, _LOOP, _CLOSED = b"ctdlox"
@@ -33,7 +33,7 @@ class Places(Target):
 
     name = "places"
     about = "names of any bytes, links and directories: every readable file's exchanges are told"
-    modules = ("kdissect.capture.paths", "kdissect.capture.rotation", "kdissect.capture.natural_order")
+    modules = ("kdissect.capture.input_paths", "kdissect.capture.rotation", "kdissect.capture.natural_order")
     longest: ClassVar[int] = 400
     free_seconds: ClassVar[float] = 0.5  # a dozen files made, read four times and removed
 

@@ -27,7 +27,7 @@ from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segment_rows import SegmentRows
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import RecordFault
-from tests.support.batches import batch_bytes, message_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
 
 LIMIT = 1 << 16  # of what a mutant decompresses to: bombs are cut here, as they are at the limit of users
 _CODECS = {

@@ -6,7 +6,7 @@ from random import Random
 from typing import ClassVar
 
 from fuzz.target import Target, demand
-from tests.support.damaged import dialogues, hunt
+from tests.support.packets.damaged import dialogues, hunt
 
 
 class Secrets(Target):
@@ -35,7 +35,7 @@ class Secrets(Target):
         return dice.randbytes(4)
 
     def run(self, data: bytes) -> int:
-        """Two looks at one capture (`tests.support.damaged.looks`)."""
+        """Two looks at one capture (`tests.support.packets.damaged.looks`)."""
         with tempfile.TemporaryDirectory() as folder:
             leaks = list(hunt(int.from_bytes(data[:4]), Path(folder)))
         demand(not leaks, leaks)

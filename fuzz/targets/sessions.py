@@ -7,7 +7,7 @@ from typing import ClassVar
 from fuzz import talks
 from fuzz.mutators import NUMBERS, mutate_bytes
 from fuzz.target import Target, demand
-from kdissect.capture.pcap import PcapParser
+from kdissect.capture.formats.pcap import PcapParser
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.nested_records import nest_batches
 from kdissect.engine.rows import ExchangeRows, Row
@@ -21,7 +21,7 @@ from kdissect.rules import judge as judging
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import Exchange
-from tests.support.pcaps import pcap_bytes
+from tests.support.packets.pcaps import pcap_bytes
 
 _BROKER = (9092).to_bytes(2)
 _MOVED = {AnomalyKind.SKIPPED_BYTES, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.RESYNCHRONISED}

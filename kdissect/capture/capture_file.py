@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
+from kdissect.capture.byte_source import FileSource, Source
 from kdissect.capture.compression import (
     Compression,
     CorruptStreamError,
@@ -11,9 +12,8 @@ from kdissect.capture.compression import (
     decompress,
     detect_compression,
 )
-from kdissect.capture.detect import MAGIC_BYTES, describe_other, parser_for
-from kdissect.capture.parser import CaptureParser
-from kdissect.capture.source import FileSource, Source
+from kdissect.capture.formats.capture_parser import CaptureParser
+from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import told

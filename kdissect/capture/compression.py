@@ -111,7 +111,7 @@ def _decompressor(compression: Compression, before: Decompressor | None = None) 
         return _Gzip()
     if compression is Compression.LZ4:
         return _Lz4()
-    from kdissect.capture.zstd import ZstdFrame
+    from kdissect.capture.zstd_frames import ZstdFrame
 
     return ZstdFrame(before.library if isinstance(before, ZstdFrame) else None)
 

@@ -12,11 +12,11 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, Protocol
 
+from kdissect.capture.byte_source import CHUNK, STDIN
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.filesystems import absolute, without_options
-from kdissect.capture.paths import find_inputs
+from kdissect.capture.input_paths import find_inputs
 from kdissect.capture.rotation import set_names
-from kdissect.capture.source import CHUNK, STDIN
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import Packet, PlainPacket
 

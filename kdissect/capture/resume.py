@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.capture.detect import MAGIC_BYTES, parser_for
+from kdissect.capture.formats.file_format import MAGIC_BYTES, parser_for
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import PlainPacket
 

@@ -1,6 +1,6 @@
 """APIs as users name them: `Fetch`, `fetch`, `1`."""
 
-from kdissect.schema.registry import api, api_by_name, api_keys, api_name
+from kdissect.schema.protocol_messages import api, api_by_name, api_keys, api_name
 from kdissect.schema.types import Api
 
 

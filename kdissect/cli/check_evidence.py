@@ -72,7 +72,7 @@ def file_names(findings: Sequence[Finding]) -> list[str]:
 
 def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: bool) -> None:
     from kdissect import __version__
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
     from kdissect.report.evidence import file_comment, packet_comment
 
     comment = file_comment(evidence, files, show_secrets)

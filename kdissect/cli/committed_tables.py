@@ -12,7 +12,7 @@ from kdissect.cli.seconds import seconds
 from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.sink.place import SinkPlace
+    from kdissect.pipeline.sink.table_directory import SinkPlace
 
 INSTALL = f"this needs the extra arrow: {how_to_install('arrow')}"
 
@@ -38,7 +38,7 @@ def with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]
         say(INSTALL)
         return USAGE
     from kdissect.capture.filesystems import filesystem_of
-    from kdissect.pipeline.sink.place import SinkPlace
+    from kdissect.pipeline.sink.table_directory import SinkPlace
 
     try:
         place = SinkPlace(*filesystem_of(directory), grace_s)

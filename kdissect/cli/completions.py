@@ -112,7 +112,7 @@ def _listed(names: Callable[[], Iterable[Candidate]]) -> Callable[[str], Iterato
 
 
 def _apis() -> Iterator[Candidate]:
-    from kdissect.schema.registry import api_keys, api_name
+    from kdissect.schema.protocol_messages import api_keys, api_name
 
     for key in sorted(api_keys()):
         yield api_name(key) or str(key), f"API {key}"

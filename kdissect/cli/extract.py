@@ -172,7 +172,7 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
 
 def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> None:
     from kdissect import __version__
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
     from kdissect.excerpt.extract import write_frames
     from kdissect.excerpt.reader import ExcerptPacket
     from kdissect.report.printable import printable

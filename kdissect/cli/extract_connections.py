@@ -46,8 +46,8 @@ def matching(options: Namespace, dissection: Dissection) -> Matching:
 def copy(options: Namespace, dissection: Dissection) -> int:
     """Write the connections; gives the exit code."""
     from kdissect import __version__
+    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
     from kdissect.capture.key_logs import TLS_KEY_LOG
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
     from kdissect.excerpt.copying import copy_connections
 
     found = matching(options, dissection)

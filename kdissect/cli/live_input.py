@@ -10,7 +10,7 @@ from types import FrameType
 
 from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
+from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.live_options import settings_of

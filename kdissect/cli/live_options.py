@@ -3,7 +3,7 @@
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import NoReturn
 
-from kdissect.capture.live.settings import BUFFER_MIB, SNAPLEN, SOURCES, STDIN, LiveSettings, Ring
+from kdissect.capture.live.live_settings import BUFFER_MIB, SNAPLEN, SOURCES, STDIN, LiveSettings, Ring
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.standard_streams import print_text
@@ -90,7 +90,7 @@ def _unwritable(path: str) -> str:
 class _ListInterfaces(Action):
     def __call__(self, *_: object) -> NoReturn:
         from kdissect.capture.live.bindings import list_interfaces
-        from kdissect.capture.live.errors import LiveError
+        from kdissect.capture.live.live_errors import LiveError
         from kdissect.cli.printable import printable
 
         try:

@@ -11,7 +11,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.sink.place import SinkPlace
+    from kdissect.pipeline.sink.table_directory import SinkPlace
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from kdissect.cli.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.entry import Entry
-    from kdissect.pipeline.sink.place import SinkPlace
+    from kdissect.pipeline.sink.table_directory import SinkPlace
 
 
 def run(arguments: Sequence[str]) -> int:

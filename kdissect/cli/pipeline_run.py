@@ -7,8 +7,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kdissect.capture.byte_source import STDIN
 from kdissect.capture.filesystems import absolute, filesystem_of
-from kdissect.capture.source import STDIN
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.table_files import NEEDED
@@ -19,9 +19,9 @@ from kdissect.model.ports import Ports
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
-from kdissect.pipeline.progress import watched
-from kdissect.pipeline.session import CONNECT, LOCAL, open_session
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.job_progress import watched
+from kdissect.pipeline.spark_session import CONNECT, LOCAL, open_session
+from kdissect.pipeline.task_setup import Setup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

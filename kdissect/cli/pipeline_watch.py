@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kdissect.capture.source import STDIN
+from kdissect.capture.byte_source import STDIN
 from kdissect.cli.alert_options import add_alerts
 from kdissect.cli.committed_tables import add_grace
 from kdissect.cli.diagnostics import say
@@ -23,7 +23,7 @@ from kdissect.model.plural import plural
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kdissect.pipeline.streaming.settings import Settings
+    from kdissect.pipeline.streaming.stream_settings import Settings
 
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -84,8 +84,8 @@ def _parser() -> ArgumentParser:
 
 def _watch(options: Namespace) -> int:
     from kdissect.cli.pipeline_run import spark_session
-    from kdissect.pipeline.session import CONNECT
-    from kdissect.pipeline.streaming.pledge import pledged
+    from kdissect.pipeline.spark_session import CONNECT
+    from kdissect.pipeline.streaming.checkpoint_pledge import pledged
     from kdissect.pipeline.streaming.watch import STREAM_CONF
 
     if STDIN in options.paths:
@@ -112,9 +112,9 @@ def _settings(options: Namespace) -> Settings:
     from kdissect.capture.key_logs import KeyLogs
     from kdissect.model.limits import in_force
     from kdissect.model.ports import Ports
-    from kdissect.pipeline.streaming.candidates import Patience
-    from kdissect.pipeline.streaming.pledge import shards_of
-    from kdissect.pipeline.streaming.settings import Settings
+    from kdissect.pipeline.streaming.arrivals.candidates import Patience
+    from kdissect.pipeline.streaming.checkpoint_pledge import shards_of
+    from kdissect.pipeline.streaming.stream_settings import Settings
 
     settings = Settings(
         tuple(options.paths),

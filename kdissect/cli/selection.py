@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.api import Dissection
-    from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
+    from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # As large as everything else together, and seldom what is looked for: made when named.
@@ -130,8 +130,8 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
 
     from kdissect.capture.filesystems import filesystem_of
     from kdissect.cli.table_reports import write_reports
-    from kdissect.pipeline.commit import Place
-    from kdissect.pipeline.parquet_parts import ParquetParts
+    from kdissect.pipeline.table_files.commit import Place
+    from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 
     filesystem, root = filesystem_of(options.output)
     place = Place(filesystem, root)

@@ -17,7 +17,7 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
     A file appears when it is complete.
     """
-    from kdissect.pipeline.sink.place import SinkPlace
+    from kdissect.pipeline.sink.table_directory import SinkPlace
     from kdissect.stages.from_tables import TableDirectory
 
     files: dict[str, list[str]] = {}

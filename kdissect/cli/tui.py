@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
 def _nothing_opens(paths: Sequence[str]) -> list[str]:
     """Why there is nothing to show, a line for each input; empty where one can be opened."""
     from kdissect.capture.files import refusal
-    from kdissect.capture.paths import find_inputs
+    from kdissect.capture.input_paths import find_inputs
 
     troubles = []
     for file in find_inputs(paths):

@@ -11,7 +11,7 @@ from kdissect.cli.printable import printable
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.streaming.batch import Done
+    from kdissect.pipeline.streaming.micro_batch import Done
 
 
 class WatchLine:

@@ -11,7 +11,7 @@ from kdissect.decoders.jsonable import blanked, to_jsonable
 from kdissect.decoders.payloads.nesting import jsonable_body
 from kdissect.decoders.payloads.scope import Facts, may_hold_secrets
 from kdissect.decoders.spanned import Part, decode_part
-from kdissect.schema.walk import has_payloads
+from kdissect.schema.all_fields import has_payloads
 
 
 def body_part(

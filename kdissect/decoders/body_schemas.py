@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 
 CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736

@@ -12,7 +12,7 @@ from typing import Any
 from kdissect.decoders.headers import REQUEST, RESPONSE, request_header_version, response_header_version
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.values import Value
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 Fields = Value | Mapping[str, Any]

@@ -14,9 +14,9 @@ from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope, may_h
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.plural import plural
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.all_fields import has_payloads
 from kdissect.schema.secrets import is_secretive
-from kdissect.schema.walk import has_payloads
 
 
 def request_tree(data: bytes, start: int, scope: Scope, nest: Nest, size: Node | None = None) -> Node:

@@ -15,8 +15,8 @@ from kdissect.decoders.quirks import UNSUPPORTED_VERSION, may_answer_in_other_ve
 from kdissect.decoders.records.sections import has_pieces
 from kdissect.decoders.records.tally import count_batches
 from kdissect.model.native import is_compiled, native
+from kdissect.schema.all_fields import has_errors, has_payloads, holds_records
 from kdissect.schema.types import Field, Message, MessageKind, Type
-from kdissect.schema.walk import has_errors, has_payloads, holds_records
 
 
 class Glance(NamedTuple):

@@ -8,7 +8,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.cursor import skip_tags
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 REQUEST = "RequestHeader"
 RESPONSE = "ResponseHeader"

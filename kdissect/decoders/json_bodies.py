@@ -12,9 +12,9 @@ from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
 from kdissect.decoders.jsonable import blanked, is_odd
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS
+from kdissect.schema.all_fields import has_payloads
 from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Message
-from kdissect.schema.walk import has_payloads
 
 
 class JsonBody(NamedTuple):

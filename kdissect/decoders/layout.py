@@ -4,7 +4,7 @@ Shared by everything that walks the schema (`emitter`, `spanned`, `encoder`, `wa
 disagree.
 """
 
-from kdissect.schema.headers import is_never_compact
+from kdissect.schema.header_versions import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # struct format character and width in bytes of the fixed-width primitives, all big-endian

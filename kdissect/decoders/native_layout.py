@@ -9,8 +9,8 @@ from kdissect.decoders.layout import Layout
 from kdissect.decoders.quirks import has_acks
 from kdissect.decoders.section_parts import part_of
 from kdissect.model.native import native
+from kdissect.schema.all_fields import holds_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
-from kdissect.schema.walk import holds_records
 
 FieldRow = tuple[str, str, str, bool, bool, int]
 """Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag."""

@@ -26,8 +26,8 @@ from kdissect.decoders.records.sections import SECTION_NAMES, Section, SectionPl
 from kdissect.decoders.sinks import ObjectSink
 from kdissect.decoders.values import value_class
 from kdissect.model.native import is_compiled, native
+from kdissect.schema.all_fields import has_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
-from kdissect.schema.walk import has_records
 
 PlainDecoder = Callable[[bytes, int], Decoded | None]
 _CACHE_SIZE = 1024  # bodies of the schema that are asked for

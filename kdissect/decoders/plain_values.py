@@ -1,7 +1,7 @@
 """Which values of a field are plain (`decoders.plain`)."""
 
 from kdissect.schema.enums import enumeration
-from kdissect.schema.errors import all_codes
+from kdissect.schema.error_codes import all_codes
 from kdissect.schema.types import Array, Field, Primitive
 
 LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16

@@ -9,8 +9,8 @@ from kdissect.decoders.node import TAG_SECTION, Node
 from kdissect.decoders.values import CutRecords
 from kdissect.model.plural import plural
 from kdissect.schema.enums import enum_name
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array, Primitive, Struct, Type
 

@@ -162,7 +162,9 @@ def _restore(message_name: str, struct_name: str, state: dict[str, Any], tags: d
 
 
 def _message_named(name: str) -> Message:
-    from kdissect.schema import registry  # only unpickling looks a message up by its name
+    from kdissect.schema import (
+        protocol_messages as registry,  # only unpickling looks a message up by its name
+    )
 
     api = registry.api_by_name(name)
     if api is not None:

@@ -24,8 +24,8 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
+from kdissect.schema.all_fields import has_records
 from kdissect.schema.logs import log
-from kdissect.schema.walk import has_records
 from kdissect.session.exchange import Exchange
 
 Buffers = list[bytes | None]

@@ -8,7 +8,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
-    from kdissect.tls.info import TlsInfo
+    from kdissect.tls.tls_info import TlsInfo
 
 CONNECTION_FIELDS = (
     RowField("number", "int64", "1-based number of the row in this output; presentation only"),

@@ -17,7 +17,7 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.record import Header, Record
 from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
-from kdissect.schema.registry import request_message, response_message
+from kdissect.schema.protocol_messages import request_message, response_message
 from kdissect.schema.types import Array, Primitive, Struct
 from kdissect.session.exchange import Exchange
 

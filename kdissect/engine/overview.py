@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from kdissect.engine.bodies import body_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import ref_file, ref_number
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionKind

@@ -14,8 +14,8 @@ from kdissect.decoders.records.tally import COPIED
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch, RecordFault
-from kdissect.schema.registry import api_name, request_message, response_message
-from kdissect.schema.walk import has_records
+from kdissect.schema.all_fields import has_records
+from kdissect.schema.protocol_messages import api_name, request_message, response_message
 from kdissect.session.exchange import Exchange
 
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor, once a field

@@ -8,8 +8,8 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 

@@ -7,7 +7,7 @@ from kdissect.excerpt.frames import Frames
 from kdissect.excerpt.plan import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
 from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.model.errors import KdissectError
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind

@@ -165,8 +165,8 @@ def _decrypted(
     sinks: tuple[StreamSink, StreamSink], secrets: "SecretSource | None"
 ) -> tuple[StreamSink, StreamSink]:
     """What takes ciphertext and gives plaintext to `sinks`."""
-    from kdissect.tls.connection import TlsConnection
-    from kdissect.tls.info import TlsInfo
+    from kdissect.tls.tls_connection import TlsConnection
+    from kdissect.tls.tls_info import TlsInfo
 
     def note(_kind: AnomalyKind, _detail: str, _ref: int, _time_ns: int) -> None:
         """The first reading told already."""

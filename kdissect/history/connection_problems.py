@@ -19,7 +19,7 @@ from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.model.endpoint import Endpoint
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 from kdissect.session.problem import Problem, Reason

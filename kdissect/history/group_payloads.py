@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.decoders.compiled import decoder
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 CONSUMER = "consumer"  # the protocol type whose bytes these are (ConsumerProtocol.PROTOCOL_TYPE)
 _VERSION = struct.Struct(

@@ -14,7 +14,7 @@ from kdissect.history import apis
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Struct, Type
 
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes

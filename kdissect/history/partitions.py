@@ -5,7 +5,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Field, Message, Struct
 
 Topics = list[tuple[str | bytes, list[int]]]

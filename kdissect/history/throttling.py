@@ -12,7 +12,7 @@ from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.model.packet import NEVER_NS
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 200 bytes
 # A client measures in its own clock from the moment it read the answer; a request that was under way

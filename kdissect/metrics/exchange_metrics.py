@@ -16,7 +16,7 @@ from kdissect.history.turn import Turn
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
 from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
 from kdissect.metrics.time_histogram import TimeHistogram
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 from kdissect.stats.dimensions import MANY, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.response_time import response_time

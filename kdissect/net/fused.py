@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from kdissect.model.link import LinkType
+from kdissect.model.link_types import LinkType
 from kdissect.model.segment import PlainSegment
 from kdissect.net.protocols import TCP
 

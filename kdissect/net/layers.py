@@ -8,7 +8,7 @@ from collections import Counter
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import Limits
-from kdissect.model.link import link_name
+from kdissect.model.link_types import link_name
 from kdissect.model.packet import Packet
 from kdissect.model.process import LocalEnd
 from kdissect.model.segment import PlainSegment

@@ -11,7 +11,7 @@ import re
 from struct import Struct
 
 from kdissect.model.commented import Commented, is_commented, taken_apart
-from kdissect.model.link import LinkType
+from kdissect.model.link_types import LinkType
 from kdissect.model.packet import Packet
 from kdissect.model.plural import plural
 from kdissect.model.process import LocalEnd, Process

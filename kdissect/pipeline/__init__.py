@@ -10,14 +10,14 @@ Needs the extra `spark`; importing this package alone does not import it. docs/s
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.data_source import KdissectDataSource
+    from kdissect.pipeline.spark_source.data_source import KdissectDataSource
 
 __all__ = ["KdissectDataSource"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "KdissectDataSource":
-        from kdissect.pipeline.data_source import KdissectDataSource
+        from kdissect.pipeline.spark_source.data_source import KdissectDataSource
 
         return KdissectDataSource
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

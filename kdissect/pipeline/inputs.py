@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.compression import Compression
 from kdissect.capture.files import open_captures
 from kdissect.capture.filesystems import absolute, is_url
 from kdissect.capture.objects import ObjectSource
-from kdissect.capture.source import FileSource
 from kdissect.model.errors import CaptureError
 from kdissect.model.path_text import path_text
 

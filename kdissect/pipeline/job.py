@@ -10,21 +10,21 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.pipeline.commit import Place
-from kdissect.pipeline.compaction import plan
+from kdissect.pipeline.capture_set_tasks import SecondPass, through_second_pass
+from kdissect.pipeline.flow_shuffle.reduction import Reduction, parts_in
+from kdissect.pipeline.flow_shuffle.shuffle import parts_for, through_spark
 from kdissect.pipeline.inputs import Inputs
-from kdissect.pipeline.joining import joined
-from kdissect.pipeline.parquet_parts import WrittenFile
-from kdissect.pipeline.progress import FIRST, JOINING, SECOND, begin
-from kdissect.pipeline.reduction import Reduction, parts_in
-from kdissect.pipeline.relay_files import STAGED, judgements_in, late_brokers, names_in
-from kdissect.pipeline.second_pass import SecondPass, through_second_pass
-from kdissect.pipeline.setup import Setup
-from kdissect.pipeline.shuffle import parts_for, through_spark
-from kdissect.pipeline.written import WRITTEN_DDL
+from kdissect.pipeline.job_progress import FIRST, JOINING, SECOND, begin
+from kdissect.pipeline.table_files.commit import Place
+from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, late_brokers, names_in
+from kdissect.pipeline.table_files.joining import joined
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.small_files import plan
+from kdissect.pipeline.table_files.written import WRITTEN_DDL
+from kdissect.pipeline.task_setup import Setup
 from kdissect.session.info import ConnectionKind
-from kdissect.stages.first import OF_JUDGES
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.per_flow import OF_JUDGES
 from kdissect.stages.table_rows import TableRows, batch_of
 
 if TYPE_CHECKING:

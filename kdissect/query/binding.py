@@ -10,7 +10,7 @@ from kdissect.decoders.projection import Path, Projector, Values, collected, pro
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.record_batch import RecordBatch
 from kdissect.query.schema_fields import SIDES
-from kdissect.schema.registry import api
+from kdissect.schema.protocol_messages import api
 from kdissect.schema.secrets import is_piece
 from kdissect.session.exchange import Exchange
 

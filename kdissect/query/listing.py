@@ -9,7 +9,7 @@ from kdissect.query.kinds import Kind
 from kdissect.query.lookup import ENTITIES, look_up
 from kdissect.query.row_fields import row_fields
 from kdissect.query.schema_fields import SIDES, BodyField, all_body_fields
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 
 MAX_APIS = 5  # named in a line; the others are counted
 

@@ -12,7 +12,7 @@ from kdissect.query.named import suggest
 from kdissect.query.row_fields import row_fields
 from kdissect.query.schema_fields import RESPONSE, SIDES, BodyField, all_body_fields
 from kdissect.query.sources import BodySource, Source
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 
 Apis = frozenset[int] | None
 """The APIs that a test can hold for; None for all."""

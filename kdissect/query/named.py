@@ -10,8 +10,8 @@ from typing import Any
 from kdissect.query.kinds import MAX_DIGITS, Flag, Kind, whole
 from kdissect.query.nodes import Literal
 from kdissect.schema.enums import enumeration
-from kdissect.schema.errors import all_errors, error_by_name, error_name
-from kdissect.schema.registry import api_by_name, api_keys, api_name
+from kdissect.schema.error_codes import all_errors, error_by_name, error_name
+from kdissect.schema.protocol_messages import api_by_name, api_keys, api_name
 
 NO_ERROR = 0  # org.apache.kafka.common.protocol.Errors#NONE
 

@@ -11,7 +11,7 @@ from kdissect.query.kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUI
 from kdissect.query.moments import TIME_MS
 from kdissect.query.named import ERROR, enum_kind, flag_kind
 from kdissect.query.units import MILLISECONDS, SIZE
-from kdissect.schema.registry import api, api_keys
+from kdissect.schema.protocol_messages import api, api_keys
 from kdissect.schema.types import Array, Field, Primitive, Struct
 
 REQUEST, RESPONSE = "request", "response"

@@ -15,9 +15,9 @@ from kdissect.rules.coverage import peer_order
 from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.registry import rule_by
 from kdissect.rules.ruleset import ruleset_version
-from kdissect.schema.registry import api_name
+from kdissect.schema.citations import resolve
+from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.releases import newest_release
-from kdissect.schema.sources import resolve
 from kdissect.sketches.distribution import Distribution
 
 REPORT_VERSION = 1

@@ -20,7 +20,7 @@ from kdissect.report.printable import printable
 from kdissect.report.text import command, hex_text, party_text, place_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 
 # A step summary on GitHub holds 1 MiB and is dropped when it is longer; a finding takes up to 3 KB here.
 MAX_FINDINGS = 200

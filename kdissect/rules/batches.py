@@ -48,7 +48,7 @@ from kdissect.rules.plain_batch import (
 )
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.logs import all_logs
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
 # The rules about records that cannot speak of records that are usual (`decoders.records.usual`); others are

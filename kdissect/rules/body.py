@@ -10,7 +10,7 @@ from kdissect.history.partitions import Topics, topic_lister
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Api, Message
 from kdissect.session.exchange import Exchange
 

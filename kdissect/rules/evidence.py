@@ -10,8 +10,8 @@ from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
 from kdissect.rules.findings import Key, key_from
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 

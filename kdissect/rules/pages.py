@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kdissect.model.plural import plural
 from kdissect.rules.rule import Rule
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 
 INDENT = " " * 4
 

@@ -20,7 +20,7 @@ from kdissect.rules.kinds import (
 )
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule
 from kdissect.rules.usual_bodies import usual_bodies
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
 

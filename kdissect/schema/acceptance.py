@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-from kdissect.schema.registry import api_keys
+from kdissect.schema.protocol_messages import api_keys
 from kdissect.schema.releases import history
 
 Number = tuple[int, int, int]

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kdissect.model.errors import SchemaError
-from kdissect.schema.tables import read_rows
+from kdissect.schema.fact_tables import read_rows
 
 TABLE = "enums.table"
 

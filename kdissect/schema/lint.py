@@ -7,7 +7,8 @@ Tests run them over the whole tree; nothing at run time does.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kdissect.schema import enums, registry, releases
+from kdissect.schema import enums, releases
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import (
     NO_UPPER_BOUND,
     NO_VERSIONS,

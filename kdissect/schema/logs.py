@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kdissect.model.errors import SchemaError
-from kdissect.schema.tables import read_rows, whole_number
+from kdissect.schema.fact_tables import read_rows, whole_number
 
 TABLE = "logs.table"
 CONTROL = "control"  # the log of control records: they stand in every topic

@@ -5,8 +5,8 @@ from functools import cache
 from typing import NamedTuple
 
 from kdissect.model.errors import SchemaError
-from kdissect.schema.tables import read_rows, whole_number
-from kdissect.schema.tokens import parse_versions
+from kdissect.schema.fact_tables import read_rows, whole_number
+from kdissect.schema.field_tokens import parse_versions
 from kdissect.schema.types import NO_VERSIONS, Versions
 
 TABLE = "releases.table"

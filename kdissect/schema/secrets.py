@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from kdissect.schema import registry
-from kdissect.schema.tables import read_rows
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.all_fields import all_fields
+from kdissect.schema.fact_tables import read_rows
 from kdissect.schema.types import Array, Field, Message, Struct
-from kdissect.schema.walk import all_fields
 
 MASK = "***"  # stands for a secret everywhere
 TABLE = "configs.table"

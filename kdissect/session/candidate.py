@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from kdissect.decoders.bodies import response_fits
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
     MAX_STEP,

@@ -25,8 +25,8 @@ from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSumm
 
 if TYPE_CHECKING:
     from kdissect.session.problem import Problem
-    from kdissect.tls.connection import TlsConnection
     from kdissect.tls.keying import SecretSource
+    from kdissect.tls.tls_connection import TlsConnection
 
 # Places in a segment at which a frame is tried when a reader looks for its position: a try may decode a
 # body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
@@ -290,8 +290,8 @@ class ConnectionAnalyzer:
 
     def _start_tls(self, detection: Detection) -> None:
         """Put TLS between TCP and the readers: what they get from here on is plaintext."""
-        from kdissect.tls.connection import TlsConnection  # loading it costs what a small capture takes
-        from kdissect.tls.info import TlsInfo
+        from kdissect.tls.tls_connection import TlsConnection  # loading it costs what a small capture takes
+        from kdissect.tls.tls_info import TlsInfo
 
         self.info.kind = ConnectionKind.TLS
         self.info.tls = TlsInfo()

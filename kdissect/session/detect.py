@@ -15,7 +15,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.bodies import request_fits
 from kdissect.decoders.headers import parse_request_header
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.info import ConnectionKind
 
 # Largest size taken for a frame. A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size

@@ -12,7 +12,7 @@ from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.native import is_compiled
 from kdissect.model.plural import plural
 from kdissect.net.store import Store
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.secrets import MASK
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event

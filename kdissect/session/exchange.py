@@ -13,7 +13,7 @@ from kdissect.decoders.bodies import (
 from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.metadata_topic import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo

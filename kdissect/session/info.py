@@ -14,7 +14,7 @@ from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
 if TYPE_CHECKING:
     from kdissect.model.process import Process
-    from kdissect.tls.info import TlsInfo
+    from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.stream import CloseKind
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
     from kdissect.net.tcp import TcpConnection
-    from kdissect.tls.info import TlsInfo
+    from kdissect.tls.tls_info import TlsInfo
 
 # What precedes the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
 _PRELIMINARY = frozenset({17, 18, 36})
@@ -117,7 +117,7 @@ def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
 
 def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     """Of a handshake that one end broke off, with an alert or without."""
-    from kdissect.tls.info import UNFINISHED  # loaded where there is TLS
+    from kdissect.tls.tls_info import UNFINISHED  # loaded where there is TLS
 
     alerts = [(sender, name) for sender, name in tls.alerts if name != "close_notify"]
     if alerts:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PRODUCE = 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.rows import Row
-from kdissect.model.link import link_name
+from kdissect.model.link_types import link_name
 from kdissect.model.packet import NUMBER_MASK
 
 

@@ -24,7 +24,7 @@ from kdissect.rules.repeated import Repeated
 from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.stages.relay import NO_CODES, Codes, Silenced
+from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
 
 # Machines whose keys begin with the connection and ask no others (docs/architecture/history.md).
 OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "snapshot_fetches"})

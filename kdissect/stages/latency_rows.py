@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.engine.rows import Row
 from kdissect.history.turn import Turn
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.table_rows import DAY_NS, counts, when

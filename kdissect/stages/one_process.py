@@ -15,12 +15,12 @@ from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
-from kdissect.stages.exchange_tables import ExchangeTables
+from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.file_rows import file_anomaly_rows, file_rows
-from kdissect.stages.first import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
-from kdissect.stages.second import SecondStage
+from kdissect.stages.per_capture_set import SecondStage
+from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
 from kdissect.stages.table_rows import TableRows
 
 

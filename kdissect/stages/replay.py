@@ -14,9 +14,9 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 from kdissect.session.problem import Problem, Reason
-from kdissect.stages.relay import ASKED, EXCHANGE, Silenced
-from kdissect.stages.thin import thick
-from kdissect.tls.info import TlsInfo
+from kdissect.stages.forwarding import ASKED, EXCHANGE, Silenced
+from kdissect.stages.stub_frames import thick
+from kdissect.tls.tls_info import TlsInfo
 
 
 class Replayed(NamedTuple):

@@ -6,7 +6,7 @@ from kdissect.history.connection_problems import TELLING, ConnectionProblem, Con
 from kdissect.history.fact import Fact
 from kdissect.history.sasl import SaslFact, SaslHistory
 from kdissect.history.turn import Turn
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.problem import Problem, Reason

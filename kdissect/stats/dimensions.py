@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kdissect.engine.record_sets import record_sets
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.group_links import GroupLinks
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under

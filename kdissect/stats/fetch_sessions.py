@@ -15,7 +15,7 @@ from kdissect.history.fetch_sessions import FetchFact, FetchSession, SessionKey
 from kdissect.history.history import History
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import Client, client_of, is_follower

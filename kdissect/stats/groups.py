@@ -20,8 +20,8 @@ from kdissect.history.modern_groups import ModernFact, ModernGroups
 from kdissect.history.table import Table
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.group_links import GroupLinks, client_key, groups_named

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from typing import NamedTuple
 
 from kdissect.history.fact import Fact
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 
 EVENTS_KEPT = 50  # the last ones of a producer; further ones are counted only
 

@@ -16,7 +16,7 @@ from kdissect.history.transaction_steps import TransactionFact
 from kdissect.history.transactions import IDS_KEPT, IdKey
 from kdissect.history.turn import Turn
 from kdissect.model.record_batch import NO_PRODUCER_ID
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

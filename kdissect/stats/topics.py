@@ -16,8 +16,8 @@ from kdissect.engine.rows import topic_id_text
 from kdissect.history import apis
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import client_of, is_follower, text_of
 from kdissect.stats.denials import Named, denied_topics

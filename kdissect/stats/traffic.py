@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from kdissect.history.turn import Turn
 from kdissect.model.frame import Frame
 from kdissect.model.limits import in_force
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.dimensions import Key

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from kdissect.schema.acceptance import label
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.upgrade import ApiUse, Outcome, UpgradeAudit, UseKey
 
 Facts = dict[str, Any]

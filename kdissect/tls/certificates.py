@@ -2,7 +2,7 @@
 
 import warnings
 
-from kdissect.tls.cursor import Cursor, ShortMessageError
+from kdissect.tls.vector_reader import Cursor, ShortMessageError
 
 
 def certificate_names(body: bytes, is_13: bool) -> tuple[str, ...]:

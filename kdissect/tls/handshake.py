@@ -1,7 +1,7 @@
 """What the handshake of one connection has told so far."""
 
 from kdissect.tls.certificates import certificate_names
-from kdissect.tls.cursor import Cursor
+from kdissect.tls.handshake_messages import HandshakeType
 from kdissect.tls.hello import (
     ALPN,
     TLS_12,
@@ -13,10 +13,10 @@ from kdissect.tls.hello import (
     parse_extensions,
     parse_server_hello,
 )
-from kdissect.tls.info import TlsInfo, version_name
-from kdissect.tls.messages import HandshakeType
-from kdissect.tls.record import ContentType
 from kdissect.tls.suites import SUITES, Suite, suite_name
+from kdissect.tls.tls_info import TlsInfo, version_name
+from kdissect.tls.tls_record import ContentType
+from kdissect.tls.vector_reader import Cursor
 
 _CLOSE_NOTIFY = 0
 _ALERT_RECORD = 7  # header, level and description, RFC 8446 sections 5.1 and 6

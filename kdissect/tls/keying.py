@@ -6,11 +6,11 @@ from kdissect.model.extras import how_to_install
 from kdissect.model.key_log import MASTER_SECRET
 from kdissect.tls.handshake import Handshake
 from kdissect.tls.hello import ServerHello
-from kdissect.tls.info import TlsInfo
 from kdissect.tls.protection import Aead13, protection_12
 from kdissect.tls.schedule import keys_12
 from kdissect.tls.side import TlsSide
 from kdissect.tls.suites import Suite
+from kdissect.tls.tls_info import TlsInfo
 
 _NO_KEY_LOG = "no key log was given"
 _NO_SECRETS = "the key log has no secrets for the connection's client random"

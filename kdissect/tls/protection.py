@@ -10,9 +10,9 @@ Rules:
 import hmac
 from typing import Any, NamedTuple, Protocol
 
-from kdissect.tls.record import Record
 from kdissect.tls.schedule import MAC_BYTES, Keys, keys_13, next_secret
 from kdissect.tls.suites import Bulk, Suite
+from kdissect.tls.tls_record import Record
 
 _EXPLICIT_NONCE = 8  # bytes before the ciphertext, RFC 5288 section 3
 _BLOCK = 16  # of AES, and of an initialisation vector of CBC

@@ -6,7 +6,7 @@ suites the plaintext that was lost can be counted then, to the byte; readers of 
 
 from kdissect.model.stream import UNKNOWN_LENGTH
 from kdissect.tls.protection import Protection
-from kdissect.tls.record import HEADER, Record, RecordCutter, is_header
+from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
 
 # Bytes searched for a record before the direction is given up.
 SEARCHED_BYTES = 1 << 20

@@ -3,10 +3,10 @@
 from typing import Protocol
 
 from kdissect.model.stream import CloseKind, StreamSink
-from kdissect.tls.messages import MessageCutter
+from kdissect.tls.handshake_messages import MessageCutter
 from kdissect.tls.protection import Plain, Protection
-from kdissect.tls.record import Record, RecordCutter
 from kdissect.tls.recovery import Recovery
+from kdissect.tls.tls_record import Record, RecordCutter
 
 
 class SideOwner(Protocol):

@@ -16,7 +16,7 @@ from kdissect.engine.rows import ExchangeRows, TopicsOf
 from kdissect.engine.secret_bytes import secret_patches
 from kdissect.model.frame import Frame
 from kdissect.report.printable import terminal_json
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 SIDES = ("request", "response")

@@ -9,8 +9,8 @@ from kdissect.engine.log import ExchangeLog
 from kdissect.engine.times import rfc3339
 from kdissect.query.tokens import quoted
 from kdissect.report.durations import duration
-from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import State
 from kdissect.tui.inert import fitted, plain
 

@@ -14,7 +14,7 @@ from kdissect.model.limits import DEFAULT_LIMITS, Limits
 from kdissect.model.ports import ANY_PORTS, Ports
 
 if TYPE_CHECKING:
-    from kdissect.capture.live.settings import LiveSettings
+    from kdissect.capture.live.live_settings import LiveSettings
 
 _LENGTH = Struct("<Q")
 

@@ -31,7 +31,7 @@ def save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
 
 def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
     from kdissect import __version__
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
     from kdissect.excerpt.frames_file import frame_packets
 
     written: set[tuple[str, int]] = set()

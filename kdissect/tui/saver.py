@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kdissect import __version__
 from kdissect.api import Dissection
-from kdissect.capture.packet_file import APPLICATION, PacketFile
+from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.excerpt.extract import write_frames
 from kdissect.excerpt.harvest import Harvest, Harvested, PlanTooLargeError
 from kdissect.excerpt.reader import ExcerptPacket

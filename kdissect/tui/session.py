@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any
 
-from kdissect.capture.source import STDIN
+from kdissect.capture.byte_source import STDIN
 from kdissect.engine.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
 from kdissect.tui.frame_store import Frames

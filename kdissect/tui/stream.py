@@ -12,7 +12,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell
 from kdissect.report.durations import duration
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.tui.hexrows import hex_rows
 from kdissect.tui.widgets.lines import Line
 
@@ -74,7 +74,7 @@ def _api(log: ExchangeLog, row: int) -> str:
 
 
 def _errors(log: ExchangeLog, row: int) -> Cell:
-    from kdissect.schema.errors import error_name
+    from kdissect.schema.error_codes import error_name
 
     errors = log.errors(row)
     return Cell(", ".join(str(error_name(code)) for code in errors), "bad") if errors else Cell("")

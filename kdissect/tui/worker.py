@@ -34,7 +34,7 @@ from kdissect.tui.spool import SpoolWriter
 from kdissect.tui.study import Study, StudyContext, new_study
 
 if TYPE_CHECKING:
-    from kdissect.capture.live.settings import LiveSettings
+    from kdissect.capture.live.live_settings import LiveSettings
 
 # The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
 FIRST_FLUSH_S = 0.02

@@ -1,4 +1,4 @@
-//! Packets of a chunk of a capture: the plain case of `kdissect.capture.pcap` and `kdissect.capture.pcapng`.
+//! Packets of a chunk of a capture: the plain case of `kdissect.capture.formats.pcap` and `kdissect.capture.formats.pcapng`.
 //!
 //! Both go as far as everything is plain; what is odd is left to the parsers in Python, which judge it.
 

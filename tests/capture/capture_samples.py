@@ -3,9 +3,9 @@
 import struct
 from collections.abc import Iterable, Iterator
 
-from kdissect.capture.parser import CaptureParser
-from kdissect.capture.pcap import PcapParser
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats.capture_parser import CaptureParser
+from kdissect.capture.formats.pcap import PcapParser
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.packet import Packet
 
 SECOND = 1_000_000_000

@@ -11,7 +11,7 @@ import pytest
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from kdissect.capture.files import open_captures
-from kdissect.capture.writer import PcapngWriter, PcapWriter
+from kdissect.capture.formats.capture_writer import PcapngWriter, PcapWriter
 from kdissect.model.commented import without_comments
 from kdissect.model.packet import Packet
 

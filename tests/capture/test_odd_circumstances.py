@@ -9,7 +9,7 @@ import pytest
 
 import kdissect
 from kdissect.capture.files import open_captures
-from kdissect.capture.pcap import PcapParser
+from kdissect.capture.formats.pcap import PcapParser
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.rows import ExchangeRows
@@ -18,7 +18,7 @@ from kdissect.session.exchange import Exchange
 from tests.capture.capture_samples import pcap_header, pcap_packet, sample_pcap
 from tests.hostile.files import FILES
 from tests.support.console import TXN
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
 
 WHOLE = Path(TXN).read_bytes()
 

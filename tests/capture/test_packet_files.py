@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.files import open_captures
-from kdissect.capture.packet_file import PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.whole_file import WholeFile, is_special
 from kdissect.model.commented import without_comments
 from kdissect.model.packet import Packet, packet_ref

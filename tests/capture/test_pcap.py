@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from kdissect.capture.pcap import MAX_PACKET, PcapParser
+from kdissect.capture.formats.pcap import MAX_PACKET, PcapParser
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import Packet, packet_ref, ref_file, ref_number
 from tests.capture.capture_samples import SECOND, feed, pcap_header, pcap_packet, pieces, sample_pcap

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from kdissect.capture import pcapng
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats import pcapng
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.commented import comments_of, taken_apart, without_comments
 from kdissect.model.limits import DEFAULT_LIMITS

@@ -10,8 +10,8 @@ import pytest
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
+from kdissect.capture.input_paths import begins_like_capture, find_inputs
 from kdissect.capture.objects import ObjectSource
-from kdissect.capture.paths import begins_like_capture, find_inputs
 from kdissect.cli import main
 from kdissect.model.extras import how_to_install
 

@@ -17,7 +17,7 @@ from kdissect.engine.rows import wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
-from kdissect.schema.registry import all_apis
+from kdissect.schema.protocol_messages import all_apis
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

@@ -7,8 +7,8 @@ import pytest
 
 from kdissect.cli import main
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
 GROUPS = str(CAPTURES / "tansu_kp3_groups.pcap")

@@ -11,8 +11,8 @@ from kdissect.model.finding import Finding
 from kdissect.rules.fingerprint import fingerprint, shape
 from tests.rules.dialogue import Dialogue, findings
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")  # FRM006, PAI004, BDY012
 TXN = str(CAPTURES / "tansu_rdk216_txn.pcap")  # FRM006 as well, of the same software

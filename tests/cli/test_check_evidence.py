@@ -10,8 +10,8 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.check_evidence import file_names
 from tests.support.console import CAPTURES, run
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")  # FRM006, PAI004, BDY012
 NAMES = ["BDY012-001.pcapng", "FRM006-001.pcapng", "PAI004-001.pcapng"]

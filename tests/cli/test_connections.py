@@ -12,8 +12,8 @@ from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.stats.problem_rows import PROBLEM_FIELDS
 from tests.support.console import CAPTURES, TXN, run
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 
 def connections(capfd: pytest.CaptureFixture[str], path: str) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.decoders.encoder import encode_request
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1", "\uff1d1"]
 

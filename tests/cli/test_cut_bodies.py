@@ -7,10 +7,10 @@ import pytest
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packet import Packet
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import run
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 METADATA, FETCH = 3, 1
 TOPICS = [{"name": f"topic-{i}", "partitions": [{"partition_index": i}]} for i in range(9)]

@@ -10,10 +10,10 @@ from kdissect.cli import main
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import ExchangeKind
-from tests.support.damaged import damaged, dialogues, hunt, looks, printed, shown
-from tests.support.pcaps import pcap_bytes, write_pcap
-from tests.support.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, SECRET, changes, needles
-from tests.support.traffic import BROKER, CLIENT, Conversation, frame, request, response
+from tests.support.messages.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, SECRET, changes, needles
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
+from tests.support.packets.damaged import damaged, dialogues, hunt, looks, printed, shown
+from tests.support.packets.pcaps import pcap_bytes, write_pcap
 
 # Numbers of captures that once showed a secret.
 FOUND = (
@@ -176,7 +176,7 @@ def test_damaged_captures_show_none(tmp_path: Path) -> None:
 
 
 def test_damage_is_the_same_for_the_same_number() -> None:
-    from tests.support.damaged import chosen
+    from tests.support.packets.damaged import chosen
 
     for number in range(0, 200, 7):
         assert damaged(*chosen(number)[1:3]) == damaged(*chosen(number)[1:3])

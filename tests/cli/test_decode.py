@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.cli import main
 from tests.support.console import run
-from tests.support.traffic import request, response
+from tests.support.messages.traffic import request, response
 
 # Metadata v0, correlation id 7, client "me", topics ["t"]: laid out by hand from the protocol guide.
 REQUEST = request(3, 0, 7, b"\0\0\0\x01\0\x01t", client_id=b"me")

@@ -12,8 +12,8 @@ from kdissect.cli import main
 from kdissect.excerpt import harvest
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES, CHECKOUT, command, run
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 PRODUCE = str(CAPTURES / "kafka44_java_produce.pcapng")
 TLS13 = str(CAPTURES / "kafka44_java_tls13.pcapng")

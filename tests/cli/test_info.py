@@ -11,8 +11,8 @@ import kdissect
 from kdissect.cli import main
 from kdissect.engine.record_sets import record_sets
 from tests.support.console import CAPTURES, TXN
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 
 def info(capfd: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

@@ -174,8 +174,8 @@ def test_an_input_is_not_overwritten(tmp_path: Path, capfd: pytest.CaptureFixtur
 
 
 def test_secrets_are_masked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from tests.support.pcaps import write_pcap
-    from tests.support.traffic import Conversation, request, response
+    from tests.support.messages.traffic import Conversation, request, response
+    from tests.support.packets.pcaps import write_pcap
 
     token = b"\0alice\0opensesame"
     talk = Conversation().handshake()

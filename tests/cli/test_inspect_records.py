@@ -8,8 +8,8 @@ import pytest
 
 from kdissect.cli import main
 from tests.cli.test_records import produced
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import TXN, run
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 
 def lines(capfd: pytest.CaptureFixture[str], *arguments: object) -> list[dict[str, Any]]:
@@ -92,8 +92,8 @@ def test_secrets_of_own_topics_stay_hidden(tmp_path: Path, capfd: pytest.Capture
     scram = b"\x01\x0b\x00" + b"\x02u" + b"\x01" + b"\x07hunter" + b"\x02k" + b"\x02v" + b"\0\0\x10\0" + b"\0"
     topic = b"\x00\x12__cluster_metadata"
     batch = batch_bytes(record_bytes(value=scram))
-    from tests.support.pcaps import write_pcap
-    from tests.support.traffic import Conversation, request
+    from tests.support.messages.traffic import Conversation, request
+    from tests.support.packets.pcaps import write_pcap
 
     body = b"\xff\xff" + b"\x00\x01" + bytes(4) + b"\x00\x00\x00\x01" + topic + b"\x00\x00\x00\x01"
     body += bytes(4) + len(batch).to_bytes(4) + batch

@@ -15,9 +15,9 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.jobs import listing, worker
 from kdissect.cli.jobs.workers import Workers, _with_lines
-from tests.support.broken_frames import every_broken_frame
 from tests.support.console import CAPTURES, CHECKOUT, TXN
-from tests.support.pcaps import write_pcap
+from tests.support.packets.broken_frames import every_broken_frame
+from tests.support.packets.pcaps import write_pcap
 
 # All kinds of traffic, but not those that take seconds to print; KDISSECT_SLOW has all of them compared.
 LARGEST = 10**9 if os.environ.get("KDISSECT_SLOW") else 110_000

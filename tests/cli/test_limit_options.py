@@ -18,10 +18,10 @@ from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force, use
 from tests.hostile.bodies import ENVELOPE, _envelopes, encoded
 from tests.hostile.framing import streams
 from tests.hostile.packets import METADATA, ip, raw_ip, tcp, tower
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
-from tests.support.pcaps import pcap_bytes
-from tests.support.traffic import ACK, BROKER, CLIENT, PSH, Conversation, request, response
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import ACK, BROKER, CLIENT, PSH, Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 PRODUCE = 0
 
@@ -302,11 +302,11 @@ def test_those_of_the_process_hold_where_none_are_given(tmp_path: Path) -> None:
 def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     """Each process sets those it was given, whatever another job left in force."""
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    from kdissect.pipeline.flow_shuffle.mapping import Mapping
+    from kdissect.pipeline.flow_shuffle.reduction import Reduction
     from kdissect.pipeline.inputs import find
-    from kdissect.pipeline.mapping import Mapping
-    from kdissect.pipeline.reduction import Reduction
-    from kdissect.pipeline.setup import Setup
-    from kdissect.pipeline.source_options import SourceOptions
+    from kdissect.pipeline.spark_source.source_options import SourceOptions
+    from kdissect.pipeline.task_setup import Setup
 
     path = tmp_path / "a.pcap"
     path.write_bytes(unanswered())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.live import libpcap
-from kdissect.capture.live.errors import MissingError
 from kdissect.capture.live.libpcap import library
+from kdissect.capture.live.live_errors import MissingError
 from kdissect.capture.live.scapy_handle import ScapyHandle
 from kdissect.cli import main
 from kdissect.cli.live_options import settings_of
@@ -140,7 +140,7 @@ def test_no_capture_on_standard_input() -> None:
 
 
 def test_drops_are_told(tmp_path: Path) -> None:
-    from kdissect.capture.writer import PcapngWriter
+    from kdissect.capture.formats.capture_writer import PcapngWriter
 
     path = tmp_path / "in.pcapng"
     with path.open("wb") as out:

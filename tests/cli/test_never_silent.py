@@ -19,8 +19,8 @@ from kdissect.cli import main
 from kdissect.model.errors import CaptureWarning
 from kdissect.model.packet import Packet, PlainPacket, packet_ref
 from tests.support.console import CAPTURES, CHECKOUT, TXN
-from tests.support.pcaps import pcap_bytes
-from tests.support.traffic import START_NS, Conversation, request, response
+from tests.support.messages.traffic import START_NS, Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 TLS, KEYS = CAPTURES / "kafka44_java_tls13.pcapng", CAPTURES / "kafka44_java_tls13.keys"
 OTHER_KEYS = CAPTURES / "kafka44_java_tls12.keys"

@@ -364,7 +364,7 @@ def test_a_working_directory_that_was_removed(command: str, tmp_path: Path) -> N
 def test_files_that_vanish_and_grow_between_listing_and_reading(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdissect.capture import paths
+    from kdissect.capture import input_paths as paths
     from kdissect.cli import main
 
     names = [tmp_path / f"f{number}.pcap" for number in range(4)]

@@ -10,11 +10,11 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
-from kdissect.capture.packet_file import PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.cli import main
 from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
 from tests.support.console import CAPTURES
-from tests.support.moved import SECOND, move, relative
+from tests.support.packets.moved import SECOND, move, relative
 
 DAY = 86_400
 # Midnights so far apart that steps of series and slots of rates, which are doubled, begin alike.

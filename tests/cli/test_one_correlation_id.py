@@ -10,8 +10,8 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.rules.judge import Judge
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import CLIENT, Conversation, request, response
+from tests.support.messages.traffic import CLIENT, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 PRODUCE, FETCH = 0, 1
 ROUNDS = 10

@@ -13,12 +13,12 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.engine.record_fields import RECORD_FIELDS
 from tests.stats.truth import capture
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.captures import manifest
 from tests.support.console import CAPTURES, TXN, run_on_terminal
-from tests.support.pcaps import write_pcap
-from tests.support.records import joined_batches, theirs
-from tests.support.traffic import Conversation, request
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.records import joined_batches, theirs
+from tests.support.messages.traffic import Conversation, request
+from tests.support.packets.pcaps import write_pcap
 
 GROUPS = str(CAPTURES / "tansu_kp3_groups.pcap")
 

@@ -18,16 +18,16 @@ from kdissect.excerpt.edit import Edit, spliced
 from kdissect.excerpt.names import Names
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.session.exchange import Exchange
-from tests.support.batches import (
+from tests.support.console import CAPTURES
+from tests.support.messages.batches import (
     batch_bytes,
     kafka_python_batch,
     kafka_python_messages,
     message_bytes,
     record_bytes,
 )
-from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import CLIENT, Conversation, request, response
+from tests.support.messages.traffic import CLIENT, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 # Codecs, SASL with and without headers, configs and SCRAM credentials, transactions, old formats, TLS.
 STEMS = [

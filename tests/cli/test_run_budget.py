@@ -21,7 +21,7 @@ from kdissect.model.limits import DEFAULT_LIMITS, use
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.model.run_budget import start_run, take_met
 from tests.hostile.records import produced
-from tests.support.batches import batch_bytes, message_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kdissect.cli import main
-from kdissect.schema.registry import all_apis
+from kdissect.schema.protocol_messages import all_apis
 
 
 def schema(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -14,11 +14,9 @@ from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.packet import Packet
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
-from tests.support.on_screen import on_screen
-from tests.support.pcaps import write_pcap
-from tests.support.planted import (
+from tests.support.messages.planted import (
     PLANTED,
     SASL_AUTHENTICATE,
     SECRET,
@@ -28,7 +26,9 @@ from tests.support.planted import (
     needles,
     planted,
 )
-from tests.support.traffic import Conversation, frame
+from tests.support.messages.traffic import Conversation, frame
+from tests.support.on_screen import on_screen
+from tests.support.packets.pcaps import write_pcap
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from crc32c import crc32c
 
 from kdissect.cli import main
 from kdissect.engine.indexes.kinds import KINDS
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 LOGS = CAPTURES / "logs"
 SUFFIXES = ("index", "timeindex", "txnindex", "snapshot")

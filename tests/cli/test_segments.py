@@ -9,8 +9,13 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS, place_of
-from tests.support.batches import batch_bytes, kafka_python_batch, kafka_python_messages, record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import (
+    batch_bytes,
+    kafka_python_batch,
+    kafka_python_messages,
+    record_bytes,
+)
 
 DUMPS = sorted(
     dump for ending in ("log", "checkpoint") for dump in (CAPTURES / "logs").rglob(f"*.{ending}.dump.txt")

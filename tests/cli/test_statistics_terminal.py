@@ -14,8 +14,8 @@ from kdissect.cli import main
 from kdissect.cli.exits import INTERRUPTED
 from kdissect.session.events import Event
 from tests.support.console import TXN, run_on_terminal
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 NAME = "evil\x1b]0;owned\x07\x9b2J\r\n\u202e".encode()

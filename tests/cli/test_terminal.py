@@ -12,9 +12,9 @@ import pytest
 from kdissect.cli.formats.table import TableFormat
 from kdissect.report.cells import Cell, TableColumn
 from tests.support.console import CAPTURES, CHECKOUT, TXN, command, run, run_on_terminal
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes, write_pcap
 from tests.support.patience import PATIENCE_S
-from tests.support.pcaps import pcap_bytes, write_pcap
-from tests.support.traffic import Conversation, request, response
 
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 OUR_STYLES = {f"\x1b[{code}m" for code in ("0", "1", "2", "1;31", "32", "33", "36")}

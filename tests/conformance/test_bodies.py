@@ -12,7 +12,7 @@ from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.decoders.summary import summarizer
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker

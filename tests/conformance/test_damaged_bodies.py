@@ -11,7 +11,7 @@ from kdissect.decoders.encoder import encode, encode_uvarint
 from kdissect.decoders.spanned import dissect, locate
 from kdissect.decoders.summary import summarizer
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 from tests.conformance.random_values import ValueMaker, all_bodies
 

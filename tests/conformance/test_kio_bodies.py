@@ -16,7 +16,7 @@ import pytest
 
 from kdissect.decoders.compiled import decoder
 from kdissect.decoders.layout import Layout
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker

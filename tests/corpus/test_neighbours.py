@@ -7,8 +7,8 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.session.events import ConnectionClosed
 from tests.corpus.neighbours import NEIGHBOURS, Said
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation
 from tests.support.run import connections_of, exchanges_of
-from tests.support.traffic import BROKER, CLIENT, Conversation
 
 PORTS = (9000, 9092)
 JOINED = 2  # segments lost before a capture that begins in the middle

@@ -11,8 +11,8 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from tests.support.messages.traffic import Conversation, frame
 from tests.support.run import exchanges_of
-from tests.support.traffic import Conversation, frame
 
 CORPUS = Path(__file__).parents[2] / "captures"
 PORT = 31337

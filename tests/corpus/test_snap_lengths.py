@@ -15,7 +15,7 @@ from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array
 from kdissect.session.exchange import Exchange
 from tests.support.console import run
-from tests.support.snapped import snapped
+from tests.support.packets.snapped import snapped
 
 CORPUS = Path(__file__).parents[2] / "captures"
 SMALL = sorted(CORPUS.glob("*.pcap*"), key=lambda path: path.stat().st_size)

@@ -13,9 +13,9 @@ from kdissect.decoders.projection import collected, projector
 from kdissect.decoders.records.sections import record_sections
 from kdissect.decoders.spanned import decode_part, dissect, locate
 from kdissect.decoders.tree import render
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.secrets import MASK
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 METADATA, DESCRIBE_CONFIGS, FETCH = 3, 32, 1
 VERSION = 12

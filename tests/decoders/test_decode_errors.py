@@ -9,7 +9,7 @@ from kdissect.decoders.encoder import encode
 from kdissect.decoders.spanned import dissect
 from kdissect.decoders.values import items
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 
 

@@ -15,7 +15,7 @@ from kdissect.decoders.frames import dissect_body, dissect_request, dissect_resp
 from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 # spec/004 "Wire Format Examples": both sizes are wrong there, and null topics exist only from version 1 on.
 SPEC_REQUEST = bytes.fromhex("00000011 0003 0000 00000001 0004 74657374 ffffffff")

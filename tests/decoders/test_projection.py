@@ -10,7 +10,7 @@ from kdissect.decoders.jsonable import bytes_value, float_value, uuid_text
 from kdissect.decoders.projection import Projector, projector
 from kdissect.engine.bodies import body_of
 from kdissect.query.schema_fields import BodyField, body_fields
-from kdissect.schema.registry import api
+from kdissect.schema.protocol_messages import api
 from kdissect.schema.types import Array, Message, Primitive, Struct
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES

@@ -14,9 +14,9 @@ from kdissect.decoders.headers import (
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
-from kdissect.schema import registry
-from kdissect.schema.headers import request_header_version as version_in_schema
-from kdissect.schema.headers import response_header_version as response_version_in_schema
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.header_versions import request_header_version as version_in_schema
+from kdissect.schema.header_versions import response_header_version as response_version_in_schema
 
 
 def header(key: int, version: int, client_id: bytes | None = b"me", tags: bytes = b"") -> bytes:

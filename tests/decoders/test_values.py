@@ -11,7 +11,7 @@ from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.values import items
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 
 

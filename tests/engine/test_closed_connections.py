@@ -5,7 +5,7 @@ import gc
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.analyzer import Analyzer
 from kdissect.session.connection import ConnectionAnalyzer
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
 
 
 def held() -> int:

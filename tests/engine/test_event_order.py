@@ -14,8 +14,8 @@ from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.session.exchange import Exchange
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = ("kafka28_java_tools.pcapng", "kafka28zk_sarama_releases.pcapng", "kafka28_scala_consumer.pcapng")

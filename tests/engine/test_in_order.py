@@ -16,7 +16,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.session.exchange import Exchange
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 SHIPPED = ("kafka44_sarama_transactions.pcapng", "kafka44_rdkafka_transactions.pcapng")

@@ -4,8 +4,8 @@ from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.bodies import body_of
 from kdissect.engine.overview import Overview
 from kdissect.model.anomaly import AnomalyKind
+from tests.support.messages.traffic import Conversation
 from tests.support.run import exchanges_of
-from tests.support.traffic import Conversation
 
 JOIN_GROUP = 11
 

@@ -13,15 +13,15 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.support.batches import (
+from tests.support.captures import manifest
+from tests.support.console import CAPTURES
+from tests.support.messages.batches import (
     batch_bytes,
     kafka_python_batch,
     kafka_python_messages,
     message_bytes,
     record_bytes,
 )
-from tests.support.captures import manifest
-from tests.support.console import CAPTURES
 
 pa = pytest.importorskip("pyarrow")
 NOW = 1_700_000_000_000

@@ -10,7 +10,7 @@ from kdissect.engine.log_columns import MARK_BYTES
 from kdissect.engine.logged_frames import Want
 from kdissect.model.endpoint import Endpoint
 from kdissect.session.info import ConnectionInfo
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
 
 COUNT = 1500
 

@@ -9,7 +9,7 @@ from kdissect.model.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import COUNTED_BYTES
-from tests.support.traffic import ACK, CLIENT, PSH, Conversation, request, response
+from tests.support.messages.traffic import ACK, CLIENT, PSH, Conversation, request, response
 
 METADATA = b"\xff\xff\xff\xff"
 

@@ -20,8 +20,8 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 CAPTURE = CAPTURES / "kafka44_snapshot.pcapng.gz"
 FETCHED = next((CAPTURES / "logs" / "kafka44snapshot_cluster_metadata-0").glob("*.checkpoint"))

@@ -19,7 +19,7 @@ from kdissect.net.sequence import MASK
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 
 FLOW = b"\x0a\0\0\1\x9c\x40\x0a\0\0\2\x23\x84"
 

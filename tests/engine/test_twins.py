@@ -13,9 +13,9 @@ from kdissect.cli.turns import read_turns
 from kdissect.history.turn import Turn
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
-from tests.support.pcaps import pcap_bytes, write_pcap
-from tests.support.taps import moved, tap
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes, write_pcap
+from tests.support.packets.taps import moved, tap
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 CAPTURE = CAPTURES / "mock_rdk216_txn.pcap"

@@ -13,7 +13,7 @@ from kdissect.cli import main
 from kdissect.model.packet import Packet, packet_ref
 from kdissect.net.parser import SegmentParser
 from tests.support.console import CAPTURES, run
-from tests.support.wrapped import (
+from tests.support.packets.wrapped import (
     CONTAINER,
     ETHERNET_HEADER,
     FORMS,

@@ -13,7 +13,7 @@ from kdissect.excerpt.headers import Headers, headers_of
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan
 from kdissect.excerpt.wish import MAX_BYTES, Wish
-from kdissect.model.link import LinkType
+from kdissect.model.link_types import LinkType
 from kdissect.model.packet import Packet, packet_ref
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 from kdissect.net.parser import SegmentParser
@@ -22,9 +22,9 @@ from kdissect.rules.judge import Judge
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 from tests.support.run import events_of
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
 SECRET = b"xq7SECRETvvz"
 ACKS = CAPTURES / "tansu_rdk216_acks.pcap"

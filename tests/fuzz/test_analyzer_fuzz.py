@@ -13,8 +13,8 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.rows import ExchangeRows
 from kdissect.model.packet import Packet
 from kdissect.session.exchange import Exchange
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.run import events_of, exchanges_of
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
 SHIPPED = Path(__file__).parent.parent.parent / "captures"
 SIDES = (CLIENT, BROKER)

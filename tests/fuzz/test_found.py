@@ -13,7 +13,7 @@ from fuzz.counters import count
 from fuzz.targets import TARGETS
 from kdissect.capture.compression import Compression, decompress
 from kdissect.capture.files import open_captures
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
 from kdissect.decoders.compression.errors import OutputLimitError
@@ -35,9 +35,9 @@ from kdissect.session.exchange import Exchange
 from tests.capture.capture_samples import block, interface, option, section
 from tests.hostile import framing, records
 from tests.hostile.captures import talk
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import ACK, CLIENT, PSH, Conversation, frame, request, response
 from tests.support.run import connections_of, events_of, exchanges_of
-from tests.support.traffic import ACK, CLIENT, PSH, Conversation, frame, request, response
 
 METADATA = b"\xff\xff\xff\xff"
 

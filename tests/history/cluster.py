@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
 
 ORDERS, CLICKS = bytes(range(16)), bytes(range(16, 32))
 METADATA, FETCH, CREATE_TOPICS, DESCRIBE_CLUSTER = 3, 1, 19, 60

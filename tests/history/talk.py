@@ -11,7 +11,7 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 MS = 1_000_000
 START_NS = 1_700_000_000_000_000_000

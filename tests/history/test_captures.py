@@ -21,7 +21,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from tests.conftest import CHECKOUT
-from tests.support.frames import with_data
+from tests.support.messages.frames import with_data
 
 CAPTURES = CHECKOUT / "captures"
 # What clients of Apache Kafka do although no state led to expect it, each with its reason.

@@ -2,7 +2,7 @@
 
 import re
 
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 from tests.conftest import CHECKOUT
 
 CITATION = re.compile(r'(spec/\d{3}) "([^"]+)"')

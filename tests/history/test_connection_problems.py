@@ -13,7 +13,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import VERSIONS, Dialogue, Fields
 from tests.rules.fixtures.connections import ADVERTISED, METADATA, all_of, connection, kafka, refused, silent
-from tests.support.traffic import CLIENT
+from tests.support.messages.traffic import CLIENT
 
 
 def events(packets: Iterable[Packet]) -> Iterator[Event]:

@@ -4,7 +4,7 @@ import pytest
 
 from kdissect.history.negotiated_versions import NegotiatedVersions, VersionFact
 from tests.history.talk import Talk, brief, feed, kinds
-from tests.support.frames import with_data
+from tests.support.messages.frames import with_data
 
 API_VERSIONS, METADATA, PRODUCE = 18, 3, 0
 SOFTWARE = {"client_software_name": "test", "client_software_version": "1.0"}

@@ -12,8 +12,8 @@ from kdissect.history.producers import Producers
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, batch
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 PRODUCE, FETCH, INIT = 0, 1, 22
 Make = Callable[[], FetchSessions | Producers]

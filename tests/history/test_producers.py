@@ -9,7 +9,7 @@ from kdissect.history.producers import ProducerFact, Producers
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, batch, brief, feed, kinds
-from tests.support.frames import with_data
+from tests.support.messages.frames import with_data
 
 PRODUCE, INIT = 0, 22
 

@@ -8,7 +8,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 TOPIC_RECORD = b"\1\2\0" + b"\x0ctopic-12345" + bytes(range(16)) + b"\0"
 PIECE = batch_bytes(record_bytes(value=TOPIC_RECORD), max_timestamp=1_700_000_000_000)  # 100 bytes

@@ -13,14 +13,14 @@ from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
 from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model import limits
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive, Struct
 from tests.decoders.payloads.vectors import records
 from tests.history.cluster import CLICKS, CREATE_TOPICS, DESCRIBE_CLUSTER, FETCH, METADATA, ORDERS, Client
 from tests.support.captures import exchanges
 from tests.support.console import TXN, run
-from tests.support.pcaps import pcap_bytes, write_pcap
+from tests.support.packets.pcaps import pcap_bytes, write_pcap
 
 
 def topics(path: str, *options: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from tests.hostile.framing import streams
-from tests.support.traffic import BROKER, CLIENT, request
+from tests.support.messages.traffic import BROKER, CLIENT, request
 
 TELEMETRY, ENVELOPE = 72, 58
 

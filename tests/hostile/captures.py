@@ -21,8 +21,8 @@ from tests.capture.capture_samples import (
     sample_pcapng,
     section,
 )
-from tests.support.pcaps import pcap_bytes
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 Make = Callable[[], bytes]
 

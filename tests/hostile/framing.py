@@ -5,8 +5,8 @@ import struct
 from collections.abc import Callable
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from tests.support.pcaps import pcap_bytes
-from tests.support.traffic import BROKER, CLIENT, Conversation, frame, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 METADATA = b"\xff\xff\xff\xff"
 GOOD = request(3, 1, 1, METADATA)

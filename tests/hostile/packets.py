@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from kdissect.model.packet import Packet
 from tests.capture.capture_samples import pcap_header, pcap_packet
-from tests.support.pcaps import pcap_bytes
-from tests.support.traffic import ACK, BROKER, CLIENT, PSH, RST, Conversation, request, response
+from tests.support.messages.traffic import ACK, BROKER, CLIENT, PSH, RST, Conversation, request, response
+from tests.support.packets.pcaps import pcap_bytes
 
 ENDS = b"\x0a\0\0\1\x0a\0\0\2"
 METADATA = b"\xff\xff\xff\xff"

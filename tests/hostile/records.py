@@ -13,8 +13,8 @@ import zstandard
 
 from kdissect.decoders.encoder import encode_request
 from tests.hostile.framing import streams
-from tests.support.batches import batch_bytes, message_bytes, record_bytes, zigzag
-from tests.support.traffic import CLIENT
+from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes, zigzag
+from tests.support.messages.traffic import CLIENT
 
 
 def produced(*batches: bytes, version: int = 7) -> Callable[[], bytes]:

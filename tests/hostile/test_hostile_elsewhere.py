@@ -68,7 +68,7 @@ def test_through_the_tasks_of_the_pipeline(folder: Path, tmp_path: Path) -> None
     from kdissect.engine.tables.registry import TABLES
     from kdissect.pipeline.inputs import find
     from kdissect.pipeline.job import Job, run
-    from kdissect.pipeline.setup import Setup
+    from kdissect.pipeline.task_setup import Setup
     from tests.pipeline.frames import Frames
     from tests.pipeline.parquet import of_one_process, of_run
 

@@ -12,7 +12,7 @@ from kdissect.metrics.label_sets import MAX_VALUE_LENGTH, OTHER, LabelSets, labe
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.tallies import Count
 from kdissect.model.ports import Ports
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
 
 HOSTILE = [
     b'"} 1\nkdissect_up 1\n', b"\\", b"\x1b[2J", b"\xff\xfe", b"\n", "\u202eevil".encode(), b"x" * 5_000, b"",

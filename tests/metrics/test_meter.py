@@ -9,7 +9,7 @@ from kdissect.model.finding import Severity
 from kdissect.model.ports import Ports
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
-from tests.support.traffic import CLIENT, Conversation, request, response
+from tests.support.messages.traffic import CLIENT, Conversation, request, response
 
 VERSIONS = b"\0\0\0\0\0\0"
 

@@ -16,7 +16,7 @@ from tests.mutation.corpus import (
 from tests.mutation.mutators import MANY, Mutant, mutator
 from tests.mutation.order_of_lines import SECOND, later, shuffled
 from tests.mutation.talk import Talk
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 REFUSED = 58  # SASL_AUTHENTICATION_FAILED
 

@@ -11,8 +11,8 @@ from crc32c import crc32c
 from tests.mutation.corpus import Side, side_of, sides_of
 from tests.mutation.mutators import MANY, SOME, Mutant, changed, mutator, spread
 from tests.mutation.record import Plain, split
-from tests.support.batches import message_bytes
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.batches import message_bytes
+from tests.support.messages.traffic import BROKER, CLIENT
 
 FETCH = 1
 # Offsets in a batch of magic 2 (spec/001 "5.3.1 Record Batch"); magic stands there in every format.

@@ -9,7 +9,7 @@ from kdissect.decoders.node import Node
 from kdissect.schema.types import Array, Field, Message, Struct
 from tests.mutation.corpus import Side
 from tests.mutation.mutators import MANY, Mutant, changed, mutator, sides, splices, spread
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 ODD = b"\xde\xad\xbe\xef\x5a"  # bytes that fit nothing
 VENDOR_TAG = 9001  # far from every tag that Kafka uses

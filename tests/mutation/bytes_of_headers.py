@@ -17,7 +17,7 @@ from tests.mutation.corpus import (
     sides,
 )
 from tests.mutation.mutators import MANY, SOME, Mutant, changed, mutator, splices, spread
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 ID_AT, CLIENT_ID_AT = 4, 8  # correlation id, length of client id (spec/004 "Complete Request Format")
 

@@ -12,14 +12,14 @@ from kdissect.decoders.encoder import encode
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Api, Message
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
 from tests.mutation.talk import Talk, judged
 from tests.support.console import CAPTURES
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 OPENING = (API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE)

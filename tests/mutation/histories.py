@@ -7,7 +7,7 @@ from typing import Any
 from tests.mutation.corpus import Recording, Scene, Side, prefix, side_of
 from tests.mutation.mutators import MANY, SOME, Edit, Mutant, mutator
 from tests.mutation.order_of_lines import LONGEST, shuffled
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 METADATA, FETCH = 3, 1
 SHARE_FETCH, SHARE_ACKNOWLEDGE = 78, 79

@@ -39,8 +39,8 @@ from tests.mutation.corpus import side_of
 from tests.mutation.histories import places
 from tests.mutation.mutators import SOME, Mutant, mutator
 from tests.mutation.record import Plain, join, split
-from tests.support.batches import message_bytes
-from tests.support.traffic import BROKER
+from tests.support.messages.batches import message_bytes
+from tests.support.messages.traffic import BROKER
 
 # records
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tests.mutation.corpus import Scene, Side, codes_before, side_of, sides, sides_of
 from tests.mutation.talk import Talk
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 # Mutants of one mutator, unless it says otherwise: enough to meet many APIs, versions and clients.
 MANY = 32

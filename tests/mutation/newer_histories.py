@@ -22,7 +22,7 @@ from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, sprea
 from tests.mutation.order_of_lines import SECOND, later
 from tests.mutation.producers import ADD_PARTITIONS, INIT_PRODUCER_ID, PRODUCE, STEPS
 from tests.mutation.values_of_any_api import translated
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 JOIN_GROUP, HEARTBEAT = 11, 12
 REBALANCE_IN_PROGRESS = 27

@@ -9,7 +9,7 @@ from tests.mutation.corpus import Recording, Scene, opening, prefix, recordings,
 from tests.mutation.mutators import MANY, Mutant, edits, mutator, spread
 from tests.mutation.talk import Line, Talk
 from tests.mutation.values_of_any_api import WAITING
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 SECOND = 1_000_000_000
 LONGEST = 40  # exchanges of a scene with history

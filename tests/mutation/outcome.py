@@ -8,7 +8,7 @@ from kdissect.model.finding import Finding, Severity
 from tests.mutation.corpus import codes_before
 from tests.mutation.mutators import Mutant, Mutator
 from tests.mutation.talk import judged
-from tests.support.traffic import CLIENT
+from tests.support.messages.traffic import CLIENT
 
 Codes = Counter[str]
 

@@ -14,7 +14,7 @@ from tests.mutation.histories import before, edited, places
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator
 from tests.mutation.order_of_lines import shuffled
 from tests.mutation.values_of_apis import first
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, OFFSETS = 0, 22, 24, 25, 26, 28
 # Offsets in a batch of magic 2 (spec/001 "5.3.1 Record Batch").

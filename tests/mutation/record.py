@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.support.batches import blob, zigzag
+from tests.support.messages.batches import blob, zigzag
 
 Header = tuple[bytes | None, bytes | None]
 

@@ -10,10 +10,10 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packet import Packet, packet_ref
 from kdissect.model.ports import Ports
 from kdissect.rules.judge import Judge
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
-from tests.support.traffic import BROKER, CLIENT, STEP_NS, Conversation
+from tests.support.messages.traffic import BROKER, CLIENT, STEP_NS, Conversation
 
 # Bytes of a segment: those of a jumbo frame, so that few packets are needed and large frames are still cut.
 SEGMENT = 8000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.capture.writer import PcapWriter
+from kdissect.capture.formats.capture_writer import PcapWriter
 from kdissect.rules.registry import ALL_RULES
 from tests.mutation.collateral import collateral_page, row_of
 from tests.mutation.every import every_mutator

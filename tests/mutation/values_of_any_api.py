@@ -18,7 +18,7 @@ from tests.mutation.corpus import (
     recordings,
 )
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, other_value, sides, splices, spread
-from tests.support.traffic import BROKER, CLIENT
+from tests.support.messages.traffic import BROKER, CLIENT
 
 MANY_TOPICS = (
     "Produce",

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 from tests.mutation.mutators import edits
-from tests.support.traffic import BROKER
+from tests.support.messages.traffic import BROKER
 
 ENVELOPE = 58
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.mutation.mutators import edits
 from tests.mutation.values_of_apis import first
-from tests.support.traffic import BROKER
+from tests.support.messages.traffic import BROKER
 
 # metadata
 

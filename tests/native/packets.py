@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.detect import parser_for
 from kdissect.capture.files import open_captures
+from kdissect.capture.formats.file_format import parser_for
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits

@@ -14,9 +14,9 @@ from kdissect.decoders.encoder import encode
 from kdissect.decoders.quirks import UNSUPPORTED_START
 from kdissect.model.errors import DecodeError
 from kdissect.model.native import native
-from kdissect.schema.registry import all_apis
+from kdissect.schema.all_fields import all_fields, has_payloads
+from kdissect.schema.protocol_messages import all_apis
 from kdissect.schema.types import Message, MessageKind, Primitive
-from kdissect.schema.walk import all_fields, has_payloads
 from tests.conformance.random_values import ValueMaker
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")

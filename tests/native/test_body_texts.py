@@ -16,11 +16,11 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.record_batch import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
-from kdissect.schema.registry import request_message, response_message
+from kdissect.schema.protocol_messages import request_message, response_message
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.support.batches import batch_bytes, kafka_python_batch, message_bytes, record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes, kafka_python_batch, message_bytes, record_bytes
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kdissect.capture.capture_file import STEP_NS
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
 from tests.capture.capture_samples import SECOND, block, interface, option, pcap_header, pcap_packet, section
 from tests.native.packets import packets_of
@@ -97,7 +97,7 @@ def test_byte_by_byte(python_side: PythonSide, name: str) -> None:
 def test_packets_are_found_without_python(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """All but what stands beside those that are plain."""
     found = packets_of(FILES["pcap"], [])[0]
-    monkeypatch.setattr("kdissect.capture.pcap.PcapParser._packets", None)
+    monkeypatch.setattr("kdissect.capture.formats.pcap.PcapParser._packets", None)
     assert packets_of(FILES["pcap"], [])[0] == found
 
 

@@ -24,8 +24,8 @@ from kdissect.session import dialogue as dialogues
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.framing import FrameReader
 from kdissect.session.info import Close, ConnectionInfo
-from tests.support.sessions import Owner, PlainDialogue, PlainReader, dialogue_state, told
-from tests.support.traffic import request
+from tests.support.messages.sessions import Owner, PlainDialogue, PlainReader, dialogue_state, told
+from tests.support.messages.traffic import request
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -11,9 +11,9 @@ from kdissect.model.packet import Packet
 from kdissect.session.exchange import Exchange
 from tests.corpus.neighbours import NEIGHBOURS
 from tests.native.python_side import PythonSide
-from tests.support.broken_frames import BODY, HEARTBEAT, OK, every_broken_frame
+from tests.support.messages.traffic import BROKER, Conversation, request, response
+from tests.support.packets.broken_frames import BODY, HEARTBEAT, OK, every_broken_frame
 from tests.support.run import events_of
-from tests.support.traffic import BROKER, Conversation, request, response
 
 PRODUCE = 0
 SEEDS = range(12)

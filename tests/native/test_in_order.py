@@ -23,7 +23,7 @@ from tests.engine.test_in_order import (
 )
 from tests.native import packets as asked
 from tests.native.python_side import PythonSide
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 
 LINKS = ("vlan", "vlans", "ipv6", "raw6", "raw", "sll", "sll2", "null", "loop")
 RECORDED = sorted(CAPTURES.glob("*.pcap*"), key=lambda path: path.stat().st_size)[:60:8]

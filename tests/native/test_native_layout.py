@@ -8,7 +8,7 @@ from kdissect.decoders.layout import Layout
 from kdissect.decoders.native_layout import FieldRow, layout_rows
 from kdissect.decoders.quirks import PRODUCE
 from kdissect.model.native import native
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 needs_native = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 FETCH = 1

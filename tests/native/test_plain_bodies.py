@@ -15,7 +15,7 @@ from kdissect.decoders.plain import PlainDecoder, emitted_decoder, plain_decoder
 from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.values import Value
 from kdissect.model.native import native
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from tests.support.console import CAPTURES
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")

@@ -13,8 +13,8 @@ from kdissect.model.native import native
 from kdissect.model.stream import CloseKind
 from kdissect.net.store import Store
 from kdissect.session.framing import FrameReader
-from tests.support.sessions import Owner, PlainReader, reader_state, told
-from tests.support.traffic import frame
+from tests.support.messages.sessions import Owner, PlainReader, reader_state, told
+from tests.support.messages.traffic import frame
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -22,12 +22,12 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, use
 from kdissect.model.native import native
-from kdissect.schema.registry import all_apis
-from kdissect.schema.walk import has_records
+from kdissect.schema.all_fields import has_records
+from kdissect.schema.protocol_messages import all_apis
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.support.batches import kafka_python_batch, kafka_python_messages
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
 
 pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")

@@ -10,7 +10,7 @@ from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.summary import summarizer
 from kdissect.model.native import native
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from tests.conformance.random_values import ValueMaker, all_bodies
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")

@@ -8,8 +8,8 @@ import kdissect
 from kdissect.decoders.records.usual import read_latest
 from kdissect.engine.record_sets import record_batches
 from kdissect.model.native import native
-from tests.support.batches import record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import record_bytes
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

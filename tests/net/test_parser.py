@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.link import LinkType
+from kdissect.model.link_types import LinkType
 from kdissect.model.packet import Packet
 from kdissect.model.segment import Segment, flow_endpoints
 from kdissect.net.parser import SegmentParser

@@ -11,10 +11,10 @@ from kdissect.capture.files import ends_of
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.rows import ExchangeRows, Row
-from kdissect.pipeline.connections import flows
+from kdissect.pipeline.flow_shuffle.flow_connections import flows
+from kdissect.pipeline.flow_shuffle.mapping import Mapping
 from kdissect.pipeline.inputs import Inputs, find
-from kdissect.pipeline.mapping import Mapping
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.task_setup import Setup
 from kdissect.session.brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange

@@ -10,14 +10,14 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
 from kdissect.history.topics import TopicNames
+from kdissect.pipeline.capture_set_tasks import SecondPass
+from kdissect.pipeline.flow_shuffle.mapping import Mapping
+from kdissect.pipeline.flow_shuffle.reduction import Reduction
+from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.inputs import find
-from kdissect.pipeline.mapping import Mapping
-from kdissect.pipeline.news import News
-from kdissect.pipeline.reduction import Reduction
-from kdissect.pipeline.second_pass import SecondPass
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.task_setup import Setup
 from kdissect.session.exchange import Exchange
-from kdissect.stages.names import Names
+from kdissect.stages.topic_names import Names
 from tests.pipeline.conftest import CHECKOUT
 
 CAPTURES = CHECKOUT / "captures"

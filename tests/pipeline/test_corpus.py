@@ -25,7 +25,7 @@ from kdissect.cli.reports import render
 from kdissect.cli.table_reports import statistics
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import find
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.task_setup import Setup
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import Rows, of_one_process, of_run

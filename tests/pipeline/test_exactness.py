@@ -14,13 +14,13 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.job import Job, Summary, run
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.task_setup import Setup
 from tests.pipeline.conftest import BENCHMARKS, CHECKOUT
 from tests.pipeline.frames import Frames
 from tests.pipeline.parquet import of_one_process, of_run
-from tests.support.broken_frames import every_broken_frame
-from tests.support.pcaps import write_pcap
-from tests.support.taps import tap
+from tests.support.packets.broken_frames import every_broken_frame
+from tests.support.packets.pcaps import write_pcap
+from tests.support.packets.taps import tap
 
 CAPTURES = CHECKOUT / "captures"
 NAMES = (

@@ -11,7 +11,7 @@ import pytest
 
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import find
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.task_setup import Setup
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_run
 

@@ -16,9 +16,9 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from pyarrow import fs
 
 from kdissect.cli import main
-from kdissect.pipeline.commit import PENDING, Place
-from kdissect.pipeline.manifest_file import MANIFEST
-from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.commit import PENDING, Place
+from kdissect.pipeline.table_files.manifest_file import MANIFEST
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from tests.support.console import CAPTURES
 
 CAPTURE = str(CAPTURES / "kafka44_java_errors.pcapng")
@@ -99,8 +99,8 @@ def test_a_run_killed_at_any_change_is_whole_or_gone_for_the_next(tmp_path: Path
 KILLED = """
 import os, signal, sys
 left = int(sys.argv.pop(1))
-from kdissect.pipeline.commit import Place
-from kdissect.pipeline.parquet_parts import ParquetParts
+from kdissect.pipeline.table_files.commit import Place
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from pyarrow import fs
 class Dying:
     def __init__(self, real):

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from kdissect.pipeline import parquet_parts
-from kdissect.pipeline.parquet_parts import ParquetParts
+from kdissect.pipeline.table_files import parquet_parts
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 
 
 def rows(number: int, noise: int = 0) -> pa.RecordBatch:

@@ -9,8 +9,8 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 import pyarrow as pa
 from pyarrow import fs
 
-from kdissect.pipeline.parquet_parts import ParquetParts
-from kdissect.pipeline.partitions import LONGEST, directory_of, values_of
+from kdissect.pipeline.table_files.hive_partitions import LONGEST, directory_of, values_of
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 
 NAMES = (
     "../../etc/cron.d/x",

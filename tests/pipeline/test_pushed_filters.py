@@ -24,7 +24,7 @@ from pyspark.sql.datasource import (
 
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.pushed_filters import can_say, expression, file_test
+from kdissect.pipeline.spark_source.pushed_filters import can_say, expression, file_test
 
 SCHEMA = arrow_schema(TABLES["exchanges"])
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.pipeline.run import Run, flow_key, merged, pack, unpack
+from kdissect.pipeline.flow_shuffle.run import Run, flow_key, merged, pack, unpack
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.single import by_one_process, by_tasks
 

@@ -14,7 +14,7 @@ from kdissect.cli import main
 from kdissect.engine.rows import ExchangeRows
 from kdissect.query import compile_filter
 from kdissect.query.binding import Context
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 from tests.support.console import CAPTURES
 from tests.support.rows import all_named, values_at
 

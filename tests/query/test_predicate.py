@@ -10,7 +10,7 @@ from kdissect.decoders.encoder import encode
 from kdissect.query import binding, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.pushdown import Conjunct
-from kdissect.schema.registry import api
+from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange
 from tests.query.exchanges import START, exchange, frame, takes
 from tests.support.console import TXN

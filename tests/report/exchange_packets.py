@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from kdissect.model.packet import Packet, packet_ref
 from kdissect.session.exchange import Exchange
-from tests.support.traffic import STEP_NS, Conversation, frame
+from tests.support.messages.traffic import STEP_NS, Conversation, frame
 
 
 def packets_of(told: Sequence[Packet] | Sequence[Exchange]) -> list[Packet]:

@@ -17,7 +17,7 @@ from kdissect.session.events import ConnectionClosed
 from tests.report.exchange_packets import packets_of
 from tests.rules.test_rules import CASES
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
+from tests.support.packets.pcaps import write_pcap
 
 # Findings of fixtures that their evidence does not show again, with the reason.
 _OTHERS = "that its end speaks Kafka is known from other connections"

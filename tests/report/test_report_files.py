@@ -11,8 +11,8 @@ from kdissect.cli.reports import FORMATS
 from kdissect.report import sarif
 from kdissect.report.verdict import Verdict
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
 

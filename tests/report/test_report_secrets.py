@@ -7,11 +7,11 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.secrets import may_hold_secrets
-from tests.support.pcaps import write_pcap
-from tests.support.planted import PLANTED, SECRET, exchanges, needles
-from tests.support.traffic import Conversation
+from tests.support.messages.planted import PLANTED, SECRET, exchanges, needles
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 
 def broken(frame: bytes, may_hold: bool) -> list[bytes]:

@@ -8,10 +8,10 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Finding
 from kdissect.model.packet import Packet
 from kdissect.rules.judge import Judge
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from tests.support.traffic import CLIENT, Conversation
+from tests.support.messages.traffic import CLIENT, Conversation
 
 Fields = Mapping[str, Any]
 RANGES = [(0, 0, 13), (1, 4, 18), (3, 0, 13), (18, 0, 5), (21, 0, 2)]

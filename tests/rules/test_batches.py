@@ -19,8 +19,8 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE
 from tests.rules.dialogue import findings, judged
 from tests.rules.fixtures.batches import BASE, GOOD, SECOND, ZSTD, batch, fetched, produced, records
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes, record_bytes
 from tests.support.run import exchanges_of
 
 

@@ -14,7 +14,7 @@ from tests.history.talk import Talk
 from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings, versions
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
-from tests.support.traffic import BROKER, CLIENT, RST, Conversation, request
+from tests.support.messages.traffic import BROKER, CLIENT, RST, Conversation, request
 
 SNAP = 96
 Step = Callable[[Talk], Exchange]

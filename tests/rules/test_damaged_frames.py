@@ -12,7 +12,7 @@ from kdissect.model.frame import Frame
 from kdissect.rules.judge import Judge
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES
-from tests.support.frames import with_data
+from tests.support.messages.frames import with_data
 
 FLIPS = 3
 PRODUCE, FETCH = 0, 1

@@ -7,7 +7,7 @@ import pytest
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.finding import Finding
 from tests.rules.dialogue import Dialogue, findings
-from tests.support.traffic import CLIENT
+from tests.support.messages.traffic import CLIENT
 
 METADATA, OFFSET_COMMIT, HEARTBEAT, SYNC_GROUP, DESCRIBE_GROUPS, LIST_GROUPS = 3, 8, 12, 14, 15, 16
 COMMIT: dict[str, Any] = {

@@ -4,9 +4,9 @@ from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packet import Packet
 from kdissect.rules.body import body_of
 from tests.rules.dialogue import Dialogue, findings, judged
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import BROKER, CLIENT
 from tests.support.run import exchanges_of
-from tests.support.traffic import BROKER, CLIENT
 
 METADATA_TOPIC = bytes(15) + b"\x01"
 

@@ -34,8 +34,8 @@ from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, events_of, judged, key_of
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
-from tests.support.batches import batch_bytes
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes
 
 CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
 NAMES = [

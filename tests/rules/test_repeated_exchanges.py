@@ -17,10 +17,10 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.repeated import LOOKS_EVERY
 from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
+from kdissect.stages.forwarding import Codes
 from kdissect.stages.judges import FirstJudge
-from kdissect.stages.relay import Codes
 from tests.rules.dialogue import SOFTWARE, VERSIONS, events_of, judged
-from tests.support.traffic import CLIENT, STEP_NS, Conversation, request, response
+from tests.support.messages.traffic import CLIENT, STEP_NS, Conversation, request, response
 
 TIMES = 400
 Pair = tuple[Callable[[int], bytes], Callable[[int], bytes]]

@@ -11,7 +11,7 @@ from kdissect.rules import evidence, judge
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
 from tests.rules.dialogue import Dialogue, events_of
-from tests.support.traffic import request, response
+from tests.support.messages.traffic import request, response
 
 TIMES = 200
 

@@ -13,7 +13,7 @@ from kdissect.model.finding import Level
 from kdissect.report.text import finding_text
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 from tests.rules.dialogue import findings
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 

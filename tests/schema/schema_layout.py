@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kdissect.schema.headers import is_never_compact
-from kdissect.schema.tokens import parse_versions
+from kdissect.schema.field_tokens import parse_versions
+from kdissect.schema.header_versions import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Struct, Versions
 
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from tests.support.console import CHECKOUT
 
 APIS = registry.all_apis()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.schema.acceptance import Fate, label, number, resolve, taken_range, verdict
-from kdissect.schema.registry import api_keys
+from kdissect.schema.protocol_messages import api_keys
 
 CONTROLLED_SHUTDOWN = 7  # brokers before 1.0 took version 0 without naming it (releases.table)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.schema import grammar, registry
-from kdissect.schema.parser import parse_schema
+from kdissect.schema import grammar
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.schema_parser import parse_schema
 from tests.schema.protocol_grammar import read_bodies
 from tests.schema.schema_layout import layout, signature, versions_of
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from kdissect.schema import registry
-from kdissect.schema.tokens import parse_versions
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.field_tokens import parse_versions
 from kdissect.schema.types import Message
 from tests.schema.schema_layout import (
     TAGS,

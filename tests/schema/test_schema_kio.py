@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message
 from tests.schema.schema_layout import Entry, Layout, differences, layout, wire
 

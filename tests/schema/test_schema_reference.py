@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from kdissect.schema import enums, errors, registry, releases
-from kdissect.schema.headers import request_header_version, response_header_version
+from kdissect.schema import enums, releases
+from kdissect.schema import error_codes as errors
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.header_versions import request_header_version, response_header_version
 from kdissect.schema.types import Array, Field, Message, Struct
 from tests.schema.schema_layout import differences, json_layout, layout, versions_of
 

@@ -11,10 +11,12 @@ import pytest
 
 import kdissect
 from kdissect.model.errors import SchemaError
-from kdissect.schema import enums, errors, releases, sources
-from kdissect.schema.headers import request_header_version, response_header_version
-from kdissect.schema.registry import api
-from kdissect.schema.tables import parse_rows
+from kdissect.schema import citations as sources
+from kdissect.schema import enums, releases
+from kdissect.schema import error_codes as errors
+from kdissect.schema.fact_tables import parse_rows
+from kdissect.schema.header_versions import request_header_version, response_header_version
+from kdissect.schema.protocol_messages import api
 
 
 def test_errors() -> None:

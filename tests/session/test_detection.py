@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
 from tests.support.run import connections_of, exchanges_of
-from tests.support.traffic import BROKER, CLIENT, Conversation, frame, request, response
 
 HEARTBEAT = 12
 BODY = b"\0\1g" + struct.pack(">i", 1) + b"\0\1m"

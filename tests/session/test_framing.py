@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from kdissect.session.exchange import Exchange, State
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.run import connections_of, exchanges_of, kinds
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
 HEARTBEAT = 12
 BODY = b"\0\1g" + struct.pack(">i", 1) + b"\0\1m"

@@ -8,10 +8,10 @@ from kdissect.api import Dissection
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
-from tests.support.broken_frames import BODY, BROKEN, HEARTBEAT, OK, PORT, SECOND, broken, healthy
-from tests.support.pcaps import write_pcap
+from tests.support.messages.traffic import BROKER, CLIENT, START_NS, Conversation, request, response
+from tests.support.packets.broken_frames import BODY, BROKEN, HEARTBEAT, OK, PORT, SECOND, broken, healthy
+from tests.support.packets.pcaps import write_pcap
 from tests.support.run import connections_of
-from tests.support.traffic import BROKER, CLIENT, START_NS, Conversation, request, response
 
 
 def judged(path: str) -> tuple[dict[int, str], set[str]]:

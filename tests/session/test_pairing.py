@@ -3,8 +3,8 @@
 import struct
 
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, State
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.run import connections_of, exchanges_of, kinds
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
 HEARTBEAT, METADATA, PRODUCE = 12, 3, 0
 HEARTBEAT_BODY = (

@@ -10,7 +10,7 @@ from kdissect.session.events import ConnectionClosed
 from kdissect.session.problem import names_address
 from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings
 from tests.rules.fixtures.connections import ALERT, INTERNAL_ERROR, client_hello, plaintext, server_hello
-from tests.support.traffic import ACK, BROKER, CLIENT, RST, SYN, Conversation, request, response
+from tests.support.messages.traffic import ACK, BROKER, CLIENT, RST, SYN, Conversation, request, response
 
 RETRY_NS = 10**9
 

@@ -8,8 +8,8 @@ import pytest
 
 from kdissect.session.exchange import ExchangeKind, State
 from kdissect.session.sasl import principal_of
+from tests.support.messages.traffic import Conversation, frame, request, response
 from tests.support.run import connections_of, exchanges_of
-from tests.support.traffic import Conversation, frame, request, response
 
 HANDSHAKE, AUTHENTICATE, METADATA = 17, 36, 3
 PLAIN_TOKEN = b"\0alice\0secret"

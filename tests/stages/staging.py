@@ -13,12 +13,12 @@ from kdissect.engine.tables.registry import TABLES
 from kdissect.model.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.stages.file_rows import file_anomaly_rows, file_rows
-from kdissect.stages.first import JUDGEMENT, RELAY, FirstStage
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
-from kdissect.stages.names import Names
 from kdissect.stages.one_process import produce
-from kdissect.stages.second import second_stage
+from kdissect.stages.per_capture_set import second_stage
+from kdissect.stages.per_flow import JUDGEMENT, RELAY, FirstStage
+from kdissect.stages.topic_names import Names
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

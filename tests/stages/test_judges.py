@@ -18,9 +18,9 @@ from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
+from kdissect.stages.forwarding import NAMES, NO_CODES, Codes, Relay, Relayed, Silenced
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import FirstJudge, Judgement, SecondJudge
-from kdissect.stages.relay import NAMES, NO_CODES, Codes, Relay, Relayed, Silenced
 from kdissect.stages.replay import replay
 from tests.rules.test_rules import CASES
 

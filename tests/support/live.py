@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Timer
 from typing import IO
 
-from kdissect.capture.live.child import ChildSource
-from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.live_errors import LiveError
+from kdissect.capture.live.live_settings import LiveSettings
 from kdissect.capture.live.programs import PROGRAMS
-from kdissect.capture.live.settings import LiveSettings
+from kdissect.capture.live.running_program import ChildSource
 from tests.support.console import CHECKOUT, Ran, command
 
 SOURCES = ("libpcap", "dumpcap", "tcpdump", "scapy")

@@ -3,8 +3,8 @@
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.key_log import KeyLog
 from kdissect.model.stream import CloseKind
-from kdissect.tls.connection import TlsConnection
-from kdissect.tls.info import TlsInfo
+from kdissect.tls.tls_connection import TlsConnection
+from kdissect.tls.tls_info import TlsInfo
 
 
 class Secrets:

@@ -17,7 +17,7 @@ from kdissect.tui import copies
 from kdissect.tui.copies import Names, NothingToCopyError
 from tests.cli.test_secrets import capture  # noqa: F401  a fixture
 from tests.support.console import CAPTURES, CHECKOUT, run
-from tests.support.planted import PLANTED, needles
+from tests.support.messages.planted import PLANTED, needles
 
 TRANSACTIONS = str(CAPTURES / "kafka44_java_transactions.pcapng")
 SASL = str(CAPTURES / "kafka44_java_sasl.pcapng")

@@ -15,8 +15,8 @@ from kdissect.model.packet import NUMBER_MASK
 from kdissect.session.exchange import Exchange
 from kdissect.tui.frame_store import Frames
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 from tests.tui.inline import Loaded
 
 FILES = (
@@ -62,7 +62,7 @@ def test_tls_is_kept_in_the_spool() -> None:
 def shuffled(source: Path, target: Path) -> None:
     """A copy of a pcapng capture of one interface in which packets were overtaken by later ones."""
     from kdissect.capture.files import open_captures
-    from kdissect.capture.writer import PcapngWriter
+    from kdissect.capture.formats.capture_writer import PcapngWriter
 
     packets = list(open_captures([str(source)]).packets())
     chance = random.Random(7)

@@ -6,7 +6,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.query import Context, compile_filter
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.tui.exchange_columns import COLUMNS
 from kdissect.tui.filter_bar import FilterInput
 from kdissect.tui.shown import Shown

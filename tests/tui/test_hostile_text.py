@@ -12,9 +12,9 @@ from kdissect.model.ports import Ports
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.copy_screen import CopyScreen
 from kdissect.tui.follow import FollowScreen
-from tests.support.batches import batch_bytes, record_bytes
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 from tests.tui.screens import screen, text_of, until
 
 HOSTILE = (

@@ -16,10 +16,10 @@ from kdissect.tui.orders import Order
 from kdissect.tui.session import Session
 from kdissect.tui.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
 from kdissect.tui.view import Tell
-from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 from tests.tui.driving import Driven, drive
 
 HOSTILE = "\x1b[2J[bold red]x[/]\u202eevil\u200b\u0301\n]]\x9b31m[@click=app.quit]"

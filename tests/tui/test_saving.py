@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.capture.packet_file import PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.excerpt.frames_file import frame_packets
 from kdissect.session.exchange import Exchange
 from kdissect.tui.orders import Order
@@ -13,7 +13,7 @@ from kdissect.tui.save import run_saver
 from kdissect.tui.save_order import SaveOrder
 from kdissect.tui.saver import save
 from tests.support.console import CAPTURES, run
-from tests.support.frames import with_data
+from tests.support.messages.frames import with_data
 
 PRODUCE = str(CAPTURES / "kafka44_java_produce.pcapng")
 

@@ -9,11 +9,11 @@ from io import BytesIO
 from struct import Struct
 from typing import NamedTuple, Protocol
 
-from kdissect.capture.detect import MAGIC_BYTES, describe_other, parser_for
-from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
-from kdissect.capture.pcapng import ENHANCED_PACKET, INTERFACE, MAX_BLOCK, SECTION, STATISTICS
-from kdissect.capture.pcapng_interface import parse_drops
-from kdissect.capture.writer import PcapngWriter
+from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
+from kdissect.capture.formats.capture_writer import PcapngWriter
+from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
+from kdissect.capture.formats.pcapng import ENHANCED_PACKET, INTERFACE, MAX_BLOCK, SECTION, STATISTICS
+from kdissect.capture.formats.pcapng_interface import parse_drops
 from kdissect.model.commented import plain_link
 from kdissect.model.packet import Packet, PlainPacket
 

@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable
 from io import BytesIO
 
+from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
-from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.live_errors import LiveError
+from kdissect.capture.live.live_settings import SCAPY, LiveSettings, Ring
 from kdissect.capture.live.programs import FILE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle
-from kdissect.capture.live.settings import SCAPY, LiveSettings, Ring
-from kdissect.capture.writer import PcapngWriter
 
 Handle = PcapHandle | ScapyHandle
 

@@ -12,16 +12,16 @@ from platform import system as platform
 from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.live.child import ChildSource
 from kdissect.capture.live.choose import first_that_works
-from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.lag import Behind, Lag
+from kdissect.capture.live.live_errors import LiveError
+from kdissect.capture.live.live_settings import STDIN, LiveSettings
 from kdissect.capture.live.piped import PipeSource
 from kdissect.capture.live.programs import Program
 from kdissect.capture.live.recorder import ByteSource, Recorder, SpoolSink
 from kdissect.capture.live.recording import Recording
 from kdissect.capture.live.ring import FileRing
-from kdissect.capture.live.settings import STDIN, LiveSettings
+from kdissect.capture.live.running_program import ChildSource
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.live_settings import AUTO, DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
 from kdissect.capture.live.programs import PROGRAMS, Program
-from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
 
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
 # for 250 ms, after 200; where packets come at their fastest dumpcap is the one that still takes them all.

@@ -3,10 +3,10 @@
 import threading
 from collections.abc import Callable
 
-from kdissect.capture.live.child import Child
 from kdissect.capture.live.lag import Lag
+from kdissect.capture.live.live_settings import LiveSettings
 from kdissect.capture.live.programs import Program
-from kdissect.capture.live.settings import LiveSettings
+from kdissect.capture.live.running_program import Child
 from kdissect.capture.live.tapes import FollowedFile
 
 

@@ -13,7 +13,7 @@ from struct import Struct
 
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.lag import Lag
-from kdissect.capture.live.settings import Ring
+from kdissect.capture.live.live_settings import Ring
 from kdissect.capture.live.tapes import GrowingFile
 
 _LENGTH = Struct("<I").unpack_from

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from threading import Condition, Event, Lock
 
+from kdissect.capture.byte_source import CHUNK
 from kdissect.capture.live.lag import Lag
-from kdissect.capture.source import CHUNK
 
 # Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. Behind it the pipe
 # fills, and then the kernel drops packets and counts them.

@@ -30,7 +30,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 _KAFKA, _COMPLETE = ExchangeKind.KAFKA, State.COMPLETE

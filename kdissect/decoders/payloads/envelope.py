@@ -12,7 +12,7 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.payload import Found, Nest, Payload
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.model.errors import DecodeError
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 
 
 class InnerRequest(NamedTuple):

@@ -9,7 +9,7 @@ from kdissect.decoders.payloads.payload import Found, Layout, Plain, fits
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.payloads.text import json_text
 from kdissect.decoders.payloads.versioned import VERSION_SIZE, is_exactly, versioned
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 CONSUMER, CONNECT, SCHEMA_REGISTRY = "consumer", "connect", "sr"
 STICKY, COOPERATIVE_STICKY, STREAMS = "sticky", "cooperative-sticky", "stream"  # names of assignors

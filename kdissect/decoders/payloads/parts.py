@@ -6,7 +6,7 @@ from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.payload import Tree
 from kdissect.decoders.values import Value, value_class
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Array, Field, Struct
 
 _EXTENSIONS = "extensions"

@@ -6,7 +6,7 @@ from kdissect.decoders.cursor import uvarint
 from kdissect.decoders.payloads.payload import Found, Layout, Payload, Plain
 from kdissect.decoders.payloads.versioned import VERSION_SIZE, versioned
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.logs import CONTROL, Framing, Log, log
 
 _FRAME_VERSIONS = (

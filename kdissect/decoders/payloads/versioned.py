@@ -2,7 +2,7 @@
 
 from kdissect.decoders.payloads.payload import Layout, Plain, fits
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 VERSION_SIZE = 2  # int16 (ConsumerProtocol, ConnectProtocol, DefaultKafkaPrincipalBuilder)
 

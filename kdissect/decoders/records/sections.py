@@ -12,8 +12,8 @@ from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.section_parts import POSITION, part_of
 from kdissect.model.errors import DecodeError
+from kdissect.schema.all_fields import has_records, holds_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
-from kdissect.schema.walk import has_records, holds_records
 
 _SNAPSHOT = "snapshot_id"
 _SNAPSHOT_PARTS = ("end_offset", "epoch")

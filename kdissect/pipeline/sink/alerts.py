@@ -16,8 +16,8 @@ from typing import Any
 
 from kdissect.pipeline.sink.alert import Alert, alert_of
 from kdissect.pipeline.sink.alert_targets import NotToldError, Target
-from kdissect.pipeline.sink.place import SinkPlace
-from kdissect.pipeline.whole_object import NEXT, read_whole, write_whole
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole
 
 STATE = "_alerts.json"
 # Alerts of one request: some hundred kilobytes of JSON.

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kdissect.pipeline.compaction import LARGE_BYTES, plan
-from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.lock import BusyError
-from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.sink.rewriting import Rewriting
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.small_files import LARGE_BYTES, plan
 
 # What is staged at a time: as much disk again, and as much work lost if it is killed.
 PORTION_BYTES = 1 << 30

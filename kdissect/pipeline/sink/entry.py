@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from kdissect.pipeline.manifest_file import Manifest
+from kdissect.pipeline.table_files.manifest_file import Manifest
 
 
 class Entry(NamedTuple):

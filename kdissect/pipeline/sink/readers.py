@@ -15,7 +15,7 @@ from typing import Any
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.entry import Entry
-from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.table_directory import SinkPlace
 
 
 def committed(output: str, table: str | None = None) -> list[Entry]:
@@ -48,7 +48,7 @@ def dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: A
     import pyarrow as pa
     from pyarrow import dataset
 
-    from kdissect.pipeline.partitions import values_of
+    from kdissect.pipeline.table_files.hive_partitions import values_of
 
     told = {name: None for entry in entries for name in values_of(entry.directory)}
     partitions = dataset.partitioning(pa.schema([schema.field(name) for name in told]), flavor="hive")

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, NamedTuple
 
-from kdissect.pipeline.partitions import values_of
 from kdissect.pipeline.sink.entry import Entry, Swap
-from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.sink.rewriting import Rewriting
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.table_files.hive_partitions import values_of
 
 DAY = "day"
 _TIMES = ("time_ns", "last_time_ns")

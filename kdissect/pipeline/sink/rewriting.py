@@ -17,12 +17,12 @@ from uuid import uuid4
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import conform
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.compaction import batches_of, write_rows
-from kdissect.pipeline.manifest_file import ManifestError
-from kdissect.pipeline.partitions import values_of
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.lock import REWRITING_LOCK, BusyError, locked
-from kdissect.pipeline.sink.place import SinkPlace, rewritten_path
+from kdissect.pipeline.sink.table_directory import SinkPlace, rewritten_path
+from kdissect.pipeline.table_files.hive_partitions import values_of
+from kdissect.pipeline.table_files.manifest_file import ManifestError
+from kdissect.pipeline.table_files.small_files import batches_of, write_rows
 
 _RUN = "rewrite-"
 _POLL_S = 1.0

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kdissect.pipeline.compaction import batches_of, named_rows, write_rows
-from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.rewriting import Rewriting
-from kdissect.stages.names import WITH_NAMES, Names
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.small_files import batches_of, named_rows, write_rows
+from kdissect.stages.topic_names import WITH_NAMES, Names
 
 WITH_MARKS = frozenset({"connections", "exchanges"})
 

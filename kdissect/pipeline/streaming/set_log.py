@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kdissect.pipeline.streaming.flow import Judged
-from kdissect.pipeline.streaming.twin_memory import KEPT_NS, Mark
-from kdissect.stages.second import Ordered
+from kdissect.pipeline.streaming.flows.flow import Judged
+from kdissect.pipeline.streaming.flows.known_duplicate_taps import KEPT_NS, Mark
+from kdissect.stages.per_capture_set import Ordered
 
 # Of one capture set: compressed events, some 300 bytes each.
 LOG_BYTES = 256 << 20

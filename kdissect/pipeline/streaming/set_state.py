@@ -14,11 +14,11 @@ from kdissect.engine.rows import Row
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.file_rows import EMPTY, FileRows
 from kdissect.pipeline.streaming.set_log import Segment
-from kdissect.stages.first import JUDGEMENT
+from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
-from kdissect.stages.relay import NAMES
+from kdissect.stages.per_capture_set import SecondStage
+from kdissect.stages.per_flow import JUDGEMENT
 from kdissect.stages.replay import Replay
-from kdissect.stages.second import SecondStage
 
 
 class FileTurns:

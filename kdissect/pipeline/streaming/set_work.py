@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.file_rows import FileRows
-from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
-from kdissect.pipeline.reduction import parts_in
-from kdissect.pipeline.streaming.flow import Judged
-from kdissect.pipeline.streaming.freezer import Freezer
-from kdissect.pipeline.streaming.registry import Catalogue
+from kdissect.pipeline.flow_shuffle.reduction import parts_in
+from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
+from kdissect.pipeline.streaming.flows.flow import Judged
+from kdissect.pipeline.streaming.flows.freezer import Freezer
+from kdissect.pipeline.streaming.flows.shard import TOO_LATE, Report
 from kdissect.pipeline.streaming.set_log import Segment, SetRecord, Step
 from kdissect.pipeline.streaming.set_state import SetState, rows_of
-from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import TOO_LATE, Report
-from kdissect.pipeline.whole_object import read_whole, write_whole
-from kdissect.stages.first import OF_JUDGES, OF_STATES, RELAY
-from kdissect.stages.names import Names
-from kdissect.stages.second import Ordered
+from kdissect.pipeline.streaming.stream_settings import Settings
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
+from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.stages.per_capture_set import Ordered
+from kdissect.stages.per_flow import OF_JUDGES, OF_STATES, RELAY
 from kdissect.stages.table_rows import TableRows
+from kdissect.stages.topic_names import Names
 
 
 class SetTask(NamedTuple):

@@ -11,11 +11,11 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.sink.alert_targets import Target
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.compaction import compact_every
-from kdissect.pipeline.sink.place import GRACE_S, SinkPlace
-from kdissect.pipeline.streaming.batch import Batches, Done
-from kdissect.pipeline.streaming.processor import REPORTS_DDL, ShardProcessor
-from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.source import NAME, StreamSource, option_of
+from kdissect.pipeline.sink.table_directory import GRACE_S, SinkPlace
+from kdissect.pipeline.streaming.arrivals.stream_source import NAME, StreamSource, option_of
+from kdissect.pipeline.streaming.flows.processor import REPORTS_DDL, ShardProcessor
+from kdissect.pipeline.streaming.micro_batch import Batches, Done
+from kdissect.pipeline.streaming.stream_settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,7 +10,7 @@ from kdissect.report.text import command, frame_text, packets_text, party_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 
 # A page with more than this is slow to open; the other reports hold all of them.
 MAX_SHOWN = 1000

@@ -7,7 +7,7 @@ from kdissect.report.html.markup import Markup, element, join, number, scrolled,
 from kdissect.report.html.numbers import count, duration, plural
 from kdissect.report.verdict import Verdict
 from kdissect.rules.traffic import Kind
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.sketches.distribution import Distribution
 
 # Rows shown, those with the most exchanges first: 368 API versions ever shipped, few captures hold 100.

@@ -7,7 +7,7 @@ from kdissect.report.html.markup import Markup, element, join, scrolled, section
 from kdissect.report.html.numbers import count, plural, short
 from kdissect.report.verdict import Verdict
 from kdissect.rules.traffic import Kind
-from kdissect.schema.registry import api, api_keys, api_name
+from kdissect.schema.protocol_messages import api, api_keys, api_name
 from kdissect.schema.types import Api
 
 # Keys that no schema knows may be made up: 95 APIs are known.

@@ -5,7 +5,7 @@ from typing import Any
 from kdissect.model.finding import Severity
 from kdissect.rules.pages import page
 from kdissect.rules.rule import Rule
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 

@@ -8,7 +8,7 @@ from kdissect.rules import pieces
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema.errors import error
+from kdissect.schema.error_codes import error
 
 
 class UnknownErrorCode(NodeRule):

@@ -8,7 +8,7 @@ from kdissect.model.stream import CloseKind
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 
 class FrameCutByClose(ConnectionRule):

@@ -8,7 +8,7 @@ from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 _SUBSCRIPTION = "ConsumerProtocolSubscription"
 

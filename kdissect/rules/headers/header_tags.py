@@ -9,7 +9,7 @@ from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.exchange import Exchange
 
 

@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.session.exchange import Exchange
 
 

@@ -7,7 +7,7 @@ from kdissect.model.finding import Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import RESPONSE, Fault
-from kdissect.schema.registry import api_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
 

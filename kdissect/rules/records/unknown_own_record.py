@@ -9,7 +9,7 @@ from kdissect.model.finding import Claim, Level
 from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 CONTROL_TYPES = range(7)  # org.apache.kafka.common.record.internal.ControlRecordType
 

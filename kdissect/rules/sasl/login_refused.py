@@ -7,7 +7,7 @@ from kdissect.history.sasl import SaslFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema.errors import error_name
+from kdissect.schema.error_codes import error_name
 
 
 class LoginRefused(FactRule):

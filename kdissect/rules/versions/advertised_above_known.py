@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Fault, Once
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 
 
 class AdvertisedAboveKnown(BodyRule):

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.files import open_captures
+from kdissect.capture.formats.capture_writer import PcapngWriter, PcapWriter
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.capture.live.blocks import BlockCutter, Converter, Cutter, cutter_for, statistics_block
-from kdissect.capture.pcapng import PcapngParser
-from kdissect.capture.writer import PcapngWriter, PcapWriter
 from tests.support.console import CAPTURES
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"

@@ -11,12 +11,12 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
+from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.live import ring as ring_module
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Lag
-from kdissect.capture.live.settings import LiveSettings, Ring
+from kdissect.capture.live.live_settings import LiveSettings, Ring
 from kdissect.capture.live.tapes import FollowedFile, Spool
-from kdissect.capture.writer import PcapngWriter
 from kdissect.model.packet import PlainPacket
 from tests.capture.live.fake_source import FakeSource, names_in, pieces_of
 from tests.support.console import CAPTURES

@@ -7,9 +7,9 @@ import pytest
 
 from kdissect.capture.live import choose
 from kdissect.capture.live.choose import first_that_works
-from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.live_settings import LiveSettings, Ring
 from kdissect.capture.live.programs import PROGRAMS, Program, error_of, lost_packets
-from kdissect.capture.live.settings import LiveSettings, Ring
 
 SETTINGS = LiveSettings(("lo", "eth1"), "tcp port 9092")
 

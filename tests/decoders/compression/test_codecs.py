@@ -17,7 +17,7 @@ from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT
-from tests.support.kafka_python import lz4_encode_old_kafka
+from tests.support.messages.kafka_python import lz4_encode_old_kafka
 
 SAMPLE = b"".join(b"record %d of a batch; " % i for i in range(5000))
 

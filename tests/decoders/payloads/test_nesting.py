@@ -16,13 +16,13 @@ from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.tree import render
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
+from kdissect.schema.all_fields import all_fields, has_payloads
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Array, Primitive
-from kdissect.schema.walk import all_fields, has_payloads
 from tests.decoders.payloads.vectors import assert_tiles, groups, records
-from tests.support.batches import kafka_python_batch, kafka_python_messages
+from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
 
 JOIN_GROUP, SYNC_GROUP, DESCRIBE_GROUPS, ALTER_CONFIGS, ENVELOPE, TELEMETRY = 11, 14, 15, 44, 58, 72
 

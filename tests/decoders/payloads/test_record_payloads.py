@@ -8,7 +8,7 @@ from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
 from kdissect.decoders.payloads.records import NOTHING, decode_record, find_record
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.model.errors import SchemaError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages as registry
 from kdissect.schema.logs import Framing, all_logs, log, parse_logs
 from tests.decoders.payloads.vectors import assert_tiles, records
 

@@ -11,8 +11,8 @@ from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record import Record
 from kdissect.model.record_batch import RecordBatch
-from tests.support.batches import batch_bytes, record_bytes, zigzag
-from tests.support.records import whole
+from tests.support.messages.batches import batch_bytes, record_bytes, zigzag
+from tests.support.messages.records import whole
 
 np = pytest.importorskip("numpy")
 

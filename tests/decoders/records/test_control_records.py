@@ -10,8 +10,8 @@ from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.payloads.records import decode_record
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
-from tests.support.batches import batch_bytes, record_bytes
-from tests.support.records import whole
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.records import whole
 
 ID = uuid.UUID(int=5).bytes
 

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
-from tests.support.batches import batch_bytes, blob, kafka_python_batch, message_bytes, record_bytes, zigzag
-from tests.support.records import faults_of, whole
+from tests.support.messages.batches import (
+    batch_bytes,
+    blob,
+    kafka_python_batch,
+    message_bytes,
+    record_bytes,
+    zigzag,
+)
+from tests.support.messages.records import faults_of, whole
 
 GOOD = batch_bytes(record_bytes(value=b"good"))
 

@@ -9,8 +9,8 @@ import pytest
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record import Record
-from tests.support.batches import kafka_python_messages, message_bytes
-from tests.support.records import faults_of, ours, plain, theirs, whole
+from tests.support.messages.batches import kafka_python_messages, message_bytes
+from tests.support.messages.records import faults_of, ours, plain, theirs, whole
 
 NOW = 1_400_000_000_000
 APPENDED = NOW + 5000
@@ -148,7 +148,7 @@ def test_lengths_that_lie_inside_a_message() -> None:
 
 def test_records_of_both_readers_agree_on_a_set_of_mixed_formats() -> None:
     """A log that was upgraded has all formats side by side (5.3.1: the magic byte tells)."""
-    from tests.support.batches import batch_bytes, record_bytes
+    from tests.support.messages.batches import batch_bytes, record_bytes
 
     data = (
         kafka_python_messages(SAMPLES, 0, 1)

@@ -8,7 +8,7 @@ from kdissect.decoders.records.plain_records import PLAIN_RECORDS, plain_records
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.record import Record
 from kdissect.model.record_batch import RecordBatch, RecordFault
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 _texts = st.one_of(st.none(), st.binary(max_size=300))
 _records = st.builds(

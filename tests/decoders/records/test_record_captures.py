@@ -10,10 +10,10 @@ from kdissect.api import Dissection
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record_batch import CODEC_NAMES, Codec, RecordBatch
-from tests.support.batches import batch_bytes
 from tests.support.captures import manifest
 from tests.support.console import CHECKOUT
-from tests.support.records import all_records, batches_of, faults_of, ours, theirs
+from tests.support.messages.batches import batch_bytes
+from tests.support.messages.records import all_records, batches_of, faults_of, ours, theirs
 
 SHIPPED = sorted((CHECKOUT / "captures").glob("*.pcap*"))
 

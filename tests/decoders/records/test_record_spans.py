@@ -11,14 +11,14 @@ from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.records.spans import batch_nodes, nest_records
 from kdissect.decoders.tree import render
-from tests.support.batches import (
+from tests.support.console import CAPTURES
+from tests.support.messages.batches import (
     batch_bytes,
     kafka_python_batch,
     kafka_python_messages,
     message_bytes,
     record_bytes,
 )
-from tests.support.console import CAPTURES
 
 NOW = 1_700_000_000_000
 SAMPLES = [(NOW + i, b"k%d" % i, b"v" * 40 * i, [("h", None), ("g", b"x")]) for i in range(5)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.usual import are_usual
-from tests.support.batches import batch_bytes, blob, record_bytes, zigzag
+from tests.support.messages.batches import batch_bytes, blob, record_bytes, zigzag
 
 BASE = 1_700_000_000_000
 HEADERS = [("trace", b"1"), ("empty", None)]

@@ -10,7 +10,7 @@ from kdissect.engine.indexes.producer_states import ProducerStates
 from kdissect.engine.indexes.segment_places import AbortedTransaction
 from kdissect.engine.rows import Row
 from kdissect.model.record_batch import RecordBatch
-from tests.support.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 

@@ -17,8 +17,8 @@ from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.engine.tables.evolution import schema_text
 from kdissect.engine.tables.registry import TABLES, TABLES_VERSION
-from kdissect.pipeline.parquet_parts import ParquetParts
-from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from kdissect.stages.one_process import produce
 from kdissect.stages.table_rows import batch_of
 

@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from kdissect.pipeline.sink.compaction import compact, compact_every
 from kdissect.pipeline.sink.lock import BusyError
 from kdissect.pipeline.sink.readers import dataset_of
-from tests.pipeline.sink.places import commit, place_at
+from tests.pipeline.sink.directories import commit, place_at
 
 ROWS = 3  # of a batch, in so many files
 GRACE_S = 20.0

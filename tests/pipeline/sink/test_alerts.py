@@ -21,11 +21,11 @@ from kdissect.pipeline.sink import alerts as alerts_module
 from kdissect.pipeline.sink.alert import alert_of
 from kdissect.pipeline.sink.alert_targets import JsonLines, Target, Webhook, target_of
 from kdissect.pipeline.sink.alerts import STATE, Alerts
-from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.table_directory import SinkPlace
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
+from tests.pipeline.sink.directories import commit, place_at
 from tests.pipeline.sink.hooks import Hook, different, finding_rows, listening
-from tests.pipeline.sink.places import commit, place_at
 from tests.support.patience import PATIENCE_S
 
 
@@ -300,7 +300,7 @@ from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.hooks import different
-from tests.pipeline.sink.places import place_at
+from tests.pipeline.sink.directories import place_at
 Alerts([target_of(sys.argv[2])], place_at(Path(sys.argv[1])), print).tell(0, different(2))
 """
 

@@ -11,8 +11,8 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.pipeline_retain import first_day
 from kdissect.engine.tables.registry import TABLES_VERSION
-from kdissect.pipeline.manifest_file import MANIFEST
-from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, commit, place_at
+from kdissect.pipeline.table_files.manifest_file import MANIFEST
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, commit, place_at
 
 Capture = pytest.CaptureFixture[str]
 

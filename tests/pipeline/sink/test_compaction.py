@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline import compaction
-from kdissect.pipeline.commit import Place
 from kdissect.pipeline.sink.compaction import Compacted, compact, compact_every, groups_of
 from kdissect.pipeline.sink.entry import Entry
 from kdissect.pipeline.sink.lock import BusyError
-from kdissect.pipeline.sink.place import Recovered
 from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from kdissect.pipeline.sink.rewriting import Rewriting
+from kdissect.pipeline.sink.table_directory import Recovered
+from kdissect.pipeline.table_files import small_files as compaction
+from kdissect.pipeline.table_files.commit import Place
 from tests.pipeline.sink.crashes import CrashError, Crashing
-from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
 
 
 def numbers_in(root: object, table: str = "rates") -> list[int]:
@@ -129,7 +129,7 @@ def test_large_files_stay_and_keep_their_place(tmp_path: Path, monkeypatch: pyte
         place.commit_batch(batch, staged(place, batch, "rates", rates(list(numbers))), {}, {})
     before = numbers_in(tmp_path)
     large = place.entries("rates")[2].bytes
-    monkeypatch.setattr("kdissect.pipeline.compaction.LARGE_BYTES", large)
+    monkeypatch.setattr("kdissect.pipeline.table_files.small_files.LARGE_BYTES", large)
     monkeypatch.setattr("kdissect.pipeline.sink.compaction.LARGE_BYTES", large)
     assert compact(place)[:2] == (4, 2)
     assert numbers_in(tmp_path) == before

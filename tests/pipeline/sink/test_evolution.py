@@ -17,13 +17,13 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import breaches, conform, schema_text
 from kdissect.engine.tables.registry import TABLES, TABLES_VERSION
 from kdissect.engine.tables.table import Table
-from kdissect.pipeline.manifest_file import NewerTablesError
 from kdissect.pipeline.sink.compaction import compact
-from kdissect.pipeline.sink.place import Recovered
 from kdissect.pipeline.sink.readers import committed, committed_files, dataset_of
+from kdissect.pipeline.sink.table_directory import Recovered
+from kdissect.pipeline.table_files.manifest_file import NewerTablesError
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.released.freeze import HERE, schema_with_version
-from tests.pipeline.sink.places import place_at, staged
+from tests.pipeline.sink.directories import place_at, staged
 
 RELEASED = sorted(path.stem for path in HERE.glob("*.schema"))
 UNCHANGED = schema_text(TABLES.values())

@@ -12,9 +12,9 @@ import pytest
 
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.sink.readers import committed, committed_files, dataset_of
-from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, place_at, staged
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, place_at, staged
 
 BROKERS = ["10.0.0.1:9092", "[::1]:9092", None]
 ROWS = [

@@ -12,11 +12,11 @@ import pytest
 
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.sink.place import Recovered
 from kdissect.pipeline.sink.readers import dataset_of
 from kdissect.pipeline.sink.retention import Retained, retain
+from kdissect.pipeline.sink.table_directory import Recovered
 from tests.pipeline.sink.crashes import CrashError, Crashing
-from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, commit, place_at, rates, staged
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, commit, place_at, rates, staged
 
 DAY_TWO_NS = (DAY_TWO - date(1970, 1, 1)).days * 86_400_000_000_000
 

@@ -10,7 +10,7 @@ from kdissect.engine.tables.registry import TABLES
 from kdissect.model.packet import Packet
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_stream
-from tests.support.pcaps import write_pcap
+from tests.support.packets.pcaps import write_pcap
 
 CAPTURES = CHECKOUT / "captures"
 

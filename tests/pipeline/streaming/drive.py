@@ -10,17 +10,23 @@ from typing import Any
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.arrow_runs import from_batches, to_batches
-from kdissect.pipeline.run import Run
-from kdissect.pipeline.sink.place import SinkPlace
-from kdissect.pipeline.streaming.batch import Batches, Done
-from kdissect.pipeline.streaming.candidates import Patience
-from kdissect.pipeline.streaming.planning import Offset, facts_of, may_have_taps, next_offset, tasks_of
-from kdissect.pipeline.streaming.registry import Catalogue, Registry
-from kdissect.pipeline.streaming.scanner import Scanner
-from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import Report, work_through
-from kdissect.pipeline.streaming.span import StreamMapping, group_of
+from kdissect.pipeline.flow_shuffle.arrow_runs import from_batches, to_batches
+from kdissect.pipeline.flow_shuffle.run import Run
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.streaming.arrivals.candidates import Patience
+from kdissect.pipeline.streaming.arrivals.known_files import Catalogue, Registry
+from kdissect.pipeline.streaming.arrivals.offsets import (
+    Offset,
+    facts_of,
+    may_have_taps,
+    next_offset,
+    tasks_of,
+)
+from kdissect.pipeline.streaming.arrivals.scanner import Scanner
+from kdissect.pipeline.streaming.batch_facts import StreamMapping, group_of
+from kdissect.pipeline.streaming.flows.shard import Report, work_through
+from kdissect.pipeline.streaming.micro_batch import Batches, Done
+from kdissect.pipeline.streaming.stream_settings import Settings
 from tests.pipeline.frames import Frames
 
 ALL = frozenset(TABLES)

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.pipeline.sink.alert_targets import JsonLines
 from kdissect.pipeline.sink.alerts import Alerts
-from kdissect.pipeline.streaming.batch import Batches
+from kdissect.pipeline.streaming.micro_batch import Batches
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.capture.key_logs import KeyLogs
-from kdissect.pipeline.streaming import shard
+from kdissect.pipeline.streaming.flows import shard
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.pipeline.streaming.candidates import STALE_S, Patience
-from kdissect.pipeline.streaming.shard import TOO_LATE
+from kdissect.pipeline.streaming.arrivals.candidates import STALE_S, Patience
+from kdissect.pipeline.streaming.flows.shard import TOO_LATE
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of

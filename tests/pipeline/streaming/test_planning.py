@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.pipeline.sink.lock import BusyError
-from kdissect.pipeline.streaming.planning import Offset, facts_of, next_offset, tasks_of
-from kdissect.pipeline.streaming.pledge import PledgeError, pledged, shards_of
-from kdissect.pipeline.streaming.registry import Taken, named_sets
+from kdissect.pipeline.streaming.arrivals.known_files import Taken, named_sets
+from kdissect.pipeline.streaming.arrivals.offsets import Offset, facts_of, next_offset, tasks_of
+from kdissect.pipeline.streaming.checkpoint_pledge import PledgeError, pledged, shards_of
 from tests.pipeline.streaming.arriving import arrive, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
 

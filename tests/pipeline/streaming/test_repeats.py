@@ -11,9 +11,10 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.pipeline.sink.place import SinkPlace
-from kdissect.pipeline.streaming import batch, set_work
-from kdissect.pipeline.streaming.batch import Batches
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.streaming import micro_batch as batch
+from kdissect.pipeline.streaming import set_work
+from kdissect.pipeline.streaming.micro_batch import Batches
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of

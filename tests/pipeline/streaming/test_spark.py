@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 
-from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.table_directory import SinkPlace
 from tests.pipeline.conftest import CHECKOUT, QUICK
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 

@@ -10,11 +10,11 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
 from kdissect.model.packet import Packet
-from kdissect.pipeline.streaming.shard import REORDER_NS
+from kdissect.pipeline.streaming.flows.shard import REORDER_NS
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal
 from tests.pipeline.streaming.drive import Stream, settings_of
-from tests.support.traffic import BROKER, CLIENT, START_NS, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, START_NS, Conversation, request, response
 
 HOUR_NS = 3600 * 10**9
 MINUTE_NS = 60 * 10**9

@@ -1,0 +1,79 @@
+"""A pcapng file of packets of any link types, with comments: complete, or not there at all."""
+
+import os
+import sys
+from contextlib import suppress
+from types import TracebackType
+from typing import BinaryIO
+
+from kdissect.capture.formats.capture_writer import BEFORE_1970, PcapngWriter
+from kdissect.capture.whole_file import WholeFile
+from kdissect.model.commented import plain_link
+from kdissect.model.packet import Packet
+
+APPLICATION = "kdissect"
+_STDOUT = 1
+
+
+class PacketFile:
+    """Writes packets with nanoseconds; an interface is added for each link type when its first packet comes,
+    and another for times before 1970, which timestamps reach only from an earlier beginning.
+
+    Used with `with`: the file is moved to its place at the end, an error leaves what was there before. `-` is
+    standard output. Raises OSError. `comment` is about the file.
+    """
+
+    def __init__(self, path: str, comment: str = "", application: str = APPLICATION) -> None:
+        self._file = _StandardOutput() if path == "-" else WholeFile(path)
+        self._comment = comment
+        self._application = application
+        self._interfaces: dict[tuple[int, str, int], int] = {}
+        self._writer: PcapngWriter | None = None
+
+    def __enter__(self) -> "PacketFile":
+        stream = self._file.__enter__()
+        self._writer = PcapngWriter(stream, comment=self._comment, application=self._application)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer = None
+        self._file.__exit__(kind, error, trace)
+
+    def secrets(self, kind: int, data: bytes) -> None:
+        """Write secrets (`capture.key_logs`); they stand before the packets that need them."""
+        assert self._writer is not None, "used without with"
+        self._writer.secrets(kind, data)
+
+    def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
+        """Write a packet as it is, with its comments and another; `interface` names where it was captured,
+        one for each link type."""
+        writer = self._writer
+        assert writer is not None, "used without with"
+        offset = BEFORE_1970 if packet.time_ns < 0 else 0
+        link_type = plain_link(packet.link_type)
+        key = link_type, interface, offset
+        number = self._interfaces.get(key)
+        if number is None:
+            number = self._interfaces[key] = writer.interface(link_type, offset=offset, name=interface)
+        writer.write_packet(packet, interface=number, comment=comment)
+
+
+class _StandardOutput:
+    """Takes the place of a file. Not Python's own stream, which would write what failed once more at exit."""
+
+    def __enter__(self) -> BinaryIO:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # what was printed the usual way comes first
+        self._stream = os.fdopen(os.dup(_STDOUT), "wb")
+        return self._stream
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._stream.close()
+            return
+        with suppress(OSError):  # it is told already
+            self._stream.close()

@@ -1,0 +1,182 @@
+"""From what the user names (files, directories, patterns, `-`) to inputs that can be read.
+
+`os.path` instead of `pathlib`, whose import costs a tenth of the time in which a small capture is to be
+answered.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import BinaryIO
+
+from kdissect.capture.byte_source import STDIN, FileSource, StreamSource
+from kdissect.capture.capture_file import CaptureFile, peek
+from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
+from kdissect.capture.filesystems import is_url, without_options
+from kdissect.capture.formats.file_format import parser_for
+from kdissect.model.errors import CaptureError
+from kdissect.model.faults import told
+
+_SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
+# Patterns are compiled where they are used: most runs need none of them.
+_CAPTURE_NAME = r"(?i)\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$"
+_PATTERN = r"[*?[]"
+
+
+def find_inputs(
+    paths: Sequence[str | os.PathLike[str]], recursive: bool = False, stdin: BinaryIO | None = None
+) -> list[CaptureFile]:
+    """The inputs in the order named; those of a directory or pattern in natural order of their names.
+
+    A URL (`s3://...`) is read through the file system that it names, see `capture.objects`. A path that is
+    missing, unreadable, or a directory without captures becomes an input with its `error` set. In a directory
+    only files that begin like a capture count, hidden ones do not; those below it only if `recursive`. A file
+    named twice, also through a link, is taken once.
+    """
+    seen: set[object] = set()
+    inputs = []
+    for path in [os.fspath(path) for path in paths]:
+        for candidate, identity in _bounded(_inputs_of(path, recursive, stdin), path):
+            if identity not in seen:
+                seen.add(identity)
+                inputs.append(candidate)
+    return inputs
+
+
+def _bounded(found: Iterator[tuple[CaptureFile, object]], path: str) -> Iterator[tuple[CaptureFile, object]]:
+    """What a path stands for, up to where looking for it raises."""
+    try:
+        yield from found
+    except OSError as error:
+        yield _unreadable(path, error.strerror or str(error))
+    except Exception as error:
+        yield _unreadable(path, told(error))
+
+
+def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[CaptureFile, object]]:
+    """(input, what tells it from others) of all inputs a path stands for."""
+    if path == STDIN:
+        yield CaptureFile(path, StreamSource(path, stdin), None), STDIN
+        return
+    try:
+        facts = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        if is_url(path):
+            yield from _objects(path, recursive)
+        elif not os.path.lexists(path) and re.search(_PATTERN, path):
+            yield from _matches(path, recursive)
+        else:
+            yield _unreadable(path, getattr(error, "strerror", None) or str(error))
+        return
+    if stat.S_ISDIR(facts.st_mode):
+        yield from _captures_in(path, recursive)
+    elif stat.S_ISREG(facts.st_mode):
+        # Some file systems have no inode numbers: there the path has to do.
+        yield CaptureFile(path, FileSource(path), facts.st_size), (facts.st_dev, facts.st_ino or path)
+    else:
+        yield CaptureFile(path, StreamSource(path), None), path
+
+
+def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
+    """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
+    import glob  # only here: a shell usually expands patterns itself
+
+    from kdissect.capture.natural_order import natural_order
+
+    found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
+    if not found:
+        yield _unreadable(pattern, "no file matches")
+    for path in found:
+        yield from _inputs_of(path, recursive, None)
+
+
+def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
+    """The inputs that a URL stands for."""
+    from kdissect.capture.objects import ObjectSource, objects_at, without_credentials
+
+    try:
+        found, is_file = objects_at(url, recursive)
+    except OSError as error:
+        yield _unreadable(without_credentials(url), error.strerror or str(error))
+        return
+    captures = [(place, size) for place, size in found if is_file or _begins(ObjectSource(place))]
+    if not captures:
+        yield _unreadable(url, "no captures there")
+    for place, size in captures:
+        yield CaptureFile(place, ObjectSource(place), size), place
+
+
+def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
+    found = False
+    closed: list[tuple[str, OSError]] = []
+    for path in files_in(directory, recursive, lambda *one: closed.append(one)):
+        if begins_like_capture(path):
+            found = True
+            yield from _bounded(_inputs_of(path, recursive, None), path)
+    for place, error in closed:
+        yield _unreadable(place, error.strerror or str(error))
+    if not found and not closed:
+        why = "no captures in this directory" + (
+            "" if recursive else " (directories below it were not searched)"
+        )
+        yield _unreadable(directory, why)
+
+
+def files_in(
+    directory: str, recursive: bool, cannot: Callable[[str, OSError], None] | None = None
+) -> Iterator[str]:
+    """Paths of the regular files that are not hidden, in natural order, directories after files.
+
+    What cannot be looked at because of its links or permissions counts as a file, to be told by whoever
+    opens it. `cannot` is told of directories that cannot be searched.
+    """
+    from kdissect.capture.natural_order import natural_order  # one file named has no order
+
+    try:
+        with os.scandir(directory) as entries:
+            visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: natural_order(e.name))
+    except OSError as error:
+        if cannot is not None:
+            cannot(directory, error)
+        return
+    yield from (entry.path for entry in visible if _holds(entry.is_file))
+    if recursive:
+        for entry in visible:
+            if _holds(partial(entry.is_dir, follow_symlinks=False)):  # links to directories may form a circle
+                yield from files_in(entry.path, recursive, cannot)
+
+
+def _holds(test: Callable[[], bool]) -> bool:
+    """Whether a test of a directory's entry holds, or cannot be made: a link to itself, or to where nobody
+    may look."""
+    try:
+        return test()
+    except OSError:
+        return True
+
+
+def begins_like_capture(path: str) -> bool:
+    """Whether to read a file of a directory; one that cannot be opened counts by its name."""
+    try:
+        return _begins(FileSource(path))
+    except Exception as error:  # then it is read, and that tells it
+        told(error)
+        return True
+
+
+def _begins(source: FileSource) -> bool:
+    source.chunk_size = _SNIFF
+    try:
+        head, chunks = peek(source.chunks())
+        head, _ = peek(decompress(chunks, detect_compression(head)))
+    except OSError:
+        return bool(re.search(_CAPTURE_NAME, without_options(source.path)))
+    except (CutStreamError, CorruptStreamError):
+        return False
+    return parser_for(head) is not None
+
+
+def _unreadable(path: str, why: str) -> tuple[CaptureFile, object]:
+    return CaptureFile(path, FileSource(path), None, CaptureError(path, why)), path

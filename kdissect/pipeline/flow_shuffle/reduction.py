@@ -1,0 +1,79 @@
+"""What a reducing task does: the events of its flows become rows, and rows become Parquet files.
+
+It writes the files itself and hands Spark their names: one pass fills all tables, whatever their columns, and
+what a task that failed half-way has written is never named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from uuid import uuid4
+
+from kdissect.capture.filesystems import filesystem_of
+from kdissect.model.limits import use
+from kdissect.pipeline.file_rows import note_empty
+from kdissect.pipeline.flow_shuffle.arrow_runs import from_batches
+from kdissect.pipeline.flow_shuffle.flow_connections import flows
+from kdissect.pipeline.flow_shuffle.sent_to_all import News
+from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, brokers_batch, split_relayed
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts
+from kdissect.pipeline.table_files.written import written_batch
+from kdissect.pipeline.task_setup import Setup
+from kdissect.session.brokers import Brokers
+from kdissect.stages.per_flow import RELAY, FirstStage
+from kdissect.stages.table_rows import TableRows
+
+
+class Reduction:
+    """The function of the task, for `mapInArrow`. `staging` is where it writes."""
+
+    def __init__(
+        self, setup: Setup, staging: str, tables: frozenset[str], partition_by: tuple[str, ...]
+    ) -> None:
+        self._setup = setup
+        self._staging = staging
+        self._tables = tables
+        self._partition_by = partition_by
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        use(self._setup.limits)
+        parts = parts_in(self._staging, self._partition_by)
+        news, brokers = News(), Brokers(self._setup.brokers)
+        for name, batch in self._made(batches, news, brokers):
+            if name == RELAY:
+                names, others = split_relayed(batch)
+                if names.num_rows:
+                    parts.add(NAMES, names)
+                parts.add(RELAY, others)
+            else:
+                parts.add(name, batch)
+        for name, batch in self._of_files(news):
+            parts.add(name, batch)
+        parts.add(BROKERS, brokers_batch(brokers))
+        yield written_batch(parts.close())
+
+    def _made(self, batches: Iterable[Any], news: News, brokers: Brokers) -> Iterator[tuple[str, Any]]:
+        stage = FirstStage(self._setup.files, self._tables)
+        for events in flows(from_batches(batches), self._setup, news, brokers):
+            stage.begin_flow()
+            for placed in events:
+                stage.add(placed)
+            yield from stage.take()
+        yield from stage.close()
+
+    def _of_files(self, news: News) -> Iterator[tuple[str, Any]]:
+        note_empty(news.files)
+        rows = TableRows(self._tables & {"files", "anomalies"})
+        for told in news.files:
+            rows.add("files", told.file)
+            if "anomalies" in self._tables:
+                for row in told.anomalies:
+                    rows.add("anomalies", row)
+        yield from rows.close()
+
+
+def parts_in(staging: str, partition_by: tuple[str, ...]) -> ParquetParts:
+    """Files of an attempt of its own."""
+    filesystem, root = filesystem_of(staging)
+    return ParquetParts(filesystem, root, partition_by, uuid4().hex[:12])

@@ -1,0 +1,114 @@
+"""One capture file in, runs of its connections and the facts of the file out: what a mapping task does.
+
+Rules:
+- The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
+- Memory is bounded by `BUFFERED` and by the number of connections that spoke since the last flush.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from operator import itemgetter
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.model.faults import told
+from kdissect.model.packet import NUMBER_MASK, PlainPacket
+from kdissect.model.process import as_segment
+from kdissect.model.segment import reverse_flow
+from kdissect.net.parser import SegmentParser
+from kdissect.pipeline.flow_shuffle.run import Run, flow_key, pack
+
+# A run is a row that Spark sorts and copies: long enough that rows do not count, short enough for its pages.
+RUN_BYTES = 1 << 16
+# Segments of all connections waiting for their runs to fill.
+BUFFERED = 16 << 20
+_time_of = itemgetter(1)  # PlainPacket
+
+Partition = Callable[[bytes], int]
+"""The partition a flow key goes to."""
+
+
+class _Open:
+    """A run that is being filled."""
+
+    __slots__ = ("key", "order_ns", "part", "pieces", "ref", "size")
+
+    def __init__(self, key: bytes, part: int) -> None:
+        self.key = key
+        self.part = part
+        self.pieces: list[bytes] = []
+        self.size = self.order_ns = self.ref = 0
+
+    def take(self) -> Run:
+        run = Run(self.part, self.key, self.order_ns, self.ref, b"".join(self.pieces))
+        self.pieces = []
+        self.size = 0
+        return run
+
+
+class RunReader:
+    """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts, and `end_ns` the time of
+    the last packet, which need not be the latest.
+    """
+
+    def __init__(self, file: CaptureFile, partition: Partition) -> None:
+        self.file = file
+        self.parser = SegmentParser()
+        self._partition = partition
+        self._flows: dict[bytes, tuple[_Open, int]] = {}
+        self._buffered = 0
+        self.end_ns: int | None = None
+
+    def runs(self) -> Iterator[Run]:
+        """The runs of the file, those of one connection in order. Raises nothing on bad input."""
+        latest = -(1 << 63)
+        for batch in self.file.batches():
+            packets = list(batch)
+            orders = list(accumulate(map(_time_of, packets), max, initial=latest))[1:]
+            latest = orders[-1]
+            self.end_ns = packets[-1][1]
+            try:
+                yield from self._take(packets, orders)
+            except Exception as error:
+                self.file.give_up(f"given up behind packet {packets[0][0] & NUMBER_MASK}: {told(error)}")
+        self.parser.close()
+        yield from self._flush()
+
+    def _take(self, batch: list[PlainPacket], orders: list[int]) -> Iterator[Run]:
+        # Hot, one round a packet.
+        flows, local_ends = self._flows, self.parser.local_ends
+        for packet, order_ns, segment in zip(batch, orders, self.parser.parse_batch(batch), strict=True):
+            if segment is None:
+                continue
+            place = flows.get(segment[0]) or self._open(segment[0])
+            run, direction = place
+            ref = packet[0]
+            piece = pack(order_ns, ref, packet[1], direction, segment)
+            if ref in local_ends:
+                told = as_segment(segment[0], local_ends[ref])
+                piece = pack(order_ns, ref, packet[1], direction, told) + piece
+            if not run.size:
+                run.order_ns, run.ref = order_ns, ref
+            run.pieces.append(piece)
+            size = len(piece)
+            run.size += size
+            self._buffered += size
+            if run.size >= RUN_BYTES:
+                self._buffered -= run.size
+                yield run.take()
+        if self._buffered >= BUFFERED:
+            yield from self._flush()
+
+    def _open(self, flow: bytes) -> tuple[_Open, int]:
+        key, direction = flow_key(flow)
+        run = _Open(key, self._partition(key))
+        found = self._flows[flow] = (run, direction)
+        self._flows.setdefault(reverse_flow(flow), (run, 1 - direction))
+        return found
+
+    def _flush(self) -> Iterator[Run]:
+        """All runs that hold anything. Connections are forgotten: those that go on are opened again."""
+        for run, _ in self._flows.values():
+            if run.size:
+                yield run.take()
+        self._flows.clear()
+        self._buffered = 0

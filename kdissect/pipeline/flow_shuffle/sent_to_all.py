@@ -1,0 +1,58 @@
+"""What every partition must know before its first connection: rows that a file sends to all of them.
+
+Their key is empty, so that they sort before those of any connection.
+"""
+
+import pickle
+from collections.abc import Iterator
+from struct import Struct
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.model.packet import packet_ref
+from kdissect.pipeline.file_rows import FileRows
+from kdissect.pipeline.flow_shuffle.run import Run
+
+KEY = b""
+_LAST_TIME = b"T"
+_SECRET = b"S"
+_FILE = b"F"
+_TIME = Struct("<Iq")  # number of the capture set, time of the last packet
+_KIND = Struct("<I")  # of a Decryption Secrets Block
+
+
+class News:
+    """What was told so far. `secrets` as `capture.key_logs` takes them from a capture."""
+
+    def __init__(self) -> None:
+        self.last_times: dict[int, int] = {}
+        """Time of the last packet by number of the capture set."""
+        self.secrets: list[tuple[int, bytes]] = []
+        self.files: list[FileRows] = []
+        """The first partition is told, no other."""
+
+    def take(self, run: Run) -> None:
+        """Take a row with the empty key."""
+        tag, data = run.data[:1], run.data[1:]
+        if tag == _LAST_TIME:
+            capture_set, last_ns = _TIME.unpack(data)
+            self.last_times[capture_set] = max(last_ns, self.last_times.get(capture_set, last_ns))
+        elif tag == _FILE:
+            self.files.append(pickle.loads(data))
+        else:
+            self.secrets.append((*_KIND.unpack_from(data), data[_KIND.size :]))
+
+
+def news_of(file: CaptureFile, capture_set: int, parts: int) -> Iterator[Run]:
+    """What a file that was read has to tell: once for each partition, but for its own row."""
+    told = [_SECRET + _KIND.pack(kind) + data for kind, data in file.secrets]
+    if file.last_time_ns is not None:
+        told.append(_LAST_TIME + _TIME.pack(capture_set, file.last_time_ns))
+    for number, data in enumerate(told):
+        for part in range(parts):
+            yield Run(part, KEY, number, packet_ref(file.index, 0), data)
+
+
+def facts_of(file: CaptureFile, name: str) -> Run:
+    """What the first partition is told of a file that was read, or could not be."""
+    told = pickle.dumps(FileRows.of(file, name))
+    return Run(0, KEY, 0, packet_ref(file.index, 0), _FILE + told)

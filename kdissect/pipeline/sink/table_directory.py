@@ -1,0 +1,235 @@
+"""A directory of tables that grows by batches, each of which counts once, whatever is killed when.
+
+Rules:
+- What belongs to the tables is what the manifest names. A batch moves its files to their places first and
+  names them then, all in one moment; files that are there without being named are orphans of a crash.
+- A batch that is committed again takes the place of what it wrote before. Only the last one can be: batches
+  before it are joined into larger files (`compaction`).
+- Names of files hold the batch and a token of the attempt: nothing that was named is ever written over, so a
+  reader with an older manifest reads what it was promised. What no manifest names any more waits for
+  `grace_s` in its place, as `gone`.
+- Names sort as rows do.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
+from kdissect.pipeline.sink.lock import locked
+from kdissect.pipeline.table_files.commit import STAGING, Place
+from kdissect.pipeline.table_files.manifest_file import Manifest, ManifestError, forget_next
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+
+# Longer than a query of a person takes, shorter than what fills a disk.
+GRACE_S = 300.0
+_REWRITTEN = re.compile(r"-c[0-9a-f]{8}$")
+_OURS = re.compile(r"(b\d{8,}-[0-9a-f]{8}-\d{4,}|.+-c[0-9a-f]{8})\.parquet")
+
+
+class ForeignTablesError(ManifestError):
+    """The directory has tables that were not written batch by batch."""
+
+
+class Recovered(NamedTuple):
+    """What a crash left and `recover` deleted: files moved but not named, and files staged."""
+
+    orphans: int = 0
+    orphan_bytes: int = 0
+    staged: int = 0
+
+
+class Rewritten(NamedTuple):
+    """Files that were staged under the name `run`, and what they take the place of."""
+
+    run: str
+    swaps: Sequence[Swap]
+
+
+NOT_REWRITTEN = Rewritten("", ())
+
+
+def batch_name(batch: int) -> str:
+    """What names of a batch begin with, and what its directory below `_staging` is called."""
+    return f"b{batch:08}"
+
+
+def rewritten_path(path: str) -> str:
+    """A path for what takes the place of a file: another one each time, sorted where it was."""
+    return f"{_REWRITTEN.sub('', path.removesuffix('.parquet'))}-c{uuid4().hex[:8]}.parquet"
+
+
+class SinkPlace(Place):
+    """The tables of a stream. Methods raise OSError: then what was committed before holds.
+
+    `clock` gives seconds since 1970.
+    """
+
+    def __init__(
+        self, filesystem: Any, root: str, grace_s: float = GRACE_S, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(filesystem, root)
+        self._grace_s = grace_s
+        self._clock = clock
+
+    def staging(self, batch: int) -> str:
+        """Where the tasks of a batch write."""
+        return self.staging_of(batch_name(batch))
+
+    def last_batch(self) -> int | None:
+        """The batch that was committed last; None before the first. Raises ForeignTablesError."""
+        manifest = self._of_stream()
+        return None if manifest is None else int(manifest["batch"])
+
+    def entries(self, table: str | None = None) -> list[Entry]:
+        """The committed files, of all tables or one, in the order of their rows."""
+        found = entries_of(self.manifest() or {"files": []})
+        return found if table is None else [entry for entry in found if entry.table == table]
+
+    def commit_batch(
+        self,
+        batch: int,
+        appended: Sequence[WrittenFile],
+        replaced: Mapping[str, Sequence[WrittenFile]],
+        facts: Mapping[str, Any],
+        rewritten: Rewritten = NOT_REWRITTEN,
+    ) -> None:
+        """Make staged files part of the tables, all at once.
+
+        `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it
+        has from now on, also when there are none. A part has files of any tables, whose rows stand beside
+        others. What an earlier attempt of this batch committed is gone; it has to have replaced the same
+        tables and parts, as what they were before is forgotten. `facts` stand in the manifest beside those of
+        earlier batches. `rewritten` files of earlier batches, which nobody else may rewrite in the meantime,
+        take their places with it. Raises ValueError for a batch before the last.
+        """
+        with locked(self.filesystem, self.root):
+            before = self._of_stream() or {"files": []}
+            if batch < before.get("batch", 0):
+                last = before["batch"]
+                raise ValueError(f"batch {batch} behind batch {last}: the checkpoint is of other tables")
+            run, swaps = rewritten
+            self.move_in(run, [(swap.new.path, swap.new.path) for swap in swaps if swap.new is not None])
+            there = swapped(entries_of(before), swaps)
+            kept = [e for e in there if e.batch != batch and e.replaced_as not in replaced]
+            new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
+            own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
+            self._replace(before | dict(facts) | own, before, [*kept, *new])
+        self.discard(batch_name(batch))
+
+    def swap(self, run: str, swaps: Sequence[Swap], facts: Mapping[str, Any]) -> list[Swap]:
+        """Put files that were staged under the name `run` in the place of others, all at once.
+
+        Gives what was swapped: not what somebody replaced in the meantime.
+        """
+        with locked(self.filesystem, self.root):
+            before = self.manifest() or {"files": []}
+            entries = entries_of(before)
+            named = set(entries)
+            made = [swap for swap in swaps if named.issuperset(swap.old)]
+            self.move_in(run, [(swap.new.path, swap.new.path) for swap in made if swap.new is not None])
+            self._replace(before | dict(facts), before, swapped(entries, made))
+            return made
+
+    def tidy(self) -> None:
+        """Delete what is gone and for which readers had their time, as every commit does."""
+        if (self.manifest() or {}).get("gone"):
+            self.swap("", (), {})
+
+    def _replace(self, facts: Manifest, before: Manifest, entries: Sequence[Entry]) -> None:
+        """Name other files than before, whose rest is gone: deleted now, or when readers had their time."""
+        names = {entry.path for entry in entries}
+        now = self._clock()
+        gone = [file for file in before.get("gone", ()) if file["path"] not in names]
+        gone += [{"path": e.path, "since": now} for e in entries_of(before) if e.path not in names]
+        due = [file["path"] for file in gone if now - file["since"] >= self._grace_s]
+        waiting = [file for file in gone if file["path"] not in set(due)]
+        self.write(facts | {"files": told(entries), "gone": waiting})
+        self._delete(due)
+
+    def recover(self) -> Recovered:
+        """Delete what crashes left behind. Call it at the start, before anything is staged.
+
+        Files that others put beside the tables stay. Raises ForeignTablesError.
+        """
+        with locked(self.filesystem, self.root):
+            forget_next(self.filesystem, self.root)
+            self._of_stream()
+            staged = self._listed(STAGING)
+            self.delete_directory(f"{self.root}/{STAGING}")
+            orphans = self._delete_orphans()
+            return Recovered(len(orphans), sum(info.size for info in orphans), len(staged))
+
+    def sweep(self, staged: str) -> None:
+        """Delete what crashes left, beside another writer: of what is staged only what is named so."""
+        from pyarrow.fs import FileSelector
+
+        with locked(self.filesystem, self.root):
+            self._delete_orphans()
+        selector = FileSelector(f"{self.root}/{STAGING}", allow_not_found=True)
+        for info in self.filesystem.get_file_info(selector):
+            if info.base_name.startswith(staged):
+                self.discard(info.base_name)
+
+    def _delete_orphans(self) -> list[Any]:
+        """Delete what is named as we name files and stands in no manifest; gives what it was."""
+        manifest = self.manifest() or {"files": []}
+        known = {file["path"] for file in (*manifest["files"], *manifest.get("gone", ()))}
+        at = len(self.root) + 1
+        found = [info for info in self._listed("") if _OURS.fullmatch(info.base_name)]
+        orphans = [info for info in found if info.path[at:] not in known]
+        self.delete_files(info.path[at:] for info in orphans)
+        return orphans
+
+    def discard(self, run: str) -> None:
+        """Forget what was staged under a name; `_staging` stays, as others may be about to write there."""
+        self.delete_directory(self.staging_of(run))
+
+    def _delete(self, paths: Sequence[str]) -> None:
+        """Delete files, and the directories of partitions that they leave empty."""
+        from pyarrow import fs
+
+        self.delete_files(paths)
+        if not isinstance(self.filesystem, fs.LocalFileSystem):
+            return  # object stores have no directories
+        for directory in {Path(path).parent for path in paths}:
+            for parent in (directory, *directory.parents)[: len(directory.parts) - 1]:
+                with suppress(OSError):  # it is not empty
+                    (Path(self.root) / parent).rmdir()
+
+    def _of_stream(self) -> Manifest | None:
+        manifest = self.manifest()
+        if manifest is not None and "batch" not in manifest:
+            raise ForeignTablesError("there are tables of a run already: choose another directory")
+        return manifest
+
+    def _moved(self, batch: int, files: Sequence[tuple[str | None, WrittenFile]]) -> list[Entry]:
+        token = uuid4().hex[:8]
+        entries = []
+        for number, (part, file) in enumerate(files):
+            directory = file.path.rpartition("/")[0]
+            path = f"{directory}/{batch_name(batch)}-{token}-{number:04}.parquet"
+            entries.append(Entry(file.table, path, file.rows, file.bytes, batch, part))
+        moves = [(file.path, entry.path) for (_, file), entry in zip(files, entries, strict=True)]
+        self.move_in(batch_name(batch), moves)
+        return entries
+
+    def _listed(self, directory: str) -> list[Any]:
+        from pyarrow import fs
+
+        selector = fs.FileSelector(
+            f"{self.root}/{directory}".rstrip("/"), allow_not_found=True, recursive=True
+        )
+        return [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
+
+
+def _in_parts(replaced: Mapping[str, Sequence[WrittenFile]]) -> list[tuple[str | None, WrittenFile]]:
+    """Files with the parts they are in; those that replace a whole table are in none."""
+    return [(None if name in TABLES else name, file) for name, files in replaced.items() for file in files]

@@ -1,0 +1,115 @@
+"""Files that have come and were not taken yet: whether each is complete."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from kdissect.capture.byte_source import FileSource
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.input_paths import begins_like_capture
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.pipeline.streaming.arrivals.content import content_id, head_id
+from kdissect.pipeline.streaming.arrivals.known_files import Taken
+
+# A file that ends inside a packet, or has none, and that nothing follows: whoever wrote it is gone by then.
+STALE_S = 600.0
+
+
+class Patience(NamedTuple):
+    """`settle_s`: how long a size must stay the same. `hold_s`: how long a complete file waits for others
+    that should have come before it.
+    """
+
+    settle_s: float = 2.0
+    hold_s: float = 0.0
+
+
+class Reading(NamedTuple):
+    """Whether a file ends where a packet ends, how many it has, and the time of the last one."""
+
+    is_whole: bool
+    packets: int
+    end_ns: int | None
+
+
+class Candidate:
+    """One path. `first_ns` is the time of the first packet, None while there is none.
+
+    `taken` is what was taken of the file, where it grew since: then `first_ns` is the time of the last packet
+    before.
+    """
+
+    __slots__ = (
+        "_content", "_reading", "complete_since", "first_ns", "is_capture", "mtime_ns", "path", "since",
+        "size", "taken",
+    )  # fmt: skip
+
+    def __init__(self, path: str, taken: Taken | None = None) -> None:
+        self.path = path
+        self.taken = taken
+        self.size = self.mtime_ns = -1
+        self.since = 0.0
+        self.complete_since: float | None = None
+        self.first_ns: int | None = None
+        self.is_capture = False
+        self._reading: Reading | None = None
+        self._content: str | None = None
+
+    def look(self, facts: os.stat_result, now_s: float) -> None:
+        """Note what the file is like now; `now_s` are seconds since 1970."""
+        if (facts.st_size, facts.st_mtime_ns) == (self.size, self.mtime_ns):
+            return
+        self.size, self.mtime_ns, self.since = facts.st_size, facts.st_mtime_ns, now_s
+        self._reading = self._content = self.complete_since = None
+        self.is_capture = self.is_capture or begins_like_capture(self.path)
+        if self.taken is not None and not self._was_added_to(self.taken):
+            self.taken = None
+        if self.taken is not None:
+            self.first_ns = self.taken.end_ns
+        elif self.is_capture:
+            self.first_ns = _opened(self.path, self.size).first_time()
+
+    def _was_added_to(self, before: Taken) -> bool:
+        """Whether the path holds what was taken of it, and more."""
+        if before.first_ns is None or self.size < before.size:
+            return False
+        try:
+            return head_id(self.path, before.size) == before.head
+        except OSError:
+            return False
+
+    def quiet_s(self, now_s: float) -> float:
+        """For how long it has not changed."""
+        return max(now_s - self.since, now_s - self.mtime_ns / 1e9)
+
+    @property
+    def reading(self) -> Reading:
+        """What a look through the whole file shows. Once for each size."""
+        if self._reading is None:
+            file = _opened(self.path, self.size)
+            end_ns = None
+            for batch in file.batches():
+                end_ns = batch[-1][1]
+            cut = any(found.kind is AnomalyKind.CUT_CAPTURE for found in file.anomalies)
+            self._reading = Reading(file.error is None and not cut, file.packets, end_ns)
+        return self._reading
+
+    def is_complete(self, has_successor: bool, settle_s: float, now_s: float) -> bool:
+        """Whether nothing more will be written to it, as far as anybody can tell."""
+        quiet_s = self.quiet_s(now_s)
+        if quiet_s < settle_s and not has_successor:
+            return False
+        if self.first_ns is not None and self.reading.is_whole:
+            return True
+        return quiet_s >= (settle_s if has_successor else STALE_S)
+
+    def content(self) -> str:
+        """Its identity. Raises OSError."""
+        if self._content is None:
+            self._content = content_id(self.path, self.size)
+        return self._content
+
+
+def _opened(path: str, size: int) -> CaptureFile:
+    return CaptureFile(path, FileSource(path), size)

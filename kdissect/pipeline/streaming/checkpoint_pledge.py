@@ -1,0 +1,63 @@
+"""What a checkpoint was begun with, and that only one stream uses it, and only with its own tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kdissect.capture.filesystems import filesystem_of
+from kdissect.pipeline.sink.lock import locked
+from kdissect.pipeline.sink.table_directory import Recovered, SinkPlace
+from kdissect.pipeline.streaming.stream_settings import Settings
+from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+
+_NAME = "stream.json"
+# Of what is pickled in checkpoints: another number cannot be read.
+_STATE = 2
+
+
+class PledgeError(ValueError):
+    """The checkpoint was begun otherwise. The text is one line for people."""
+
+
+@contextmanager
+def pledged(settings: Settings) -> Iterator[Recovered]:
+    """Hold the checkpoint. Gives what a crash had left in the tables, which is gone now.
+
+    Raises PledgeError; BusyError where another stream holds it; OSError.
+    """
+    filesystem, root = filesystem_of(settings.own)
+    with locked(filesystem, root, busy=f"{settings.checkpoint}: another stream uses this checkpoint"):
+        path = f"{root}/{_NAME}"
+        before = json.loads(read_whole(filesystem, path) or b"null")
+        place = SinkPlace(*filesystem_of(settings.output))
+        now = _pledge(settings, place)
+        if before is None:
+            if place.last_batch() is not None:
+                raise PledgeError(
+                    "the tables there were written with another checkpoint: name it, or another output"
+                )
+            write_whole(filesystem, path, json.dumps(now).encode())
+        elif before != now:
+            changed = ", ".join(sorted(name for name in now if before.get(name) != now[name]))
+            raise PledgeError(f"the checkpoint was begun with other settings: {changed}")
+        yield place.recover()
+
+
+def _pledge(settings: Settings, place: SinkPlace) -> dict[str, object]:
+    return {
+        "output": place.root,
+        "tables": sorted(settings.tables),
+        "partition-by": list(settings.partition_by),
+        "shards": settings.shards,
+        "state": _STATE,
+    }
+
+
+def shards_of(settings: Settings) -> int | None:
+    """The shards that a checkpoint was begun with; None for a new one. Raises OSError."""
+    filesystem, root = filesystem_of(settings.own)
+    before = json.loads(read_whole(filesystem, f"{root}/{_NAME}") or b"{}")
+    shards: int | None = before.get("shards")
+    return shards

@@ -1,0 +1,72 @@
+"""Shards as Spark runs them: a stateful processor over the RocksDB state store.
+
+A grouping key is one group of flows, of all capture sets; each flow is an entry of a map, so that a batch
+reads and writes the flows it has packets of, and those whose time is up. Grouping by flow was rejected:
+silence that ends a connection would need a timer for each, by a watermark that all capture sets share.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from kdissect.capture.filesystems import filesystem_of
+from kdissect.model.limits import use
+from kdissect.pipeline.flow_shuffle.run import Run
+from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
+from kdissect.pipeline.streaming.flows.shard import work_through
+from kdissect.pipeline.streaming.micro_batch import staging_url
+from kdissect.pipeline.streaming.stream_settings import Settings
+
+REPORTS_DDL = "part INT, report BINARY"
+
+
+class ShardProcessor(StatefulProcessor):
+    """Runs the shards of each key; gives a row with the pickled `Report` of each."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state."""
+        use(self._settings.limits)
+        self._store = SparkStore(handle)
+        self._catalogue = Catalogue(*filesystem_of(self._settings.own))
+        self._place = SinkPlace(*filesystem_of(self._settings.output))
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Work through the rows of a group of flows."""
+        runs = (Run(row.part, bytes(row.key), row.order_ns, row.ref, bytes(row.data)) for row in rows)
+        for report in work_through(runs, self._settings, self._store, self._catalogue, self._staging):
+            yield Row(part=key[0], report=pickle.dumps(report))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _staging(self, batch: int) -> str:
+        return staging_url(self._settings, self._place, batch)
+
+
+class SparkStore:
+    """The entries of the group whose key Spark works on."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._entries = handle.getMapState("entries", "key BINARY", "first BINARY, second BINARY")
+
+    def get(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """An entry; None if there is none."""
+        found: Any = self._entries.getValue((key,))
+        return None if found is None else (bytes(found[0]), bytes(found[1]))
+
+    def put(self, key: bytes, first: bytes, second: bytes) -> None:
+        """Keep an entry."""
+        self._entries.updateValue((key,), (first, second))
+
+    def remove(self, key: bytes) -> None:
+        """Forget an entry."""
+        self._entries.removeKey((key,))

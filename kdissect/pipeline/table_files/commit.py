@@ -1,0 +1,154 @@
+"""Makes what tasks wrote the tables of a run: staged files move to their place, and a manifest says which.
+
+Rules:
+- Tasks write below `_staging/RUN`, which readers of Parquet pass over as they do all names with an
+  underscore. A task that was tried twice wrote twice; only what the attempt that counts has told is moved.
+- The manifest is written last: with it, the tables are complete. What an earlier run wrote is known by its
+  own.
+- Files that are being moved in, or deleted, are named by a file of their own before the first of them is
+  touched: a run that is killed leaves tables that are whole, or files that the next run deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kdissect.capture.whole_file import abandoned, claimed
+from kdissect.engine.tables.registry import TABLES_VERSION
+from kdissect.pipeline.table_files.manifest_file import (
+    MANIFEST,
+    Manifest,
+    forget_next,
+    read_manifest,
+    write_manifest,
+)
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.whole_object import NEXT
+
+PENDING = "_kdissect.pending.json"  # files that are being moved to their places, or deleted
+STAGING = "_staging"
+
+
+class Place:
+    """A directory of tables on a file system of pyarrow. Methods raise OSError.
+
+    That is also what a manifest of a newer kdissect is (`manifest_file.NewerTablesError`).
+    """
+
+    def __init__(self, filesystem: Any, root: str) -> None:
+        self.filesystem = filesystem
+        self.root = root
+
+    def staging_of(self, run: str) -> str:
+        """Where the tasks of a run write."""
+        return f"{self.root}/{STAGING}/{run}"
+
+    def manifest(self) -> Manifest | None:
+        """The manifest that is there; None if there is none."""
+        return read_manifest(self.filesystem, self.root)
+
+    def clear(self, manifest: Manifest) -> None:
+        """Delete what an earlier run wrote, and nothing else: its manifest first."""
+        self.filesystem.move(f"{self.root}/{MANIFEST}", f"{self.root}/{PENDING}")
+        self._delete_all(manifest)
+
+    def undo_killed(self) -> None:
+        """Delete what a run that was killed left half-way, if one did. Before anything else is asked."""
+        forget_next(self.filesystem, self.root)
+        self._forget_staged()
+        pending = read_manifest(self.filesystem, self.root, PENDING)
+        whole = self.manifest()
+        if pending is None or (whole is not None and whole["run"] == pending["run"]):
+            self._forget_pending()
+        else:
+            self._delete_all(pending)
+
+    def _forget_staged(self) -> None:
+        """Delete what runs of this machine staged that were killed."""
+        if self._is_local:
+            for run, mark in abandoned(f"{self.root}/{STAGING}"):
+                self.delete_directory(self.staging_of(run))
+                Path(mark).unlink(missing_ok=True)
+
+    @property
+    def _is_local(self) -> bool:
+        from pyarrow import fs
+
+        return isinstance(self.filesystem, fs.LocalFileSystem)
+
+    def _delete_all(self, manifest: Manifest) -> None:
+        self.delete_files(file["path"] for file in (*manifest["files"], *manifest.get("gone", ())))
+        self._forget_pending()
+
+    def _forget_pending(self) -> None:
+        self.delete_files((PENDING + NEXT, PENDING))
+
+    @contextmanager
+    def staged(self, run: str) -> Iterator[str]:
+        """A directory in which a run writes; forgotten afterwards, by the next run if this one is killed."""
+        staging = self.staging_of(run)
+        try:
+            if self._is_local:
+                self.filesystem.create_dir(f"{self.root}/{STAGING}", recursive=True)
+                with claimed(staging):
+                    yield staging
+            else:
+                yield staging
+        finally:
+            self.discard(run)
+
+    def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:
+        """Move the files to their places and write the manifest."""
+        manifest = {"run": run, **facts, "files": [told(file) for file in files]}
+        write_manifest(self.filesystem, self.root, manifest, PENDING)
+        self.move_in(run, [(file.path, file.path) for file in files])
+        self.write(manifest)
+        self._forget_pending()
+
+    def move_in(self, run: str, moves: Sequence[tuple[str, str]]) -> None:
+        """Move staged files, given as (path when staged, path from now on)."""
+        staging = self.staging_of(run)
+        for directory in sorted({path.rpartition("/")[0] for _, path in moves}):
+            self.filesystem.create_dir(f"{self.root}/{directory}", recursive=True)
+        for staged, path in moves:
+            self.filesystem.move(f"{staging}/{staged}", f"{self.root}/{path}")
+
+    def write(self, manifest: Manifest) -> None:
+        """Write a manifest, with the versions of who writes it."""
+        from kdissect import __version__
+
+        versions = {"tables_version": TABLES_VERSION, "kdissect": __version__}
+        write_manifest(self.filesystem, self.root, manifest | versions)
+
+    def delete_files(self, paths: Iterable[str]) -> None:
+        """Delete files below the root, those that are there."""
+        for path in paths:
+            try:
+                self.filesystem.delete_file(f"{self.root}/{path}")
+            except FileNotFoundError:
+                continue
+
+    def discard(self, run: str) -> None:
+        """Forget what the tasks of a run wrote."""
+        from pyarrow import fs
+
+        for directory in (self.staging_of(run), f"{self.root}/{STAGING}"):
+            selector = fs.FileSelector(directory, allow_not_found=True)
+            is_run = directory.endswith(run)
+            if is_run or not self.filesystem.get_file_info(selector):  # another run may be under way
+                self.delete_directory(directory)
+
+    def delete_directory(self, directory: str) -> None:
+        """Delete a directory with what is in it, if it is there."""
+        from pyarrow import fs
+
+        if self.filesystem.get_file_info(directory).type == fs.FileType.Directory:
+            self.filesystem.delete_dir(directory)
+
+
+def told(file: WrittenFile) -> dict[str, Any]:
+    """A file as manifests tell it."""
+    return {"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes}

@@ -1,0 +1,83 @@
+"""What the first stage relays, staged as files like tables: events, names of topics,
+brokers, judgements."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kdissect.history.topics import TopicNames
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.session.brokers import Brokers, End
+from kdissect.stages import forwarding as relay
+from kdissect.stages.judges import Judgement
+from kdissect.stages.per_flow import JUDGEMENT, RELAY
+from kdissect.stages.topic_names import Names
+
+NAMES, BROKERS = "_names", "_brokers"
+STAGED = frozenset({RELAY, NAMES, BROKERS, JUDGEMENT})
+"""Names that are of no table: what was written under them is never committed."""
+
+
+def split_relayed(batch: Any) -> tuple[Any, Any]:
+    """The rows that tell names of topics, and the events."""
+    import pyarrow.compute as pc
+
+    tells = pc.starts_with(batch.column("event_order"), relay.NAMES)
+    return batch.filter(tells), batch.filter(pc.invert(tells))
+
+
+def names_in(filesystem: Any, root: str, files: Iterable[WrittenFile], known: TopicNames) -> Names:
+    """All names that were told, learned in the order in which one process learns them."""
+    names = Names(known)
+    learn_names(filesystem, root, files, names)
+    return names
+
+
+def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> None:
+    """Learn more names that were told."""
+    told = [
+        (row["event_order"], row["blob"])
+        for batch in _batches(filesystem, root, files, NAMES)
+        for row in batch.to_pylist()
+    ]
+    names.learn(sorted(told))
+
+
+def brokers_batch(brokers: Brokers) -> Any:
+    """The ends that a task proved to be brokers, and those it asked for."""
+    import pyarrow as pa
+
+    blob = pickle.dumps((brokers.proven, brokers.asked))
+    return pa.RecordBatch.from_arrays([pa.array([blob], pa.binary())], names=["blob"])
+
+
+def late_brokers(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> frozenset[End]:
+    """Ends that a task asked for and another one proved."""
+    proven: set[End] = set()
+    asked: set[End] = set()
+    for batch in _batches(filesystem, root, files, BROKERS):
+        for blob in batch.column("blob").to_pylist():
+            of_task = pickle.loads(blob)
+            proven |= of_task[0]
+            asked |= of_task[1]
+    return frozenset(proven & asked)
+
+
+def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Judgement:
+    """What all judges came to."""
+    whole = Judgement()
+    for batch in _batches(filesystem, root, files, JUDGEMENT):
+        for blob in batch.column("blob").to_pylist():
+            whole.merge(pickle.loads(blob))
+    return whole
+
+
+def _batches(filesystem: Any, root: str, files: Iterable[WrittenFile], name: str) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    for file in files:
+        if file.table == name:
+            with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as opened:
+                yield from opened.iter_batches()

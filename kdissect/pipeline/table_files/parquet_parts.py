@@ -1,0 +1,164 @@
+"""The Parquet files that one task writes of one table.
+
+Rules:
+- Batches wait for a row group of `GROUP_BYTES`: readers skip and decompress by row groups, and small ones are
+  what makes small files slow.
+- What waits is compressed: a group of 32 MB takes one to three. All of it, of all tables of a task, is
+  bounded by `WAITING_BYTES`; the largest is written first.
+- A file that grew to `FILE_BYTES` is closed and another begun.
+- Names hold the attempt: two attempts of one task never write the same file. What counts is what is told at
+  the end (`WrittenFile`).
+"""
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kdissect.pipeline.table_files.hive_partitions import split
+
+GROUP_BYTES = 32 << 20
+WAITING_BYTES = 64 << 20
+FILE_BYTES = 256 << 20
+# Open at a time: each holds the footers of its row groups, and a handle.
+MAX_OPEN = 64
+
+
+class WrittenFile(NamedTuple):
+    """A file that is complete.
+
+    `directory` is that of its partition below its table's, `path` stands below the root. `has_ids` says that
+    rows have ids of topics, whose names may not stand with them.
+    """
+
+    table: str
+    directory: str
+    path: str
+    rows: int
+    bytes: int
+    has_ids: bool
+
+
+class _Part:
+    """One partition of one table: what waits for it, and its open file."""
+
+    __slots__ = (
+        "batches", "bytes", "directory", "has_ids", "held", "path", "rows", "stream", "table", "writer",
+    )  # fmt: skip
+
+    def __init__(self, table: str, directory: str) -> None:
+        self.table = table
+        self.directory = directory
+        self.batches: list[Any] = []
+        self.bytes = self.held = self.rows = 0
+        self.path = ""
+        self.has_ids = False
+        self.stream: Any = None
+        self.writer: Any = None
+
+
+class ParquetParts:
+    """Takes record batches, gives the files written at `close`.
+
+    `root` is a directory of `filesystem` (`pyarrow.fs`); `partition_by` are columns, of which a table uses
+    those it has.
+    """
+
+    def __init__(self, filesystem: Any, root: str, partition_by: tuple[str, ...], attempt: str) -> None:
+        self._filesystem = filesystem
+        self._root = root
+        self._partition_by = partition_by
+        self._attempt = attempt
+        self._parts: dict[tuple[str, str], _Part] = {}
+        self._waiting = 0
+        self._count = 0
+        self._written: list[WrittenFile] = []
+
+    def add(self, table: str, batch: Any) -> None:
+        """Take rows of a table."""
+        names = [name for name in self._partition_by if name in batch.schema.names]
+        for directory, rows in split(batch, names):
+            part = self._parts.get((table, directory))
+            if part is None:
+                part = self._parts[table, directory] = _Part(table, directory)
+            packed = _packed(rows)
+            part.batches.append(packed)
+            part.bytes += rows.nbytes
+            part.held += packed.size
+            self._waiting += packed.size
+            if part.bytes >= GROUP_BYTES:
+                self._write(part)
+        while self._waiting > WAITING_BYTES:
+            self._write(max(self._parts.values(), key=lambda part: part.held))
+
+    def close(self) -> list[WrittenFile]:
+        """Write what waits; all files that were written."""
+        for part in list(self._parts.values()):
+            self._write(part)
+            self._finish(part)
+        self._parts.clear()
+        return self._written
+
+    def _write(self, part: _Part) -> None:
+        if not part.batches:
+            return
+        table = pa.Table.from_batches([_unpacked(packed) for packed in part.batches])
+        if part.writer is None:
+            self._open(part, table.schema)
+        part.writer.write_table(table, row_group_size=max(1, table.num_rows))
+        part.rows += table.num_rows
+        part.has_ids = part.has_ids or has_ids(table)
+        self._waiting -= part.held
+        part.batches, part.bytes, part.held = [], 0, 0
+        del table
+        pa.default_memory_pool().release_unused()  # a group is much more than what waits
+        if part.stream.tell() >= FILE_BYTES:
+            self._finish(part)
+
+    def _open(self, part: _Part, schema: Any) -> None:
+        opened = [other for other in self._parts.values() if other.writer is not None]
+        if len(opened) >= MAX_OPEN:
+            self._finish(max(opened, key=lambda other: other.rows))
+        directory = "/".join(filter(None, (part.table, part.directory)))
+        self._filesystem.create_dir(f"{self._root}/{directory}", recursive=True)
+        part.path = f"{directory}/{self._attempt}-{self._count:04}.parquet"
+        self._count += 1
+        stream = self._filesystem.open_output_stream(f"{self._root}/{part.path}")
+        part.writer = pq.ParquetWriter(stream, schema, compression="zstd")
+        part.stream = stream
+        part.rows = 0
+        part.has_ids = False
+
+    def _finish(self, part: _Part) -> None:
+        if part.writer is None:
+            return
+        part.writer.close()
+        size = part.stream.tell()
+        part.stream.close()
+        self._written.append(
+            WrittenFile(part.table, part.directory, part.path, part.rows, size, part.has_ids)
+        )
+        part.writer = None
+
+
+# Threads would each have a heap of their own.
+_PACKING = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+_UNPACKING = pa.ipc.IpcReadOptions(use_threads=False)
+
+
+def _packed(batch: Any) -> Any:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=_PACKING) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue()
+
+
+def _unpacked(packed: Any) -> Any:
+    return pa.ipc.open_stream(packed, options=_UNPACKING).read_next_batch()
+
+
+def has_ids(table: Any) -> bool:
+    """Whether rows of a table have ids of topics."""
+    if "topic_ids" in table.schema.names:
+        return bool(len(table.column("topic_ids").combine_chunks().flatten()))
+    return "topic_id" in table.schema.names and table.column("topic_id").null_count < table.num_rows

@@ -1,0 +1,128 @@
+"""Small files of one partition become large ones before they are committed, and names of topics get in.
+
+Every reducing task writes to every partition it has rows for: with many tasks and few rows that is what
+people call a data lake of splinters. Rows keep their files' order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kdissect.pipeline.table_files.hive_partitions import values_of
+from kdissect.pipeline.table_files.parquet_parts import FILE_BYTES, GROUP_BYTES, WrittenFile
+from kdissect.stages.topic_names import WITH_NAMES, Names
+
+# A file of this size is left alone: to rewrite it costs more than readers gain.
+LARGE_BYTES = FILE_BYTES // 2
+
+
+class Group(NamedTuple):
+    """Files of one partition that become one."""
+
+    files: tuple[WrittenFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.bytes for file in self.files)
+
+
+def plan(files: Iterable[WrittenFile]) -> tuple[list[WrittenFile], list[Group]]:
+    """Files that stay as they are, and those that are to be written again."""
+    stay: list[WrittenFile] = []
+    small: dict[tuple[str, str], list[WrittenFile]] = defaultdict(list)
+    large: list[Group] = []
+    for file in sorted(files):
+        if file.bytes < LARGE_BYTES:
+            small[file.table, file.directory].append(file)
+        elif file.has_ids:
+            large.append(Group((file,)))
+        else:
+            stay.append(file)
+    groups = [group for kept in small.values() for group in _groups(kept)]
+    is_done = [len(group.files) == 1 and not group.files[0].has_ids for group in groups]
+    stay += [group.files[0] for group, done in zip(groups, is_done, strict=True) if done]
+    return stay, large + [group for group, done in zip(groups, is_done, strict=True) if not done]
+
+
+def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
+    """Write one file with the rows of a group and the names of their topic ids.
+
+    Memory: one row group of each file.
+    """
+    import pyarrow.parquet as pq
+
+    first = group.files[0]
+    path = f"{first.path.removesuffix('.parquet')}-joined.parquet"
+    schema = pq.read_schema(f"{root}/{first.path}", filesystem=filesystem)
+    found = batches_of(filesystem, [f"{root}/{file.path}" for file in group.files])
+    named = (named_rows(batch, first.table, first.directory, names) for batch in found)
+    rows, size = write_rows(filesystem, f"{root}/{path}", schema, named)
+    return WrittenFile(first.table, first.directory, path, rows, size, False)
+
+
+def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) -> tuple[int, int]:
+    """Write record batches as one file of large row groups; gives (rows, bytes)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 0
+    with filesystem.open_output_stream(path) as stream:
+        with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+            for gathered in _gathered(batches):
+                table = pa.Table.from_batches(gathered)
+                writer.write_table(table, row_group_size=max(1, table.num_rows))
+                rows += table.num_rows
+        size = stream.tell()
+    return rows, size
+
+
+def batches_of(filesystem: Any, paths: Iterable[str]) -> Iterator[Any]:
+    """The rows of files, one after the other, as record batches."""
+    import pyarrow.parquet as pq
+
+    for path in paths:
+        with pq.ParquetFile(path, filesystem=filesystem) as opened:
+            yield from opened.iter_batches()
+
+
+def named_rows(batch: Any, table: str, directory: str, names: Names, again: bool = False) -> Any:
+    """Rows with the names of their topic ids; what the directory tells is needed to find them.
+
+    `again`: they have those that were known before.
+    """
+    if table not in WITH_NAMES:
+        return batch
+    import pyarrow as pa
+
+    schema = batch.schema
+    for name, value in values_of(directory).items():
+        batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+    return names.complete(table, batch, again).select(schema.names)
+
+
+def _groups(files: Sequence[WrittenFile]) -> Iterator[Group]:
+    kept: list[WrittenFile] = []
+    size = 0
+    for file in files:
+        if kept and size + file.bytes > FILE_BYTES:
+            yield Group(tuple(kept))
+            kept, size = [], 0
+        kept.append(file)
+        size += file.bytes
+    yield Group(tuple(kept))
+
+
+def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
+    kept: list[Any] = []
+    size = 0
+    for batch in batches:
+        kept.append(batch)
+        size += batch.nbytes
+        if size >= GROUP_BYTES:
+            yield kept
+            kept, size = [], 0
+    if kept:
+        yield kept

@@ -1,0 +1,128 @@
+"""What a citation points at, from `sources.table`, read at first use.
+
+A citation is text such as `spec/004 Size Constraints`, `KIP-482`, `RFC 5802 section 3`, `DefaultRecordBatch`
+or `org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion`. `resolve` finds it; a heading that
+a document does not have resolves to nothing, so that a test finds citations gone stale.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import quote_plus
+
+from kdissect.model.errors import SchemaError
+from kdissect.schema.fact_tables import read_rows
+
+TABLE = "sources.table"
+KIP_PAGES = "https://cwiki.apache.org/confluence/display/KAFKA/"
+KAFKA_SOURCES = "https://github.com/apache/kafka/blob"
+RFC_PAGES = "https://www.rfc-editor.org/rfc/rfc"
+
+
+class Source(NamedTuple):
+    """Something that can be cited."""
+
+    id: str
+    """`spec/004`, `KIP-482`, `RFC 5802` or a class's full name."""
+    title: str
+    url: str
+    """Where the public can read it."""
+    sections: tuple[str, ...]
+    """The headings a citation may name; empty: any."""
+
+
+def resolve(citation: str) -> Source | None:
+    """The source that a citation begins with; None if it is unknown or has no such section."""
+    words = citation.split()
+    if not words:
+        return None
+    if words[0] == "RFC":
+        return _rfc(words[1:])
+    source = _find(words[0])
+    if source is None or not source.sections:
+        return source
+    section = " ".join(words[1:])
+    return source if not section or _has_section(source, section) else None
+
+
+def source(source_id: str) -> Source | None:
+    """A source by its exact id."""
+    return _all().get(source_id)
+
+
+def all_sources() -> tuple[Source, ...]:
+    """Every source of the table, in its order."""
+    return tuple(_all().values())
+
+
+def parse_sources(rows: Iterable[tuple[str, list[str]]]) -> dict[str, Source]:
+    """Rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
+    found: dict[str, Source] = {}
+    for place, words in rows:
+        kind, rest = words[0], words[1:]
+        if kind == "section" and found:
+            last = found[next(reversed(found))]
+            found[last.id] = last._replace(sections=(*last.sections, " ".join(rest)))
+            continue
+        if kind not in _KINDS or len(rest) < 2:
+            raise SchemaError(f"{place}: a row is a document, section, kip or class")
+        row = _KINDS[kind](rest)
+        if row.id in found:
+            raise SchemaError(f"{place}: {row.id} stands here twice")
+        found[row.id] = row
+    return found
+
+
+def _document(words: list[str]) -> Source:
+    return Source(words[0], " ".join(words[2:]), words[1], ())
+
+
+def _kip(words: list[str]) -> Source:
+    title = " ".join(words)
+    return Source(words[0].rstrip(":"), title, KIP_PAGES + quote_plus(title), ())
+
+
+def _class(words: list[str]) -> Source:
+    name, folder = words[0], words[1]
+    ref = words[2] if len(words) > 2 else "trunk"
+    suffix = "scala" if folder.endswith("scala") else "java"
+    return Source(name, name, f"{KAFKA_SOURCES}/{ref}/{folder}/{name.replace('.', '/')}.{suffix}", ())
+
+
+_KINDS = {"document": _document, "kip": _kip, "class": _class}
+
+
+def _rfc(words: list[str]) -> Source | None:
+    number = words[0].rstrip(".,;:") if words else ""
+    return Source(f"RFC {number}", f"RFC {number}", f"{RFC_PAGES}{number}", ()) if number.isdigit() else None
+
+
+def _find(word: str) -> Source | None:
+    """The source of a citation's first word: an id, or a class with or without its package and a method."""
+    name = word.rstrip(".,;:)").partition("#")[0]
+    while name:
+        found = _all().get(name) or _by_class_name().get(name)
+        if found:
+            return found
+        name = name.rpartition(".")[0]  # `Uuid.toString` cites Uuid
+    return None
+
+
+def _has_section(source: Source, section: str) -> bool:
+    """Whether a heading, or the number before it (`5.3.1`), begins the section that is cited."""
+    cited = section.casefold()
+    for heading in source.sections:
+        number = heading.partition(" ")[0]
+        if cited.startswith(heading.casefold()) or (number[0].isdigit() and cited.split()[0] == number):
+            return True
+    return False
+
+
+@cache
+def _all() -> dict[str, Source]:
+    return parse_sources(read_rows(TABLE))
+
+
+@cache
+def _by_class_name() -> dict[str, Source]:
+    return {source_id.rpartition(".")[2]: found for source_id, found in _all().items() if "." in source_id}

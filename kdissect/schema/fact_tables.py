@@ -1,0 +1,27 @@
+"""Reading the schema's `.table` files: one fact a line, words separated by spaces, `#` before a comment."""
+
+from collections.abc import Iterator
+
+from kdissect.model.errors import SchemaError
+from kdissect.schema.schema_files import read_text
+
+
+def read_rows(name: str) -> Iterator[tuple[str, list[str]]]:
+    """The rows of one table beside this module as (`file:line`, words), without blank lines and comments."""
+    yield from parse_rows(read_text(name), name)
+
+
+def parse_rows(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a table's text, as `read_rows`."""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = [] if line.startswith("#") else line.partition(" #")[0].split()  # a URL may hold a #
+        if words:
+            yield f"{source}:{number}", words
+
+
+def whole_number(word: str, place: str) -> int:
+    """An integer from a table; raises SchemaError naming `place` (`file:line`)."""
+    try:
+        return int(word)
+    except ValueError:
+        raise SchemaError(f"{place}: '{word}' is no number") from None

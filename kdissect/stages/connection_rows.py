@@ -1,0 +1,215 @@
+"""Rows of what connections tell: connections, exchanges, topic partitions, batches, records, anomalies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kdissect.decoders.compression.codec import codec_name
+from kdissect.decoders.values import sent
+from kdissect.engine.connection_rows import connection_row
+from kdissect.engine.record_rows import RecordRows, record_topic, timestamp_type
+from kdissect.engine.record_sets import RecordSet, record_sets
+from kdissect.engine.row_tables import arrow_row
+from kdissect.engine.rows import ExchangeRows, Row, topic_id_text, wire_topics
+from kdissect.engine.segment_rows import batch_attributes, millis
+from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.history.partitions import topic_namer
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.record_batch import RecordBatch
+from kdissect.schema.error_codes import error_name
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stages.table_rows import DAY_NS, US, TableRows, counts, when
+
+_BY_RECORDS = frozenset({"topic_partitions", "batches", "records", "anomalies"})
+# Numbers of anomalies in records: those of each section have a range of their own.
+_SECTION_SHIFT = 16
+_MAX_US = (1 << 63) - 1
+
+
+class ExchangeTables:
+    """Puts the rows of each event into `rows`. `files` are the inputs' names by file index.
+
+    Without `names` rows have the names of topics that stand on the wire alone, and that of the metadata log,
+    whose id never changes: see `stages.topic_names`.
+    """
+
+    def __init__(self, files: Sequence[str], rows: TableRows, names: TopicNames | None = None) -> None:
+        self._files = files
+        self._names = names or TopicNames()
+        self._rows = rows
+        self._wanted = rows.tables
+        self._exchanges = ExchangeRows(files, topics_of=wire_topics if names is None else names.topics_of)
+        self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
+
+    def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
+        """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
+        if "exchanges" in self._wanted:
+            row = _exchange_row(self._exchanges.row(exchange), order)
+            self._rows.add("exchanges", row | {"same_as": exchange.connection.same_as})
+        if "anomalies" in self._wanted:
+            self._anomalies(exchange.connection, "exchange", exchange.ordinal, exchange.all_anomalies())
+        if self._wanted & _BY_RECORDS:
+            self._record_sets(exchange, order, pieces)
+
+    def connection(self, info: ConnectionInfo, order: bytes) -> None:
+        """The rows of a connection that is over."""
+        if "connections" in self._wanted:
+            row = connection_row(0, info)
+            row["event_order"] = order
+            row["start"], row["day"] = info.start_ns // US, info.start_ns // DAY_NS
+            row["anomalies"] = counts(row["anomalies"])
+            if row["tls"] is not None:
+                row["tls"]["alerts"] = counts(row["tls"]["alerts"])
+            self._rows.add("connections", row)
+        if "anomalies" in self._wanted:
+            self._anomalies(info, "connection", None, info.anomalies)
+
+    # records
+
+    def _record_sets(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
+        errors: dict[Any, int] | None = None
+        for number, records in enumerate(record_sets(exchange)):
+            pieces.join(records)
+            if errors is None:
+                errors = _errors(exchange)
+            head = self._head(records, number) | {"event_order": order}
+            self._record_set(records, head, errors)
+
+    def _record_set(self, records: RecordSet, head: Row, errors: dict[Any, int]) -> None:
+        section, batches = records.section, records.found.batches
+        rows = self._rows
+        if "topic_partitions" in self._wanted:
+            named: str | bytes | None = section.topic if section.topic is not None else section.topic_id
+            code = errors.get((named, section.partition))
+            rows.add("topic_partitions", head | _partition_row(records, code))
+        if "batches" in self._wanted:
+            for index, batch in enumerate(batches):
+                rows.add("batches", head | _batch_row(index, batch))
+        if "records" in self._wanted:
+            for row in self._records.rows(records, []):
+                size = (row["key_bytes"] or 0) + (row["value_bytes"] or 0)
+                made = arrow_row(row) | head | {"timestamp": _micros(row["timestamp_ms"])}
+                rows.add("records", made, size)
+        if "anomalies" in self._wanted:
+            faults = [(index, fault) for index, batch in enumerate(batches) for fault in batch.faults]
+            exchange, first = records.exchange, head["section"] << _SECTION_SHIFT
+            found = records.anomalies(faults) if faults or records.found.faults else ()
+            self._anomalies(exchange.connection, "records", exchange.ordinal, found, first)
+
+    def _head(self, records: RecordSet, number: int) -> Row:
+        exchange, section, frame = records.exchange, records.section, records.frame
+        info = exchange.connection
+        row: Row = {
+            "capture_set": info.capture_set,
+            "connection": info.id,
+            "exchange": exchange.ordinal,
+            "direction": records.direction,
+            "client": info.client_text,
+            "broker": info.broker_text,
+            "client_id": exchange.client_id,
+            "file": self._files[frame.first_ref >> FILE_SHIFT],
+            "packet": frame.first_ref & NUMBER_MASK,
+            "topic": record_topic(records, self._name),
+            "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
+            "partition": section.partition,
+            "section": number,
+        }
+        return when(row, frame.time_ns)
+
+    def _name(self, records: RecordSet) -> str | None:
+        return self._names.name(records.exchange.connection, records.section.topic_id or b"")
+
+    # anomalies
+
+    def _anomalies(
+        self, info: ConnectionInfo, scope: str, ordinal: int | None, found: Sequence[Anomaly], first: int = 0
+    ) -> None:
+        for index, anomaly in enumerate(found, first):
+            row = anomaly_row(anomaly, self._files)
+            row |= {"capture_set": info.capture_set, "scope": scope, "index": index}
+            self._rows.add("anomalies", row | {"connection": info.id, "exchange": ordinal})
+
+
+def anomaly_row(anomaly: Anomaly, files: Sequence[str]) -> Row:
+    """An anomaly with its place, where it has one."""
+    file, number = anomaly.ref >> FILE_SHIFT, anomaly.ref & NUMBER_MASK
+    is_placed = number > 0 and file < len(files)
+    return {
+        "kind": str(anomaly.kind),
+        "detail": anomaly.detail,
+        "file": files[file] if is_placed else None,
+        "packet": number if is_placed else None,
+        "time_ns": anomaly.time_ns or None,
+    }
+
+
+def _exchange_row(row: Row, order: bytes) -> Row:
+    times = []
+    for side in ("request", "response"):
+        frame = row[side]
+        if frame is not None:
+            times.append(frame["time_ns"])
+            frame["time"] = frame["time_ns"] // US
+    row["event_order"] = order
+    return when(row, times[0] if times else None)
+
+
+def _micros(timestamp_ms: int | None) -> int | None:
+    """A record's timestamp in microseconds; None for one that is no date: producers may write anything."""
+    if timestamp_ms is None or not -_MAX_US <= timestamp_ms * US <= _MAX_US:
+        return None
+    return timestamp_ms * US
+
+
+def _partition_row(records: RecordSet, code: int | None) -> Row:
+    batches, section = records.found.batches, records.section
+    row = {
+        "error": error_name(code) if code else None,
+        "batches": len(batches),
+        "records": sum(batch.count or 0 for batch in batches),
+        "bytes": max(0, records.end - section.start),
+        "first_offset": batches[0].base_offset if batches else None,
+        "last_offset": batches[-1].last_offset if batches else None,
+    }
+    return arrow_row(row)
+
+
+def _batch_row(index: int, batch: RecordBatch) -> Row:
+    row: Row = {
+        "bytes": batch.size,
+        "batch": index,
+        "base_offset": batch.base_offset,
+        "last_offset": batch.last_offset,
+        "count": batch.count,
+        "magic": batch.magic,
+        "codec": codec_name(batch.codec),
+        "timestamp_type": timestamp_type(batch),
+        "base_timestamp_ms": millis(batch.base_timestamp),
+        "max_timestamp_ms": millis(batch.max_timestamp),
+        **batch_attributes(batch),
+        "faults": [str(fault) for fault in batch.faults if fault.path != "crc"],
+    }
+    return arrow_row(row)
+
+
+def _errors(exchange: Exchange) -> dict[Any, int]:
+    """Error codes of the response by topic (name or id) and partition."""
+    turn = Turn(exchange)
+    found: dict[Any, int] = {}
+    named = topic_namer(turn.key, turn.version, True)
+    for topic in sent(turn.response, "responses", None) or ():
+        for number, row in _partition_rows(topic):
+            found[named(topic), number] = row.error_code
+    return found
+
+
+def _partition_rows(topic: Any) -> Iterator[tuple[int, Any]]:
+    for row in sent(topic, "partition_responses", None) or ():
+        yield row.index, row
+    for row in sent(topic, "partitions", None) or ():
+        yield row.partition_index, row

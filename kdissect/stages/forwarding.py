@@ -1,0 +1,177 @@
+"""What the first stage hands over to the second: every event, thin, with its place among all.
+
+One row for each exchange and each end of a connection: capture set, `event_order`, and a blob of plain
+tuples. The second stage sorts the rows of a capture set by their order and has the events of one process, but
+for the records in them. What is known of the connection goes with each event that finds it changed.
+
+Exchanges that tell names of topic ids have a second row, whose order puts it before all events: names are
+needed before the message that tells them.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kdissect.engine.event_order import Placed
+from kdissect.history.topics import TELLING, may_tell_names
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stages.stub_frames import Pieces, thin_frames
+
+EXCHANGE, CLOSED = 0, 1
+# What orders of rows with names begin with; those of events do not, for times behind the year 1678.
+NAMES = b"\0"
+# Exchanges remembered that told the same names already: Metadata is polled all the time.
+MAX_TOLD = 4096
+Codes = frozenset[str]
+NO_CODES: Codes = frozenset()
+Silenced = tuple[tuple[str, int, tuple[str, ...]], ...]
+"""Exchanges, by connection and ordinal, and the codes that rules silenced about them."""
+
+
+class Relayed(NamedTuple):
+    """One event. Rows of a capture set, sorted by `event_order`, are what `replay` takes."""
+
+    capture_set: str
+    event_order: bytes
+    blob: bytes
+
+
+class Relay:
+    """Makes the rows of connections, whose events come one after the other.
+
+    The row of an event also says what rules of the first stage silenced about exchanges whose turn it was
+    with this event, its own or held ones: rows stand in the order of events, and none waits for a later one.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Any, ...]] = {}
+        self._held: tuple[bytes, str, tuple[Any, ...]] | None = None
+        self._silenced: list[tuple[str, int, tuple[str, ...]]] = []
+        self._ready: list[Relayed] = []
+        self._told: set[int] = set()
+
+    def add(self, placed: Placed) -> None:
+        """Take the next event of a connection."""
+        self._settle()
+        order, event = placed
+        info = event.connection
+        if isinstance(event, Exchange):
+            fields = exchange_fields(event)
+            place = EXCHANGE, info.id
+            self._held = order, info.capture_set, (*place, self._news(info), *fields)
+            self.add_names(placed, fields)
+        elif isinstance(event, ConnectionClosed):
+            end = closed_fields(event)
+            self._held = order, info.capture_set, (CLOSED, info.id, self._news(info, True), *end)
+            self._known.pop(info.id, None)
+
+    def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
+        """Take an exchange for the names it may tell alone; `fields` are its `exchange_fields`, if known."""
+        order, event = placed
+        if isinstance(event, Exchange) and self._tells_names(event):
+            info = event.connection
+            told = fields or exchange_fields(event)
+            named = EXCHANGE, info.id, connection_fields(info), *told, ()
+            self._ready.append(_row(NAMES + order, info.capture_set, named))
+
+    def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
+        """The first stage judged an exchange, with the event that was added last."""
+        if silenced:
+            self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
+
+    def take(self) -> Iterator[Relayed]:
+        """The rows of the events that were added, which are judged."""
+        self._settle()
+        ready, self._ready = self._ready, []
+        return iter(ready)
+
+    def _settle(self) -> None:
+        """All is known of the event that was added last."""
+        if self._held is not None:
+            order, capture_set, fields = self._held
+            self._ready.append(_row(order, capture_set, (*fields, tuple(self._silenced))))
+            self._held, self._silenced = None, []
+
+    def _tells_names(self, exchange: Exchange) -> bool:
+        """Whether an exchange tells names that no exchange before did."""
+        if not may_tell_names(exchange):
+            return False
+        asked, answered = exchange.request_summary(), exchange.response_summary()
+        what = asked.topics, answered.topics, asked.topic_ids, answered.topic_ids
+        if exchange.api_key not in TELLING or not any(what):  # records, or a cluster's id
+            return True
+        told = hash((exchange.api_key, exchange.connection.broker_address, what))
+        if told in self._told:
+            return False
+        if len(self._told) >= MAX_TOLD:
+            self._told.clear()
+        self._told.add(told)
+        return True
+
+    def _news(self, info: ConnectionInfo, is_over: bool = False) -> tuple[Any, ...] | None:
+        """What is known of a connection, None where that was relayed already."""
+        now = connection_fields(info)
+        if not is_over and self._known.get(info.id) == now:
+            return None
+        self._known[info.id] = now
+        return now
+
+
+def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> Relayed:
+    return Relayed(capture_set, order, pickle.dumps(fields, protocol=5))
+
+
+def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
+    """An exchange as plain values."""
+    request, response = thin_frames(exchange)
+    close = exchange.close
+    return (
+        exchange.ordinal, str(exchange.kind), exchange.api_key, exchange.api_version,
+        exchange.correlation_id, exchange.client_id, str(exchange.state),
+        _frame(exchange.request, request), exchange.request_body_offset,
+        _frame(exchange.response, response), exchange.response_body_offset,
+        None if close is None else (close.by, str(close.how), close.time_ns),
+    )  # fmt: skip
+
+
+def closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
+    """What is known of a connection once it is over, and asked for by the second stage."""
+    info = event.connection
+    return (
+        None if event.problem is None else tuple(event.problem),
+        tuple(info.api_versions_seen),
+        None if info.tls is None else info.tls.sni,
+    )
+
+
+def _frame(frame: Frame | None, pieces: Pieces | None) -> tuple[Any, ...] | None:
+    if frame is None:
+        return None
+    return pieces, frame.size, frame.first_ref, frame.last_ref, frame.time_ns, frame.end_time_ns
+
+
+# Kinds of anomalies that histories and rules ask a connection for.
+ASKED = (
+    AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.GAP,
+    AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
+)  # fmt: skip
+
+
+def connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
+    """A connection as plain values, as far as the second stage asks."""
+    tcp = info.tcp
+    return (
+        info.capture_set, tuple(info.client), tuple(info.broker), info.client_text, info.broker_text,
+        info.start_ns, info.end_ns if tcp is not None else info.start_ns, str(info.kind), info.middle_start,
+        info.client_id, info.software_name, info.software_version, info.mechanism, info.principal,
+        tuple(info.anomaly_counts[kind] for kind in ASKED),
+        None if tcp is None else tuple(tcp),
+        None if info.close is None else (info.close.by, str(info.close.how), info.close.time_ns),
+        () if tcp is None else tuple((str(state), count) for state, count in info.states.items()),
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""The second stage: the events of one capture set, thin and in order, to what crosses connections.
+
+It feeds the very machines and statistics that the commands feed, with the events in the order in which one
+process reports them: what comes of it is what one process tells. It costs one task for each capture set; its
+bytes are those of the exchanges without records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from kdissect.engine.rows import Row
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.stages.forwarding import NAMES, Silenced
+from kdissect.stages.judges import Judgement, SecondJudge
+from kdissect.stages.latency_rows import LatencyRows
+from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
+from kdissect.stages.replay import replay
+from kdissect.stages.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
+from kdissect.stages.table_rows import TableRows
+from kdissect.stats.group_rows import group_facts
+from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.producer_rows import producer_facts
+from kdissect.stats.producers import ProducerTraffic
+from kdissect.stats.topic_rows import topic_facts
+from kdissect.stats.topics import TopicTraffic
+
+Ordered = tuple[bytes, bytes]
+"""`event_order` and blob of a relayed event."""
+
+
+def second_stage(
+    capture_set: str,
+    relayed: Iterable[Ordered],
+    tables: frozenset[str],
+    judging: Judging | None = None,
+    names: TopicNames | None = None,
+) -> Iterator[tuple[str, Any]]:
+    """(name, record batch) of tables and of JUDGEMENT, from the relayed events of a capture set, sorted.
+
+    `names` are those of topic ids that were known before; it learns those that the events tell.
+    """
+    rows = iter(relayed)
+    names = names or TopicNames()
+    first = learn_names(names, rows)
+    stage = SecondStage(capture_set, tables, names, judging)
+    for event, silenced in replay(blob for _, blob in chain(first, rows)):
+        stage.add(event, silenced)
+    yield from stage.close()
+
+
+def learn_names(names: TopicNames, rows: Iterator[Ordered]) -> list[Ordered]:
+    """Learn from the rows that stand before all events; gives the first event, or nothing."""
+    for order, blob in rows:
+        if not order.startswith(NAMES):
+            return [(order, blob)]
+        for event, _ in replay([blob]):
+            if isinstance(event, Exchange):
+                names.learn(event)
+    return []
+
+
+class SecondStage:
+    """Takes the events of a capture set, thin or not, in order; `close` gives the tables."""
+
+    def __init__(
+        self, capture_set: str, tables: frozenset[str], names: TopicNames, judging: Judging | None = None
+    ) -> None:
+        self._capture_set = capture_set
+        self._tables = tables & OF_STATES
+        self._judge = SecondJudge(*(judging or Judging())) if tables & OF_JUDGES else None
+        self._latencies = LatencyRows(capture_set) if self._wants("latencies", "rates") else None
+        self._topics = TopicTraffic(names) if self._wants("topics") else None
+        self._groups = GroupTraffic(names) if self._wants("groups") else None
+        self._producers = ProducerTraffic(names) if self._wants("producers", "transactions") else None
+
+    def _wants(self, *tables: str) -> bool:
+        return not self._tables.isdisjoint(tables)
+
+    def add(self, event: Event, silenced: Silenced) -> None:
+        """Take the next event; `silenced` is what rules of the first stage silenced when it came."""
+        if isinstance(event, Exchange):
+            event.bodies()  # decoded once for all
+        self.add_kept(event)
+        if self._judge is not None:
+            self._judge.add_replayed(event, silenced)
+        if isinstance(event, Exchange):
+            event.forget_bodies()
+
+    def add_kept(self, event: Event) -> None:
+        """Take the next event for the tables alone, and leave it as it is."""
+        if isinstance(event, Exchange):
+            turn = Turn(event)
+            for counted in (self._latencies, self._topics, self._groups):
+                if counted is not None:
+                    counted.add(turn)
+        if self._producers is not None:
+            self._producers.add(event)
+
+    def close(self) -> Iterator[tuple[str, Any]]:
+        """The capture set is over."""
+        rows = TableRows(self._tables)
+        for table, row in self._rows():
+            if table in self._tables:
+                rows.add(table, row)
+                yield from rows.take()
+        yield from rows.close()
+        if self._judge is not None:
+            self._judge.finish()
+            judgement = Judgement()
+            judgement.merge(self._judge)
+            yield JUDGEMENT, judgement_batch(judgement)
+
+    def _rows(self) -> Iterator[tuple[str, Row]]:
+        capture_set = self._capture_set
+        if self._latencies is not None:
+            yield from (("latencies", row) for row in self._latencies.latencies())
+            yield from (("rates", row) for row in self._latencies.rates())
+        if self._topics is not None:
+            yield from (("topics", row) for row in topic_rows(capture_set, topic_facts(self._topics)))
+        if self._groups is not None:
+            yield from (("groups", row) for row in group_rows(capture_set, group_facts(self._groups)))
+        if self._producers is not None:
+            self._producers.finish()
+            facts = producer_facts(self._producers)
+            yield from (("producers", row) for row in producer_rows(capture_set, facts))
+            yield from (("transactions", row) for row in transaction_rows(capture_set, facts))
