@@ -16,14 +16,14 @@ from pyarrow import fs
 from kdissect.api import Dissection
 from kdissect.pipeline.sink.compaction import compact, compact_every
 from kdissect.pipeline.sink.readers import dataset_of
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from kdissect.stages.one_process import produce
 
 TABLE = "exchanges"
 
 
-def grow(place: SinkPlace, rows: pa.Table, batches: int, every: int) -> None:
+def grow(place: StreamDirectory, rows: pa.Table, batches: int, every: int) -> None:
     """Commit rows as batches."""
     step = -(-rows.num_rows // batches)
     in_commits = in_compaction = 0.0
@@ -41,7 +41,7 @@ def grow(place: SinkPlace, rows: pa.Table, batches: int, every: int) -> None:
     print(f"{batches} batches: {in_commits:.2f} s, joined on the way: {in_compaction:.2f} s")
 
 
-def tell(place: SinkPlace, when: str) -> None:
+def tell(place: StreamDirectory, when: str) -> None:
     """Files, bytes, and what reading two columns takes."""
     began = process_time()
     rows = dataset_of(place.root, TABLE).to_table(columns=["api", "latency_ns"]).num_rows
@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     found = [batch for _, batch in produce(Dissection([options.capture]), frozenset({TABLE}))]
     with TemporaryDirectory() as root:
-        place = SinkPlace(fs.LocalFileSystem(), root, 0)
+        place = StreamDirectory(fs.LocalFileSystem(), root, 0)
         grow(place, pa.Table.from_batches(found).combine_chunks(), options.batches, options.every)
         tell(place, "before")
         began = process_time()

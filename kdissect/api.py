@@ -21,8 +21,8 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.engine.shards import Place, Shard
-    from kdissect.engine.twins import Twins
+    from kdissect.engine.shards import EventKey, Shard
+    from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 
 _NOTHING: list[Event] = []
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -72,7 +72,7 @@ class Dissection:
             self.key_logs,
             hosts,
             limits,
-            _twins() if len(sets) > 1 else None,
+            _duplicate_taps() if len(sets) > 1 else None,
             self._brokers,
         )
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
@@ -110,7 +110,7 @@ class Dissection:
         if self.warns:
             _warn_of(self)
 
-    def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
+    def placed(self) -> "Iterator[Iterator[tuple[EventKey, Event]]]":
         """The events of the shard with their places, for the packets that are read together."""
         from kdissect.engine.shards import ShardAnalyzer
 
@@ -181,10 +181,10 @@ def _analyzer(shard: "Shard | None", *of_analyzer: Any) -> Analyzer:
     return ShardAnalyzer(shard, *of_analyzer)
 
 
-def _twins() -> "Twins":
-    from kdissect.engine.twins import Twins  # one capture set has none
+def _duplicate_taps() -> "DuplicateTaps":
+    from kdissect.engine.taps.duplicate_taps import DuplicateTaps  # one capture set has none
 
-    return Twins()
+    return DuplicateTaps()
 
 
 def _captures(paths: Paths | Captures) -> Captures:

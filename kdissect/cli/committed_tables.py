@@ -12,7 +12,7 @@ from kdissect.cli.seconds import seconds
 from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.sink.table_directory import SinkPlace
+    from kdissect.pipeline.sink.table_directory import StreamDirectory
 
 INSTALL = f"this needs the extra arrow: {how_to_install('arrow')}"
 
@@ -29,7 +29,7 @@ def add_grace(parser: ArgumentParser) -> None:
     ))  # fmt: skip
 
 
-def with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]) -> int:
+def with_tables(directory: str, grace_s: float, act: Callable[[StreamDirectory], None]) -> int:
     """Do something with the tables of a directory; gives the exit code.
 
     What is wrong with the directory, or goes wrong, is told on stderr.
@@ -38,10 +38,10 @@ def with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]
         say(INSTALL)
         return USAGE
     from kdissect.capture.filesystems import filesystem_of
-    from kdissect.pipeline.sink.table_directory import SinkPlace
+    from kdissect.pipeline.sink.table_directory import StreamDirectory
 
     try:
-        place = SinkPlace(*filesystem_of(directory), grace_s)
+        place = StreamDirectory(*filesystem_of(directory), grace_s)
         if place.manifest() is None:
             say(f"{directory}: no tables are there")
             return UNREADABLE

@@ -11,7 +11,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.sink.table_directory import SinkPlace
+    from kdissect.pipeline.sink.table_directory import StreamDirectory
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     add_grace(parser)
     options = parser.parse_args(arguments)
 
-    def compacted(place: SinkPlace) -> None:
+    def compacted(place: StreamDirectory) -> None:
         from kdissect.pipeline.sink.compaction import compact
 
         done = compact(place)

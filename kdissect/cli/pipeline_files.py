@@ -12,7 +12,7 @@ from kdissect.cli.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.entry import Entry
-    from kdissect.pipeline.sink.table_directory import SinkPlace
+    from kdissect.pipeline.sink.table_directory import StreamDirectory
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
     ))  # fmt: skip
     options = parser.parse_args(arguments)
 
-    def listed(place: SinkPlace) -> None:
+    def listed(place: StreamDirectory) -> None:
         entries = place.entries(options.table)
         form = _json if options.format == "json" else _text
         with Output() as output:
@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     return with_tables(options.directory, 0, listed)
 
 
-def _text(directory: str, entries: Iterable[Entry], _: SinkPlace) -> str:
+def _text(directory: str, entries: Iterable[Entry], _: StreamDirectory) -> str:
     rows = (
         (printable(f"{directory}/{e.path}"), e.rows, e.bytes, "-" if e.batch is None else e.batch)
         for e in entries
@@ -45,7 +45,7 @@ def _text(directory: str, entries: Iterable[Entry], _: SinkPlace) -> str:
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
-def _json(directory: str, entries: Iterable[Entry], place: SinkPlace) -> str:
+def _json(directory: str, entries: Iterable[Entry], place: StreamDirectory) -> str:
     from json import dumps
 
     manifest = place.manifest() or {}

@@ -13,7 +13,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.sink.table_directory import SinkPlace
+    from kdissect.pipeline.sink.table_directory import StreamDirectory
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     add_grace(parser)
     options = parser.parse_args(arguments)
 
-    def retained(place: SinkPlace) -> None:
+    def retained(place: StreamDirectory) -> None:
         from kdissect.pipeline.sink.retention import retain
 
         before = first_day(options, datetime.now(UTC).date())

@@ -130,11 +130,11 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
 
     from kdissect.capture.filesystems import filesystem_of
     from kdissect.cli.table_reports import write_reports
-    from kdissect.pipeline.table_files.commit import Place
+    from kdissect.pipeline.table_files.commit import OutputDirectory
     from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 
     filesystem, root = filesystem_of(options.output)
-    place = Place(filesystem, root)
+    place = OutputDirectory(filesystem, root)
     place.undo_killed()
     before = place.manifest()
     if before is not None and not options.overwrite:

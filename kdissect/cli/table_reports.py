@@ -17,11 +17,11 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
     A file appears when it is complete.
     """
-    from kdissect.pipeline.sink.table_directory import SinkPlace
+    from kdissect.pipeline.sink.table_directory import StreamDirectory
     from kdissect.stages.from_tables import TableDirectory
 
     files: dict[str, list[str]] = {}
-    for entry in SinkPlace(filesystem, root).entries():
+    for entry in StreamDirectory(filesystem, root).entries():
         files.setdefault(entry.table, []).append(entry.path)
     directory = TableDirectory(filesystem, root, files)
     for name, path in wanted:

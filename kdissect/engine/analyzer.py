@@ -46,7 +46,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
-    from kdissect.engine.twins import Twins
+    from kdissect.engine.taps.duplicate_taps import DuplicateTaps
     from kdissect.tls.keying import SecretSource
 
 # Past the cap on connections (`Limits.connections`) so many of them go at once: to find the one heard longest
@@ -77,9 +77,9 @@ class Analyzer:
 
     `ports` are taken for Kafka brokers without detection, or the only ones looked at. `capture_set_of` maps
     a file index (`ref >> 40`) to the name of its capture set; `secrets` open TLS; `names` are those of
-    addresses, for people (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark
-    traffic that several sets have; `brokers` hold which ends are proven to be Kafka's. Any exception out of
-    `feed()` is a bug of kdissect: bad input raises nothing.
+    addresses, for people (`model.hosts`); `limits` bound memory (None: those of the process);
+    `duplicate_taps` mark traffic that several sets have; `brokers` hold which ends are proven to be Kafka's.
+    Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     # What `feed_each` has yet to come to; empty in between, so that nobody pickles it.
@@ -94,11 +94,11 @@ class Analyzer:
         secrets: SecretSource | None = None,
         names: Mapping[str, str] | None = None,
         limits: Limits | None = None,
-        twins: Twins | None = None,
+        duplicate_taps: DuplicateTaps | None = None,
         brokers: Brokers | None = None,
     ) -> None:
         self.brokers = brokers or Brokers()
-        self._twins = twins
+        self._duplicate_taps = duplicate_taps
         self._store = Store(limits)
         self.limits = self._store.limits
         self.parser = SegmentParser(self.limits)
@@ -123,7 +123,8 @@ class Analyzer:
         self._log = AnomalyLog(self.limits.anomalies)
         self._tally = ConnectionTally()
         self._count = 0  # connections that are open, in all capture sets together
-        self._holds_syns = twins is None  # who compares connections must have them from the first packet
+        # Who compares connections must have them from the first packet.
+        self._holds_syns = duplicate_taps is None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled where the bulk path is another one goes on with the one that is here."""
@@ -329,8 +330,8 @@ class Analyzer:
             self._tables[capture_set] = flow_table({})
         self._flows = self._tables[capture_set]
         self._due.time_ns = self._sweeps.get(capture_set, 0)
-        if self._twins is not None:
-            self._twins.hear(capture_set)
+        if self._duplicate_taps is not None:
+            self._duplicate_taps.hear(capture_set)
 
     def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection.
@@ -400,8 +401,8 @@ class Analyzer:
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
         info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
         fed, connection = self._connection(info)
-        if self._twins is not None:
-            self._twins.open(info, connection.tcp, segment)
+        if self._duplicate_taps is not None:
+            self._duplicate_taps.open(info, connection.tcp, segment)
         self._count += 1
         self._flows[segment.flow] = flow = fed, 0, connection, connection.lane(0)
         self._flows[reverse_flow(segment.flow)] = fed, 1, connection, connection.lane(1)
@@ -431,8 +432,8 @@ class Analyzer:
             return
         self._flows.pop(reverse_flow(flow), None)
         self.ended = connection.info
-        if self._twins is not None:
-            self._twins.close(connection.info)
+        if self._duplicate_taps is not None:
+            self._duplicate_taps.close(connection.info)
         connection.info.over_ns = over_at_ns
         connection.close(how, time_ns)
         self._tally.add(connection.info)

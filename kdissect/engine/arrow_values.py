@@ -142,7 +142,7 @@ def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
 def in_order_of_use(column: Any) -> Any:
     """A column of texts as a dictionary of those that rows have, by the first of these.
 
-    A file would hold the others as well. The twin is `Repeated` in `native/src/records/column.rs`.
+    A file would hold the others as well. Native counterpart: `Repeated` in `native/src/records/column.rs`.
     """
     return pa.chunked_array([_in_order_of_use(chunk) for chunk in column.chunks], column.type)
 

@@ -1,10 +1,10 @@
 """An analyzer of some of the connections: several together, each with all packets, are one analyzer.
 
 Rules:
-- Both directions of a pair of ends, all its incarnations, and its twins of other capture sets belong to one
-  shard (`shard_of`).
+- Both directions of a pair of ends, all its incarnations, and its duplicate taps in other capture sets belong
+  to one shard (`shard_of`).
 - Time is that of all packets: silence ends a connection at the same packet as in one analyzer.
-- Each event has a place (`placed`), which is the same whoever saw it; sorted by it, the events of all shards
+- Each event has a key (`placed`), which is the same whoever saw it; sorted by it, the events of all shards
   stand as one analyzer reports them. It is cheaper than `event_order`, because shards read the same batches.
 - Bounds of `Limits` hold for each shard.
 """
@@ -27,7 +27,7 @@ MAX_OTHERS = 100_000
 # Behind every batch of packets.
 LAST_BATCH = (1 << 63) - 1
 
-Place = bytes
+EventKey = bytes
 """Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that
 the packet brought to light, before those: when that was, the packet that opened the connection, a number."""
 _AT_PACKET = Struct(">QIBI").pack
@@ -63,7 +63,7 @@ class ShardAnalyzer(Analyzer):
         super().__setstate__(state)
         self._others = _none_passed()  # they are found out again
 
-    def placed(self, fed: Iterable[list[Event]]) -> Iterator[tuple[Place, Event]]:
+    def placed(self, fed: Iterable[list[Event]]) -> Iterator[tuple[EventKey, Event]]:
         """What `feed_each` gives for the next batch, with places."""
         for events in fed:
             for number, event in enumerate(events):
@@ -73,7 +73,9 @@ class ShardAnalyzer(Analyzer):
                     yield _AT_PACKET(self._batch, self.index, 1, number), event
         self._batch += 1
 
-    def placed_end(self, ends: Mapping[str, int], events: Sequence[Event]) -> Iterator[tuple[Place, Event]]:
+    def placed_end(
+        self, ends: Mapping[str, int], events: Sequence[Event]
+    ) -> Iterator[tuple[EventKey, Event]]:
         """What `close` gives for these ends, with places."""
         silent, others = _numbers(ends), _numbers(self._tables)
         for number, event in enumerate(events):
@@ -101,12 +103,12 @@ def _none_passed() -> native.PassedBy | None:
     return native.PassedBy() if is_compiled else None
 
 
-def before_batch(batch: int) -> Place:
+def before_batch(batch: int) -> EventKey:
     """What sorts before the events of a batch of packets, and behind those of the one before."""
     return batch.to_bytes(8)
 
 
-def _ended(batch: int, index: int, event: Event, number: int) -> Place:
+def _ended(batch: int, index: int, event: Event, number: int) -> EventKey:
     info = event.connection
     over_ns = min(info.over_ns, _BIAS - 1) + _BIAS
     return _BY_SILENCE(batch, index, 0, over_ns, *info.opened_at, number)

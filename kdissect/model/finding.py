@@ -49,7 +49,7 @@ class Party(NamedTuple):
     label: str | None = None
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a finding stands.
 
     `exchange` is the ordinal within the connection (-1: the connection as a whole), `side` `request`,
@@ -106,7 +106,7 @@ class Finding:
         claim: Claim,
         severity: Severity,
         party: Party,
-        place: Place,
+        place: Location,
         expected: str,
         seen: str,
         consequence: str = "",

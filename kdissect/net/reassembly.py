@@ -23,7 +23,7 @@ from kdissect.net.store import Store
 from kdissect.net.stream_state import STREAM_FIELDS, StreamState
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
-PARKED_TWINS = 4
+PARKED_COPIES = 4
 # Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
 PLAUSIBLE_AHEAD = 1 << 30
 # A retransmission is not older than what any real host keeps unacknowledged.
@@ -201,9 +201,9 @@ class Reassembly(StreamState, Pickled):
     def _park(self, segment: Parked) -> None:
         odd = self.oddities()
         parked = odd.parked
-        twin = self._parked_twin(segment)
-        if twin is not None:
-            self._count_repeat(is_copy(segment.ip_id, segment.time_ns, twin.ip_id, twin.time_ns), segment)
+        copy = self._parked_copy(segment)
+        if copy is not None:
+            self._count_repeat(is_copy(segment.ip_id, segment.time_ns, copy.ip_id, copy.time_ns), segment)
             return
         if parked and segment.offset < parked[-1].offset:
             overtaken = segment.time_ns - parked[-1].time_ns <= REORDER_WINDOW_NS
@@ -212,10 +212,10 @@ class Reassembly(StreamState, Pickled):
         insort(parked, segment, key=_by_offset)
         self._count_parked(len(segment.payload))
 
-    def _parked_twin(self, segment: Parked) -> Parked | None:
+    def _parked_copy(self, segment: Parked) -> Parked | None:
         parked = self.odd.parked
         at = bisect_left(parked, segment.offset, key=_by_offset)
-        for other in parked[at : at + PARKED_TWINS]:
+        for other in parked[at : at + PARKED_COPIES]:
             if (other.offset, other.payload, other.fin) == (segment.offset, segment.payload, segment.fin):
                 return other
         return None

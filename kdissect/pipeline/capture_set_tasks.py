@@ -1,4 +1,4 @@
-"""The second stage on Spark: relayed events of a capture set, sorted, to what crosses connections."""
+"""The per-capture-set stage on Spark: sorted forwarded events to what crosses connections."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kdissect.model.limits import in_force, use
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.written import WRITTEN_DDL, written_batch
-from kdissect.stages.per_capture_set import second_stage
-from kdissect.stages.per_flow import RELAY
+from kdissect.stages.per_capture_set import run_capture_set_stage
+from kdissect.stages.per_flow import FORWARDED
 from kdissect.stages.topic_names import Names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_RELAYED_DDL = "part INT, capture_set STRING, event_order BINARY, blob BINARY"
+_FORWARDED_DDL = "part INT, capture_set STRING, event_order BINARY, blob BINARY"
 # Rows of a batch on its way out of Python: an event is some hundred bytes to some kilobytes.
 _ROWS = 4096
 
 
 class Reading:
-    """Staged files of relayed events to rows with the number of their capture set."""
+    """Staged files of forwarded events to rows with the number of their capture set."""
 
     def __init__(self, staging: str, capture_sets: Sequence[str]) -> None:
         self._staging = staging
@@ -44,7 +44,7 @@ class Reading:
                         yield rows.add_column(0, "part", pa.array(numbers, pa.int32()))
 
 
-class SecondPass:
+class CaptureSetTask:
     """The function of the task: sorted events of capture sets to tables and judgements."""
 
     def __init__(
@@ -61,25 +61,27 @@ class SecondPass:
         parts = parts_in(self._staging, self._partition_by)
         for capture_set, rows in groupby(_rows(batches), key=itemgetter(0)):
             events = ((order, blob) for _, order, blob in rows)
-            for name, batch in second_stage(capture_set, events, self._tables, names=self._names.topics):
+            for name, batch in run_capture_set_stage(
+                capture_set, events, self._tables, names=self._names.topics
+            ):
                 parts.add(name, batch)
         yield written_batch(parts.close())
 
 
-def through_second_pass(
+def run_capture_set_tasks(
     spark: SparkSession,
     files: Sequence[WrittenFile],
     staging: str,
     capture_sets: Sequence[str],
-    function: SecondPass,
+    function: CaptureSetTask,
 ) -> list[WrittenFile]:
     """Run it over the staged files; gives what it wrote."""
-    tasks = [(number, file.path.encode()) for number, file in enumerate(files) if file.table == RELAY]
+    tasks = [(number, file.path.encode()) for number, file in enumerate(files) if file.table == FORWARDED]
     if not tasks:
         return []
     frame = spark.createDataFrame(tasks, "number INT, task BINARY").repartitionById(len(tasks), "number")
-    relayed = frame.mapInArrow(Reading(staging, capture_sets), _RELAYED_DDL)
-    by_set = relayed.repartitionById(len(capture_sets), "part")
+    forwarded = frame.mapInArrow(Reading(staging, capture_sets), _FORWARDED_DDL)
+    by_set = forwarded.repartitionById(len(capture_sets), "part")
     in_order = by_set.sortWithinPartitions("capture_set", "event_order")
     return [WrittenFile(*row) for row in in_order.mapInArrow(function, WRITTEN_DDL).collect()]
 

@@ -10,12 +10,12 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.pipeline.capture_set_tasks import SecondPass, through_second_pass
+from kdissect.pipeline.capture_set_tasks import CaptureSetTask, run_capture_set_tasks
 from kdissect.pipeline.flow_shuffle.reduction import Reduction, parts_in
 from kdissect.pipeline.flow_shuffle.shuffle import parts_for, through_spark
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.job_progress import FIRST, JOINING, SECOND, begin
-from kdissect.pipeline.table_files.commit import Place
+from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, late_brokers, names_in
 from kdissect.pipeline.table_files.joining import joined
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
@@ -85,7 +85,7 @@ def run(spark: SparkSession, job: Job) -> Summary:
     Nothing that stands in a capture makes it fail.
     """
     filesystem, root = filesystem_of(job.output)
-    place = Place(filesystem, root)
+    place = OutputDirectory(filesystem, root)
     place.undo_killed()
     before = place.manifest()
     if before is not None and not job.overwrite:
@@ -151,9 +151,9 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     if late:  # some connections are Kafka because of others: what was made without knowing stays behind
         files = _reduced(spark, job._replace(setup=job.setup._replace(brokers=late)), staging)
     names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
-    crossing = SecondPass(staging, job.tables, job.partition_by, names)
+    crossing = CaptureSetTask(staging, job.tables, job.partition_by, names)
     begin(spark, SECOND)
-    files += through_second_pass(spark, files, staging, job.inputs.capture_sets, crossing)
+    files += run_capture_set_tasks(spark, files, staging, job.inputs.capture_sets, crossing)
     files += _judged(job, staging, files)
     files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)
@@ -162,7 +162,7 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
 
 
 def _reduced(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
-    """What the first stage writes."""
+    """What the per-flow stage writes."""
     parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
     reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
     begin(spark, FIRST)

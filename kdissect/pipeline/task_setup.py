@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kdissect.capture.files import numbers_in_sets
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.twins import Twins
+from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
@@ -56,8 +56,10 @@ class Setup(NamedTuple):
 
     def analyzer(self, secrets: KeyLogs, brokers: Brokers) -> Analyzer:
         """An analyzer for the packets of one flow."""
-        twins = Twins() if len(self.capture_sets) > 1 else None
-        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits, twins, brokers)
+        duplicate_taps = DuplicateTaps() if len(self.capture_sets) > 1 else None
+        return Analyzer(
+            self.ports, self.capture_set_of, secrets, self.hosts, self.limits, duplicate_taps, brokers
+        )
 
     def capture_set_of(self, file: int) -> str:
         """Name of the capture set a file belongs to."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
-from kdissect.model.finding import Finding, Party, Place
+from kdissect.model.finding import Finding, Location, Party
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.report.baseline import Known
 from kdissect.report.inert import whole_text
@@ -133,7 +133,7 @@ def _party(party: Party) -> Row:
     }
 
 
-def _place(place: Place, verdict: Verdict) -> Row:
+def _place(place: Location, verdict: Verdict) -> Row:
     index = ref_file(place.first_ref)
     return {
         "connection": place.connection,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from kdissect.model.finding import Finding, Party, Place, Who
+from kdissect.model.finding import Finding, Location, Party, Who
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.model.plural import plural
 from kdissect.report.about import (
@@ -50,7 +50,7 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
         yield f"  evidence  {printable(finding.evidence)}"
 
 
-def hex_text(place: Place) -> str:
+def hex_text(place: Location) -> str:
     """The bytes of a place in hex; `***` where they may hold a secret, `...` where they go on."""
     if not place.bytes_seen:
         return MASK
@@ -71,7 +71,7 @@ def party_text(party: Party) -> str:
     return " ".join(parts)
 
 
-def place_text(place: Place, files: Sequence[str]) -> str:
+def place_text(place: Location, files: Sequence[str]) -> str:
     """API, side, exchange, connection, packets, field."""
     if place.exchange < 0:
         return f"connection {place.connection}"
@@ -81,21 +81,21 @@ def place_text(place: Place, files: Sequence[str]) -> str:
     return f"{what}, {place.path}" if place.path else what
 
 
-def frame_text(place: Place) -> str:
+def frame_text(place: Location) -> str:
     """API, side and exchange."""
     api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
     version = "" if place.api_version is None else f" v{place.api_version}"
     return f"{api}{version} {place.side}, {exchange_text(place.exchange)}"
 
 
-def packets_text(place: Place, files: Sequence[str]) -> str:
+def packets_text(place: Location, files: Sequence[str]) -> str:
     """`packets 4-6 of a.pcap`."""
     first, last = ref_number(place.first_ref), ref_number(place.last_ref)
     span = f"packet {first}" if first == last else f"packets {first}-{last}"
     return f"{span} of {_file(place, files)}"
 
 
-def command(place: Place, files: Sequence[str]) -> str:
+def command(place: Location, files: Sequence[str]) -> str:
     """The command that shows the place again."""
     if place.exchange < 0:
         return f"kdissect connections {_quoted(_file(place, files))}"
@@ -103,7 +103,7 @@ def command(place: Place, files: Sequence[str]) -> str:
     return f"kdissect inspect {_quoted(_file(place, files))} --bodies --format tree --exchange {which}"
 
 
-def _file(place: Place, files: Sequence[str]) -> str:
+def _file(place: Location, files: Sequence[str]) -> str:
     index = ref_file(place.first_ref)
     return files[index] if index < len(files) else "-"
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kdissect.decoders.spanned import dissect
 from kdissect.engine.shown_bytes import shown_bytes
-from kdissect.model.finding import Finding, Party, Place, Who
+from kdissect.model.finding import Finding, Location, Party, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
 from kdissect.rules.findings import Key, key_from
@@ -82,13 +82,13 @@ def _side_of(rule: Rule, fault: Fault, exchange: Exchange | None) -> str:
     return RESPONSE if who is Who.BROKER and exchange.response is not None else REQUEST
 
 
-def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: Fault) -> Place:
+def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: Fault) -> Location:
     """Where a fault stands."""
     if exchange is None:
-        return Place(info.id, -1, time_ns=info.start_ns)
+        return Location(info.id, -1, time_ns=info.start_ns)
     frame = exchange.request if side == REQUEST else exchange.response
     key = exchange.api_key
-    place = Place(
+    place = Location(
         info.id, exchange.ordinal, None if key is None else api_name(key), key, exchange.api_version, side
     )
     if frame is None:

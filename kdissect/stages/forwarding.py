@@ -1,8 +1,8 @@
-"""What the first stage hands over to the second: every event, thin, with its place among all.
+"""What the per-flow stage forwards: every event, with stub frames and its `event_order`.
 
 One row for each exchange and each end of a connection: capture set, `event_order`, and a blob of plain
-tuples. The second stage sorts the rows of a capture set by their order and has the events of one process, but
-for the records in them. What is known of the connection goes with each event that finds it changed.
+tuples. The per-capture-set stage sorts the rows by their order and has the events of one process,
+but for the records in them. What is known of the connection goes with each event that finds it changed.
 
 Exchanges that tell names of topic ids have a second row, whose order puts it before all events: names are
 needed before the message that tells them.
@@ -21,7 +21,7 @@ from kdissect.model.frame import Frame
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stages.stub_frames import Pieces, thin_frames
+from kdissect.stages.stub_frames import Pieces, stubs_of
 
 EXCHANGE, CLOSED = 0, 1
 # What orders of rows with names begin with; those of events do not, for times behind the year 1678.
@@ -34,7 +34,7 @@ Silenced = tuple[tuple[str, int, tuple[str, ...]], ...]
 """Exchanges, by connection and ordinal, and the codes that rules silenced about them."""
 
 
-class Relayed(NamedTuple):
+class ForwardedEvent(NamedTuple):
     """One event. Rows of a capture set, sorted by `event_order`, are what `replay` takes."""
 
     capture_set: str
@@ -42,10 +42,10 @@ class Relayed(NamedTuple):
     blob: bytes
 
 
-class Relay:
+class Forwarder:
     """Makes the rows of connections, whose events come one after the other.
 
-    The row of an event also says what rules of the first stage silenced about exchanges whose turn it was
+    The row of an event also says what rules of the per-flow stage silenced about exchanges whose turn it was
     with this event, its own or held ones: rows stand in the order of events, and none waits for a later one.
     """
 
@@ -53,7 +53,7 @@ class Relay:
         self._known: dict[str, tuple[Any, ...]] = {}
         self._held: tuple[bytes, str, tuple[Any, ...]] | None = None
         self._silenced: list[tuple[str, int, tuple[str, ...]]] = []
-        self._ready: list[Relayed] = []
+        self._ready: list[ForwardedEvent] = []
         self._told: set[int] = set()
 
     def add(self, placed: Placed) -> None:
@@ -81,11 +81,11 @@ class Relay:
             self._ready.append(_row(NAMES + order, info.capture_set, named))
 
     def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
-        """The first stage judged an exchange, with the event that was added last."""
+        """The per-flow stage judged an exchange, with the event that was added last."""
         if silenced:
             self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
 
-    def take(self) -> Iterator[Relayed]:
+    def take(self) -> Iterator[ForwardedEvent]:
         """The rows of the events that were added, which are judged."""
         self._settle()
         ready, self._ready = self._ready, []
@@ -115,7 +115,7 @@ class Relay:
         return True
 
     def _news(self, info: ConnectionInfo, is_over: bool = False) -> tuple[Any, ...] | None:
-        """What is known of a connection, None where that was relayed already."""
+        """What is known of a connection, None where that was forwarded already."""
         now = connection_fields(info)
         if not is_over and self._known.get(info.id) == now:
             return None
@@ -123,13 +123,13 @@ class Relay:
         return now
 
 
-def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> Relayed:
-    return Relayed(capture_set, order, pickle.dumps(fields, protocol=5))
+def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> ForwardedEvent:
+    return ForwardedEvent(capture_set, order, pickle.dumps(fields, protocol=5))
 
 
 def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
     """An exchange as plain values."""
-    request, response = thin_frames(exchange)
+    request, response = stubs_of(exchange)
     close = exchange.close
     return (
         exchange.ordinal, str(exchange.kind), exchange.api_key, exchange.api_version,
@@ -141,7 +141,7 @@ def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
 
 
 def closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
-    """What is known of a connection once it is over, and asked for by the second stage."""
+    """What is known of a connection once it is over, and asked for by the per-capture-set stage."""
     info = event.connection
     return (
         None if event.problem is None else tuple(event.problem),
@@ -164,7 +164,7 @@ ASKED = (
 
 
 def connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
-    """A connection as plain values, as far as the second stage asks."""
+    """A connection as plain values, as far as the per-capture-set stage asks."""
     tcp = info.tcp
     return (
         info.capture_set, tuple(info.client), tuple(info.broker), info.client_text, info.broker_text,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kdissect.engine.rows import Row
-from kdissect.model.finding import Claim, Finding, Level, Party, Place, Severity, Who
+from kdissect.model.finding import Claim, Finding, Level, Location, Party, Severity, Who
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise, Software
@@ -71,7 +71,7 @@ def finding_of_row(row: Mapping[str, Any], files: Mapping[str, int]) -> Finding:
     file = files.get(row["file"] or "", 0)
     first, last = row["first_packet"], row["last_packet"]
     is_span = row["bytes_start"] is not None
-    place = Place(
+    place = Location(
         row["connection"],
         -1 if row["exchange"] is None else row["exchange"],
         row["api"], row["api_key"], row["api_version"], row["side"] or "",

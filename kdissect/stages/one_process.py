@@ -19,7 +19,7 @@ from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
-from kdissect.stages.per_capture_set import SecondStage
+from kdissect.stages.per_capture_set import CaptureSetStage
 from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
 from kdissect.stages.table_rows import TableRows
 
@@ -64,7 +64,7 @@ class _Production:
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
         self._judge = Judge(*judging) if tables & OF_JUDGES else None
-        self._sets: dict[str, SecondStage] = {}
+        self._sets: dict[str, CaptureSetStage] = {}
 
     def add(self, placed: Placed) -> None:
         order, event = placed
@@ -81,11 +81,11 @@ class _Production:
         if isinstance(event, Exchange):
             event.forget_bodies()
 
-    def _stage_of(self, capture_set: str) -> SecondStage:
+    def _stage_of(self, capture_set: str) -> CaptureSetStage:
         found = self._sets.get(capture_set)
         if found is None:
             states = self._tables & OF_STATES
-            found = self._sets[capture_set] = SecondStage(capture_set, states, self._dissection.topics)
+            found = self._sets[capture_set] = CaptureSetStage(capture_set, states, self._dissection.topics)
         return found
 
     def close(self) -> Iterator[tuple[str, Any]]:

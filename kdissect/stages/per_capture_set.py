@@ -1,4 +1,4 @@
-"""The second stage: the events of one capture set, thin and in order, to what crosses connections.
+"""The per-capture-set stage: events with stub frames, in order, to what crosses connections.
 
 It feeds the very machines and statistics that the commands feed, with the events in the order in which one
 process reports them: what comes of it is what one process tells. It costs one task for each capture set; its
@@ -17,7 +17,7 @@ from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NAMES, Silenced
-from kdissect.stages.judges import Judgement, SecondJudge
+from kdissect.stages.judges import CaptureSetJudge, Judgement
 from kdissect.stages.latency_rows import LatencyRows
 from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
 from kdissect.stages.replay import replay
@@ -31,24 +31,24 @@ from kdissect.stats.topic_rows import topic_facts
 from kdissect.stats.topics import TopicTraffic
 
 Ordered = tuple[bytes, bytes]
-"""`event_order` and blob of a relayed event."""
+"""`event_order` and blob of a forwarded event."""
 
 
-def second_stage(
+def run_capture_set_stage(
     capture_set: str,
-    relayed: Iterable[Ordered],
+    forwarded: Iterable[Ordered],
     tables: frozenset[str],
     judging: Judging | None = None,
     names: TopicNames | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """(name, record batch) of tables and of JUDGEMENT, from the relayed events of a capture set, sorted.
+    """(name, record batch) of tables and of JUDGEMENT, from the forwarded events of a capture set, sorted.
 
     `names` are those of topic ids that were known before; it learns those that the events tell.
     """
-    rows = iter(relayed)
+    rows = iter(forwarded)
     names = names or TopicNames()
     first = learn_names(names, rows)
-    stage = SecondStage(capture_set, tables, names, judging)
+    stage = CaptureSetStage(capture_set, tables, names, judging)
     for event, silenced in replay(blob for _, blob in chain(first, rows)):
         stage.add(event, silenced)
     yield from stage.close()
@@ -65,15 +65,15 @@ def learn_names(names: TopicNames, rows: Iterator[Ordered]) -> list[Ordered]:
     return []
 
 
-class SecondStage:
-    """Takes the events of a capture set, thin or not, in order; `close` gives the tables."""
+class CaptureSetStage:
+    """Takes the events of a capture set, whole or with stub frames, in order; `close` gives the tables."""
 
     def __init__(
         self, capture_set: str, tables: frozenset[str], names: TopicNames, judging: Judging | None = None
     ) -> None:
         self._capture_set = capture_set
         self._tables = tables & OF_STATES
-        self._judge = SecondJudge(*(judging or Judging())) if tables & OF_JUDGES else None
+        self._judge = CaptureSetJudge(*(judging or Judging())) if tables & OF_JUDGES else None
         self._latencies = LatencyRows(capture_set) if self._wants("latencies", "rates") else None
         self._topics = TopicTraffic(names) if self._wants("topics") else None
         self._groups = GroupTraffic(names) if self._wants("groups") else None
@@ -83,7 +83,7 @@ class SecondStage:
         return not self._tables.isdisjoint(tables)
 
     def add(self, event: Event, silenced: Silenced) -> None:
-        """Take the next event; `silenced` is what rules of the first stage silenced when it came."""
+        """Take the next event; `silenced` is what rules of the per-flow stage silenced when it came."""
         if isinstance(event, Exchange):
             event.bodies()  # decoded once for all
         self.add_kept(event)

@@ -1,4 +1,4 @@
-"""The first stage: the events of connections to rows, to what the second stage needs, and to a judgement.
+"""The per-flow stage: events of connections to rows, to forwarded events, and to a judgement.
 
 Flows come one after the other, each with its own events in order; which of them come together, and in what
 order, changes nothing in what comes of all of them.
@@ -18,18 +18,18 @@ from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stages.connection_rows import ExchangeTables
-from kdissect.stages.forwarding import Relay, Relayed
-from kdissect.stages.judges import FirstJudge, Judgement
+from kdissect.stages.forwarding import ForwardedEvent, Forwarder
+from kdissect.stages.judges import FlowJudge, Judgement
 from kdissect.stages.table_rows import BATCH_BYTES, BATCH_ROWS, TableRows
 
-# Tables of the first stage, and of the second.
+# Tables of this stage, and of the per-capture-set stage.
 OF_CONNECTIONS = frozenset(
     {"connections", "exchanges", "topic_partitions", "batches", "records", "anomalies"}
 )  # fmt: skip
 OF_JUDGES = frozenset({"findings", "coverage"})
 OF_STATES = frozenset({"latencies", "rates", "topics", "groups", "producers", "transactions"})
-# What goes to the second stage, beside tables: `Relayed` rows, and `Judgement`s, pickled, one a row.
-RELAY, JUDGEMENT = "_relay", "_judgement"
+# What goes to the per-capture-set stage, as staged tables: `ForwardedEvent` rows, and `Judgement`s, pickled.
+FORWARDED, JUDGEMENT = "_relay", "_judgement"
 
 
 class Judging(NamedTuple):
@@ -40,8 +40,8 @@ class Judging(NamedTuple):
     labels: Mapping[str, str] | None = None
 
 
-class FirstStage:
-    """Takes events with `add`; `take` and `close` give (name, record batch) of tables, RELAY and JUDGEMENT.
+class FlowStage:
+    """Takes events with `add`; `take` and `close` give (name, record batch) of tables, FORWARDED, JUDGEMENT.
 
     `files` are the inputs' names by file index. Stages that make rows into one `tables_into` give none of
     them back.
@@ -57,12 +57,12 @@ class FirstStage:
         self._rows = TableRows(tables & OF_CONNECTIONS)
         self._tables = tables_into or ExchangeTables(files, self._rows)
         self._pieces = SnapshotPieces()
-        self._relay = Relay() if tables & (OF_JUDGES | OF_STATES) else None
-        self._relayed: list[Relayed] = []
-        self._relayed_bytes = 0
-        self._judge: FirstJudge | None = None
-        if tables & OF_JUDGES and self._relay is not None:
-            self._judge = FirstJudge(self._relay.judged, *(judging or Judging()))
+        self._forwarder = Forwarder() if tables & (OF_JUDGES | OF_STATES) else None
+        self._forwarded: list[ForwardedEvent] = []
+        self._forwarded_bytes = 0
+        self._judge: FlowJudge | None = None
+        if tables & OF_JUDGES and self._forwarder is not None:
+            self._judge = FlowJudge(self._forwarder.judged, *(judging or Judging()))
 
     def begin_flow(self) -> None:
         """The next events are those of another flow."""
@@ -78,8 +78,8 @@ class FirstStage:
             return
         if isinstance(event, Exchange) and self._judge is not None:
             event.bodies()  # decoded once for rows and rules
-        if self._relay is not None:
-            self._relay.add(placed)
+        if self._forwarder is not None:
+            self._forwarder.add(placed)
         if isinstance(event, Exchange):
             self._tables.exchange(event, order, self._pieces)
         elif isinstance(event, ConnectionClosed):
@@ -87,40 +87,40 @@ class FirstStage:
         if self._judge is not None:
             self._judge.add(event)
         elif isinstance(event, Exchange):
-            if self._relay is not None:
-                self._relay.judged(event)
+            if self._forwarder is not None:
+                self._forwarder.judged(event)
             event.forget_bodies()
-        self._take_relayed()
+        self._take_forwarded()
 
     def _add_uncounted(self, placed: Placed) -> None:
         """Take an event that another capture set counts: it has rows, and may tell names."""
         order, event = placed
         if isinstance(event, Exchange):
             self._tables.exchange(event, order, self._pieces)
-            if self._relay is not None:
-                self._relay.add_names(placed)
+            if self._forwarder is not None:
+                self._forwarder.add_names(placed)
             event.forget_bodies()
         elif isinstance(event, ConnectionClosed):
             self._tables.connection(event.connection, order)
-        self._take_relayed()
+        self._take_forwarded()
 
-    def _take_relayed(self) -> None:
-        if self._relay is not None:
-            for row in self._relay.take():
-                self._relayed.append(row)
-                self._relayed_bytes += len(row.blob)
+    def _take_forwarded(self) -> None:
+        if self._forwarder is not None:
+            for row in self._forwarder.take():
+                self._forwarded.append(row)
+                self._forwarded_bytes += len(row.blob)
 
     def take(self) -> Iterator[tuple[str, Any]]:
         """What has come together."""
         yield from self._rows.take()
-        if len(self._relayed) >= BATCH_ROWS or self._relayed_bytes >= BATCH_BYTES:
-            yield RELAY, relayed_batch(self._relayed)
-            self._relayed, self._relayed_bytes = [], 0
+        if len(self._forwarded) >= BATCH_ROWS or self._forwarded_bytes >= BATCH_BYTES:
+            yield FORWARDED, forwarded_batch(self._forwarded)
+            self._forwarded, self._forwarded_bytes = [], 0
 
-    def take_relayed(self) -> list[Relayed]:
-        """The relayed events that have come together, as they are."""
-        relayed, self._relayed, self._relayed_bytes = self._relayed, [], 0
-        return relayed
+    def take_forwarded(self) -> list[ForwardedEvent]:
+        """The forwarded events that have come together, as they are."""
+        forwarded, self._forwarded, self._forwarded_bytes = self._forwarded, [], 0
+        return forwarded
 
     def judge(self) -> Judgement | None:
         """All flows are over: what the judge came to; None where nobody judges."""
@@ -137,13 +137,13 @@ class FirstStage:
         if judgement is not None:
             yield JUDGEMENT, judgement_batch(judgement)
         yield from self._rows.close()
-        if self._relayed:
-            yield RELAY, relayed_batch(self._relayed)
-            self._relayed = []
+        if self._forwarded:
+            yield FORWARDED, forwarded_batch(self._forwarded)
+            self._forwarded = []
 
 
-def relayed_batch(rows: Sequence[Relayed]) -> Any:
-    """Relayed events as a record batch."""
+def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
+    """ForwardedEvent events as a record batch."""
     import pyarrow as pa
 
     columns = [
@@ -151,7 +151,7 @@ def relayed_batch(rows: Sequence[Relayed]) -> Any:
         pa.array([row.event_order for row in rows], pa.binary()),
         pa.array([row.blob for row in rows], pa.binary()),
     ]
-    return pa.RecordBatch.from_arrays(columns, names=list(Relayed._fields))
+    return pa.RecordBatch.from_arrays(columns, names=list(ForwardedEvent._fields))
 
 
 def judgement_batch(judgement: Judgement) -> Any:

@@ -1,4 +1,4 @@
-"""The other end of `relay`: rows back to events."""
+"""Forwarded rows back to events: the other end of `forwarding`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 from kdissect.session.problem import Problem, Reason
 from kdissect.stages.forwarding import ASKED, EXCHANGE, Silenced
-from kdissect.stages.stub_frames import thick
+from kdissect.stages.stub_frames import stub_bytes
 from kdissect.tls.tls_info import TlsInfo
 
 
 class Replayed(NamedTuple):
-    """An event, and what rules of the first stage silenced when it came."""
+    """An event, and what rules of the per-flow stage silenced when it came."""
 
     event: Event
     silenced: Silenced
@@ -29,7 +29,7 @@ class Replayed(NamedTuple):
 def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
     """The events of one capture set, from rows in the order of `event_order`.
 
-    The blobs are those of `relay` in the same run: they are unpickled.
+    The blobs are those of `forwarding` in the same run: they are unpickled.
     """
     return Replay().events(blobs)
 
@@ -74,7 +74,7 @@ def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
 
 
 def _frame(fields: tuple[Any, ...] | None) -> Frame | None:
-    return None if fields is None else Frame(thick(fields[0]), *fields[1:])
+    return None if fields is None else Frame(stub_bytes(fields[0]), *fields[1:])
 
 
 def _close(fields: tuple[Any, ...] | None) -> Close | None:

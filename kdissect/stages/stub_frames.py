@@ -1,7 +1,7 @@
 """Frames without their records: what machines, statistics and rules about several connections need of them.
 
 Rules:
-- Everything but the records stays byte by byte, at its place: who decodes a thin frame gets the same values,
+- Everything but the records stays byte by byte, at its place: who decodes a stub frame gets the same values,
   batches, sizes and counts, and cannot read records.
 - Bytes of records become zeros, which take no room, but for four of them, by which the checksum of the batch
   is right as it stands (`forged`).
@@ -33,7 +33,7 @@ _KEPT = 64
 _WORTH = 16
 
 
-def thin_frames(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
+def stubs_of(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
     """The bytes of request and response without their records; None for a frame that is not there."""
     request, response = _whole(exchange.request), _whole(exchange.response)
     side = None if exchange.api_key is None else records_side(exchange.api_key)
@@ -42,12 +42,12 @@ def thin_frames(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
     frame = exchange.response if side else exchange.request
     if frame is None:
         return request, response
-    pieces = _thin(frame.data, record_batches(exchange))
+    pieces = _stub(frame.data, record_batches(exchange))
     return (request, pieces) if side else (pieces, response)
 
 
-def thick(pieces: Pieces) -> bytes:
-    """The bytes of a thin frame."""
+def stub_bytes(pieces: Pieces) -> bytes:
+    """The bytes of a stub frame."""
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
         return pieces[0]
     return b"".join(bytes(piece) if isinstance(piece, int) else piece for piece in pieces)
@@ -57,7 +57,7 @@ def _whole(frame: Frame | None) -> Pieces | None:
     return None if frame is None else (frame.data,)
 
 
-def _thin(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
+def _stub(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
     pieces: list[Piece] = []
     at = 0
     for batch in _batches(sections):

@@ -1,7 +1,7 @@
-"""Names of topic ids in rows of the first stage, which has only the names that stand on the wire.
+"""Names of topic ids in rows of the per-flow stage, which has only the names that stand on the wire.
 
 An exchange may name a topic by an id that another connection, or a later exchange, tells the name of. The
-second stage knows all names of a capture set; rows are completed when they are written.
+per-capture-set stage knows all names of a capture set; rows are completed when they are written.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Names:
         self.topics = known or TopicNames()
         self._addresses: dict[str, str] = {}
 
-    def learn(self, relayed: Iterable[tuple[bytes, bytes]]) -> None:
-        """Take relayed events (`event_order`, blob) that tell names; others are passed over."""
-        for order, blob in relayed:
+    def learn(self, forwarded: Iterable[tuple[bytes, bytes]]) -> None:
+        """Take forwarded events (`event_order`, blob) that tell names; others are passed over."""
+        for order, blob in forwarded:
             if not order.startswith(NAMES):
                 continue
             for event, _ in replay([blob]):

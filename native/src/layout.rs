@@ -1,5 +1,5 @@
 //! One version of a message, as `kdissect.decoders.native_layout` tells it in rows: all that the readers of
-//! bodies know of it. Twin of `kdissect.decoders.layout`.
+//! bodies know of it. Native counterpart of `kdissect.decoders.layout`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

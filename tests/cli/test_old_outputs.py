@@ -268,8 +268,8 @@ def test_evidence_that_a_kill_left_goes_with_the_next(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from kdissect.pipeline.table_files.commit import Place
-Place.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from kdissect.pipeline.table_files.commit import OutputDirectory
+OutputDirectory.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from kdissect.cli import main
 main(sys.argv[1:])
 """

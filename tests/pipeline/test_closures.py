@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
 from kdissect.history.topics import TopicNames
-from kdissect.pipeline.capture_set_tasks import SecondPass
+from kdissect.pipeline.capture_set_tasks import CaptureSetTask
 from kdissect.pipeline.flow_shuffle.mapping import Mapping
 from kdissect.pipeline.flow_shuffle.reduction import Reduction
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
@@ -28,7 +28,7 @@ def test_functions_of_tasks_survive_the_way() -> None:
     keys = str(CAPTURES / "kafka44_java_tls13.keys")
     setup = Setup.of(inputs, frozenset({9092}), {"10.0.0.1": "broker"}, (keys,))
     reduction = Reduction(setup, "out", frozenset({"exchanges"}), ("day",))
-    for function in (Mapping(3), reduction, SecondPass("out", frozenset(), (), Names())):
+    for function in (Mapping(3), reduction, CaptureSetTask("out", frozenset(), (), Names())):
         assert type(pickle.loads(pickle.dumps(function))) is type(function)
     there = pickle.loads(pickle.dumps(setup))
     assert there.files == setup.files

@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from pyarrow import fs
 
 from kdissect.cli import main
-from kdissect.pipeline.table_files.commit import PENDING, Place
+from kdissect.pipeline.table_files.commit import PENDING, OutputDirectory
 from kdissect.pipeline.table_files.manifest_file import MANIFEST
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from tests.support.console import CAPTURES
@@ -64,7 +64,7 @@ def there(folder: Path) -> set[str]:
     return {f"{path.name.partition('-')[0]} {len(seen)}" for path in seen}
 
 
-def commit(place: Place, folder: Path, run: str) -> None:
+def commit(place: OutputDirectory, folder: Path, run: str) -> None:
     """What `job.run` does once everything is staged."""
     files = wrote(folder, run)
     place.undo_killed()
@@ -78,13 +78,13 @@ def test_a_run_killed_at_any_change_is_whole_or_gone_for_the_next(tmp_path: Path
     ends = set()
     for left in range(60):
         folder = tmp_path / str(left)
-        commit(Place(fs.LocalFileSystem(), str(folder)), folder, "old")
+        commit(OutputDirectory(fs.LocalFileSystem(), str(folder)), folder, "old")
         try:
-            commit(Place(Dying(left), str(folder)), folder, "new")
+            commit(OutputDirectory(Dying(left), str(folder)), folder, "new")
             ends.add("done")
         except KilledError:
             ends.add("killed")
-        whole = Place(fs.LocalFileSystem(), str(folder))
+        whole = OutputDirectory(fs.LocalFileSystem(), str(folder))
         manifest = whole.manifest()  # what a reader who asks for it goes by
         if manifest is not None and not (folder / PENDING).exists():
             assert there(folder) == {f"{manifest['run']} 4"}
@@ -99,7 +99,7 @@ def test_a_run_killed_at_any_change_is_whole_or_gone_for_the_next(tmp_path: Path
 KILLED = """
 import os, signal, sys
 left = int(sys.argv.pop(1))
-from kdissect.pipeline.table_files.commit import Place
+from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from pyarrow import fs
 class Dying:
@@ -112,8 +112,8 @@ class Dying:
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
         return getattr(self._real, name)
-made = Place.__init__
-Place.__init__ = lambda self, filesystem, root: made(self, Dying(filesystem), root)
+made = OutputDirectory.__init__
+OutputDirectory.__init__ = lambda self, filesystem, root: made(self, Dying(filesystem), root)
 close = ParquetParts.close
 def closing(self):
     if left == 0:

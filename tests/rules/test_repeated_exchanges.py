@@ -18,7 +18,7 @@ from kdissect.rules.repeated import LOOKS_EVERY
 from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import Codes
-from kdissect.stages.judges import FirstJudge
+from kdissect.stages.judges import FlowJudge
 from tests.rules.dialogue import SOFTWARE, VERSIONS, events_of, judged
 from tests.support.messages.traffic import CLIENT, STEP_NS, Conversation, request, response
 
@@ -175,7 +175,7 @@ def test_what_rules_silenced_is_told_of_repeated_exchanges_too(
 ) -> None:
     def silenced() -> list[tuple[int, Codes]]:
         found: list[tuple[int, Codes]] = []
-        judge = FirstJudge(lambda exchange, codes: found.append((exchange.ordinal, codes)))
+        judge = FlowJudge(lambda exchange, codes: found.append((exchange.ordinal, codes)))
         for event in events_of(repeated(PAIRS[name])):
             judge.add(event)
         judge.finish()

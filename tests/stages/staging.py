@@ -1,4 +1,4 @@
-"""Runs the stages without Spark: flows dealt out to parts in any order, relayed events shuffled."""
+"""Runs the stages without Spark: flows dealt out to parts in any order, forwarded events shuffled."""
 
 import pickle
 import random
@@ -16,8 +16,8 @@ from kdissect.stages.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
 from kdissect.stages.one_process import produce
-from kdissect.stages.per_capture_set import second_stage
-from kdissect.stages.per_flow import JUDGEMENT, RELAY, FirstStage
+from kdissect.stages.per_capture_set import run_capture_set_stage
+from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, FlowStage
 from kdissect.stages.topic_names import Names
 
 Row = dict[str, Any]
@@ -42,23 +42,23 @@ def staged(path: str | list[str], parts: int = 3, seed: int = 1, tables: frozens
     found: Tables = {name: [] for name in ALL}
     total = Judgement()
     batches: list[tuple[str, Any]] = []
-    relayed: list[Row] = []
+    forwarded: list[Row] = []
     for part in range(parts):
         for name, batch in _first(dissection, flows[part::parts], tables):
             if name == JUDGEMENT:
                 total.merge(pickle.loads(batch.to_pylist()[0]["blob"]))
-            elif name == RELAY:
-                relayed += batch.to_pylist()
+            elif name == FORWARDED:
+                forwarded += batch.to_pylist()
             else:
                 batches.append((name, batch))
-    chance.shuffle(relayed)
-    relayed.sort(key=lambda row: (row["capture_set"], row["event_order"]))
+    chance.shuffle(forwarded)
+    forwarded.sort(key=lambda row: (row["capture_set"], row["event_order"]))
     names = Names()
-    names.learn((row["event_order"], row["blob"]) for row in relayed)
+    names.learn((row["event_order"], row["blob"]) for row in forwarded)
     names = pickle.loads(pickle.dumps(names))
     for name, batch in batches:
         found[name] += names.complete(name, batch).to_pylist()
-    for name, batch in _second(relayed, names):
+    for name, batch in _second(forwarded, names):
         if name == JUDGEMENT:
             total.merge(pickle.loads(batch.to_pylist()[0]["blob"]))
         else:
@@ -97,7 +97,7 @@ def _flows(dissection: Dissection) -> dict[tuple[str, bytes], list[tuple[Any, in
 
 def _first(dissection: Dissection, flows: list[Any], tables: frozenset[str]) -> Iterator[tuple[str, Any]]:
     files = dissection.captures.files
-    stage = FirstStage(dissection.file_names, tables)
+    stage = FlowStage(dissection.file_names, tables)
     numbers = numbers_in_sets(file.capture_set for file in files)
     for (capture_set, _), segments in flows:
         analyzer = Analyzer(
@@ -116,10 +116,10 @@ def _first(dissection: Dissection, flows: list[Any], tables: frozenset[str]) -> 
     yield from stage.close()
 
 
-def _second(relayed: list[Row], names: Names) -> Iterator[tuple[str, Any]]:
-    for capture_set in sorted({row["capture_set"] for row in relayed}):
-        rows = [(r["event_order"], r["blob"]) for r in relayed if r["capture_set"] == capture_set]
-        yield from second_stage(capture_set, rows, ALL, names=names.topics)
+def _second(forwarded: list[Row], names: Names) -> Iterator[tuple[str, Any]]:
+    for capture_set in sorted({row["capture_set"] for row in forwarded}):
+        rows = [(r["event_order"], r["blob"]) for r in forwarded if r["capture_set"] == capture_set]
+        yield from run_capture_set_stage(capture_set, rows, ALL, names=names.topics)
 
 
 def ordered(name: str, rows: list[Row]) -> list[Row]:

@@ -18,9 +18,9 @@ from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
-from kdissect.stages.forwarding import NAMES, NO_CODES, Codes, Relay, Relayed, Silenced
+from kdissect.stages.forwarding import NAMES, NO_CODES, Codes, ForwardedEvent, Forwarder, Silenced
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
-from kdissect.stages.judges import FirstJudge, Judgement, SecondJudge
+from kdissect.stages.judges import CaptureSetJudge, FlowJudge, Judgement
 from kdissect.stages.replay import replay
 from tests.rules.test_rules import CASES
 
@@ -62,10 +62,10 @@ def _at_once(told: Said, lost_at: int = -1) -> Told:
 
 
 def _in_stages(told: Said, lost_at: int = -1, silenced: Codes = NO_CODES) -> Told:
-    total, relayed = _first(told, lost_at)
-    random.Random(0).shuffle(relayed)
-    judge = SecondJudge()
-    events = sorted(row for row in relayed if not row.event_order.startswith(NAMES))
+    total, forwarded = _first(told, lost_at)
+    random.Random(0).shuffle(forwarded)
+    judge = CaptureSetJudge()
+    events = sorted(row for row in forwarded if not row.event_order.startswith(NAMES))
     for event, told_silenced in replay(row.blob for row in events):
         also: Silenced = ()
         if silenced and isinstance(event, Exchange):
@@ -76,9 +76,9 @@ def _in_stages(told: Said, lost_at: int = -1, silenced: Codes = NO_CODES) -> Tol
     return _told(total)
 
 
-def _first(told: Said, lost_at: int = -1) -> tuple[Judgement, list[Relayed]]:
-    relay = Relay()
-    judge = FirstJudge(relay.judged)
+def _first(told: Said, lost_at: int = -1) -> tuple[Judgement, list[ForwardedEvent]]:
+    relay = Forwarder()
+    judge = FlowJudge(relay.judged)
     for placed in _placed(told, lost_at):
         relay.add(placed)
         judge.add(placed[1])
@@ -97,17 +97,17 @@ def test_fixtures_of_every_rule(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("code", ["TXN004", "PRD003", "GRP013", "FET012"])
-def test_what_the_first_stage_silenced_is_silent_in_the_second(code: str) -> None:
+def test_what_the_per_flow_stage_silenced_is_silent_in_the_other(code: str) -> None:
     said = CASES[code].violating
     assert any(row["code"] == code for row in _in_stages(said())[0])
     assert not any(row["code"] == code for row in _in_stages(said(), silenced=frozenset({code}))[0])
 
 
-def test_the_first_stage_tells_what_it_silenced() -> None:
+def test_the_per_flow_stage_reports_what_it_silenced() -> None:
     rules = [rule for rule in ALL_RULES if isinstance(rule, ExchangeRule | BodyRule) and rule.shadows]
     told: set[str] = set()
     for rule in rules:
-        judge = FirstJudge(lambda _, silenced: told.update(silenced))
+        judge = FlowJudge(lambda _, silenced: told.update(silenced))
         for _, event in _placed(CASES[rule.code].violating()):
             judge.add(event)
         judge.finish()

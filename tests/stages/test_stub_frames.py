@@ -14,7 +14,7 @@ from kdissect.engine.record_sets import record_batches
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forge import CASTAGNOLI, IEEE, forged
-from kdissect.stages.stub_frames import thick, thin_frames
+from kdissect.stages.stub_frames import stub_bytes, stubs_of
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = (
@@ -29,13 +29,13 @@ _HEADER = (
 
 
 def _again(exchange: Exchange) -> Exchange:
-    """The exchange with thin frames."""
+    """The exchange with stub frames."""
     made = Exchange(exchange.connection, exchange.ordinal)
     for name in ("kind", "api_key", "api_version", "request_body_offset", "response_body_offset", "state"):
         setattr(made, name, getattr(exchange, name))
-    asked, answered = thin_frames(exchange)
-    made.request = None if asked is None else _frame(exchange.request, thick(asked))
-    made.response = None if answered is None else _frame(exchange.response, thick(answered))
+    asked, answered = stubs_of(exchange)
+    made.request = None if asked is None else _frame(exchange.request, stub_bytes(asked))
+    made.response = None if answered is None else _frame(exchange.response, stub_bytes(answered))
     return made
 
 
@@ -63,7 +63,7 @@ def test_batches_are_as_before_and_bodies_decode(name: str) -> None:
         for one, other in zip(again.bodies(), exchange.bodies(), strict=True):
             assert (one is None) == (other is None)
             assert one is None or other is None or (one.fits, one.end) == (other.fits, other.end)
-        for pieces, frame in zip(thin_frames(exchange), (exchange.request, exchange.response), strict=True):
+        for pieces, frame in zip(stubs_of(exchange), (exchange.request, exchange.response), strict=True):
             if pieces is not None and frame is not None:
                 thin += sum(len(piece) for piece in pieces if isinstance(piece, bytes))
                 kept += len(frame.data)
@@ -72,7 +72,7 @@ def test_batches_are_as_before_and_bodies_decode(name: str) -> None:
 
 def test_no_byte_of_a_record_is_left() -> None:
     for exchange in Dissection(str(CAPTURES / "kafka44_kp3_produce.pcapng")):
-        asked, answered = thin_frames(exchange)
+        asked, answered = stubs_of(exchange)
         side = asked if exchange.api_key == 0 else answered
         for _, found in record_batches(exchange):
             for batch in found.batches:

@@ -25,7 +25,7 @@ from kdissect.cli.filters import open_filtered, selected
 from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.pipes import send
 from kdissect.cli.jobs.told import Teller
-from kdissect.engine.shards import LAST_BATCH, Place, Shard, before_batch
+from kdissect.engine.shards import LAST_BATCH, EventKey, Shard, before_batch
 from kdissect.model.faults import is_fault, told
 from kdissect.session.exchange import Exchange
 
@@ -87,7 +87,7 @@ class Worker:
             place = before_batch(batch) + self._shard.to_bytes(4)  # several may tell at the end
             self._hold(place, FILES, pickle.dumps(states), self._shard)
 
-    def _hold(self, place: Place, kind: int, line: bytes = b"", *more: object) -> None:
+    def _hold(self, place: EventKey, kind: int, line: bytes = b"", *more: object) -> None:
         self._held.append((place, kind, len(line), *more))
         self._lines.append(line)
         self._bytes += _EACH + len(line)

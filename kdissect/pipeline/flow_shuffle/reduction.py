@@ -16,12 +16,12 @@ from kdissect.pipeline.file_rows import note_empty
 from kdissect.pipeline.flow_shuffle.arrow_runs import from_batches
 from kdissect.pipeline.flow_shuffle.flow_connections import flows
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
-from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, brokers_batch, split_relayed
+from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, brokers_batch, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from kdissect.pipeline.table_files.written import written_batch
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.brokers import Brokers
-from kdissect.stages.per_flow import RELAY, FirstStage
+from kdissect.stages.per_flow import FORWARDED, FlowStage
 from kdissect.stages.table_rows import TableRows
 
 
@@ -41,11 +41,11 @@ class Reduction:
         parts = parts_in(self._staging, self._partition_by)
         news, brokers = News(), Brokers(self._setup.brokers)
         for name, batch in self._made(batches, news, brokers):
-            if name == RELAY:
-                names, others = split_relayed(batch)
+            if name == FORWARDED:
+                names, others = split_forwarded(batch)
                 if names.num_rows:
                     parts.add(NAMES, names)
-                parts.add(RELAY, others)
+                parts.add(FORWARDED, others)
             else:
                 parts.add(name, batch)
         for name, batch in self._of_files(news):
@@ -54,7 +54,7 @@ class Reduction:
         yield written_batch(parts.close())
 
     def _made(self, batches: Iterable[Any], news: News, brokers: Brokers) -> Iterator[tuple[str, Any]]:
-        stage = FirstStage(self._setup.files, self._tables)
+        stage = FlowStage(self._setup.files, self._tables)
         for events in flows(from_batches(batches), self._setup, news, brokers):
             stage.begin_flow()
             for placed in events:

@@ -40,7 +40,7 @@ class Run(NamedTuple):
 def flow_key(flow: bytes) -> tuple[bytes, int]:
     """The key both directions of a flow share, and the direction of this one (0 or 1).
 
-    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.twins`).
+    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.taps`).
     """
     other = reverse_flow(flow)
     return (flow, 0) if flow <= other else (other, 1)

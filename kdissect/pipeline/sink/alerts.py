@@ -16,7 +16,7 @@ from typing import Any
 
 from kdissect.pipeline.sink.alert import Alert, alert_of
 from kdissect.pipeline.sink.alert_targets import NotToldError, Target
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole
 
 STATE = "_alerts.json"
@@ -34,7 +34,9 @@ class Alerts:
     `warn` takes one line for people.
     """
 
-    def __init__(self, targets: Sequence[Target], place: SinkPlace, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, targets: Sequence[Target], place: StreamDirectory, warn: Callable[[str], None]
+    ) -> None:
         self._targets = targets
         self._place = place
         self._warn = warn

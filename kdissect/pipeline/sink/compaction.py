@@ -19,7 +19,7 @@ from typing import NamedTuple
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.lock import BusyError
 from kdissect.pipeline.sink.rewriting import Rewriting
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import LARGE_BYTES, plan
 
@@ -37,7 +37,7 @@ class Compacted(NamedTuple):
     bytes: int = 0
 
 
-def compact(place: SinkPlace, whole: bool = True) -> Compacted:
+def compact(place: StreamDirectory, whole: bool = True) -> Compacted:
     """Join the small files of a place. `whole` also those that would wait for more. Raises OSError."""
     manifest = place.manifest() or {}
     last = manifest.get("batch")
@@ -52,7 +52,7 @@ def compact(place: SinkPlace, whole: bool = True) -> Compacted:
 
 
 def compact_every(
-    place: SinkPlace, batches: int, warn: Callable[[str], None] | None = None
+    place: StreamDirectory, batches: int, warn: Callable[[str], None] | None = None
 ) -> Compacted | None:
     """Compact if that was not done for so many batches; None if it was, or did not work.
 

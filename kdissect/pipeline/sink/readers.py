@@ -15,7 +15,7 @@ from typing import Any
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.entry import Entry
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 
 
 def committed(output: str, table: str | None = None) -> list[Entry]:
@@ -23,7 +23,7 @@ def committed(output: str, table: str | None = None) -> list[Entry]:
 
     Raises OSError; NewerTablesError where a newer kdissect wrote them.
     """
-    return SinkPlace(*filesystem_of(output)).entries(table)
+    return StreamDirectory(*filesystem_of(output)).entries(table)
 
 
 def committed_files(output: str, table: str) -> list[str]:
@@ -39,7 +39,7 @@ def dataset_of(output: str, table: str) -> Any:
     from kdissect.engine.tables.arrow import arrow_schema
 
     filesystem, root = filesystem_of(output)
-    entries = SinkPlace(filesystem, root).entries(table)
+    entries = StreamDirectory(filesystem, root).entries(table)
     return dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.rewriting import Rewriting
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.hive_partitions import values_of
 
 DAY = "day"
@@ -30,7 +30,7 @@ class Retained(NamedTuple):
     rewritten: int = 0
 
 
-def retain(place: SinkPlace, before: date) -> Retained:
+def retain(place: StreamDirectory, before: date) -> Retained:
     """Forget rows of days before one. Raises OSError."""
     with Rewriting(place) as rewriting:
         made = rewriting.swap(list(_swaps(place, rewriting, before)))
@@ -39,7 +39,7 @@ def retain(place: SinkPlace, before: date) -> Retained:
     return Retained(rows, len(made) - rewritten, rewritten)
 
 
-def _swaps(place: SinkPlace, rewriting: Rewriting, before: date) -> Iterator[Swap]:
+def _swaps(place: StreamDirectory, rewriting: Rewriting, before: date) -> Iterator[Swap]:
     for entry in place.entries():
         told = values_of(entry.directory)
         if DAY in told:
@@ -50,7 +50,9 @@ def _swaps(place: SinkPlace, rewriting: Rewriting, before: date) -> Iterator[Swa
             yield from _without_old_rows(place, rewriting, entry, before)
 
 
-def _without_old_rows(place: SinkPlace, rewriting: Rewriting, entry: Entry, before: date) -> Iterator[Swap]:
+def _without_old_rows(
+    place: StreamDirectory, rewriting: Rewriting, entry: Entry, before: date
+) -> Iterator[Swap]:
     """The file without rows of days before; nothing if it has none."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq

@@ -19,7 +19,7 @@ from kdissect.engine.tables.evolution import conform
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.lock import REWRITING_LOCK, BusyError, locked
-from kdissect.pipeline.sink.table_directory import SinkPlace, rewritten_path
+from kdissect.pipeline.sink.table_directory import StreamDirectory, rewritten_path
 from kdissect.pipeline.table_files.hive_partitions import values_of
 from kdissect.pipeline.table_files.manifest_file import ManifestError
 from kdissect.pipeline.table_files.small_files import batches_of, write_rows
@@ -36,7 +36,7 @@ class Rewriting:
     Entering raises BusyError where another one is at work.
     """
 
-    def __init__(self, place: SinkPlace) -> None:
+    def __init__(self, place: StreamDirectory) -> None:
         self.place = place
         self.run = f"{_RUN}{uuid4().hex[:12]}"
         self._held = ExitStack()

@@ -24,7 +24,7 @@ from uuid import uuid4
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
 from kdissect.pipeline.sink.lock import locked
-from kdissect.pipeline.table_files.commit import STAGING, Place
+from kdissect.pipeline.table_files.commit import STAGING, OutputDirectory
 from kdissect.pipeline.table_files.manifest_file import Manifest, ManifestError, forget_next
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 
@@ -66,7 +66,7 @@ def rewritten_path(path: str) -> str:
     return f"{_REWRITTEN.sub('', path.removesuffix('.parquet'))}-c{uuid4().hex[:8]}.parquet"
 
 
-class SinkPlace(Place):
+class StreamDirectory(OutputDirectory):
     """The tables of a stream. Methods raise OSError: then what was committed before holds.
 
     `clock` gives seconds since 1970.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.sink.lock import locked
-from kdissect.pipeline.sink.table_directory import Recovered, SinkPlace
+from kdissect.pipeline.sink.table_directory import Recovered, StreamDirectory
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 
@@ -31,7 +31,7 @@ def pledged(settings: Settings) -> Iterator[Recovered]:
     with locked(filesystem, root, busy=f"{settings.checkpoint}: another stream uses this checkpoint"):
         path = f"{root}/{_NAME}"
         before = json.loads(read_whole(filesystem, path) or b"null")
-        place = SinkPlace(*filesystem_of(settings.output))
+        place = StreamDirectory(*filesystem_of(settings.output))
         now = _pledge(settings, place)
         if before is None:
             if place.last_batch() is not None:
@@ -45,7 +45,7 @@ def pledged(settings: Settings) -> Iterator[Recovered]:
         yield place.recover()
 
 
-def _pledge(settings: Settings, place: SinkPlace) -> dict[str, object]:
+def _pledge(settings: Settings, place: StreamDirectory) -> dict[str, object]:
     return {
         "output": place.root,
         "tables": sorted(settings.tables),

@@ -17,7 +17,7 @@ from kdissect.history.topics import TopicNames
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
-from kdissect.pipeline.sink.table_directory import Rewritten, SinkPlace
+from kdissect.pipeline.sink.table_directory import Rewritten, StreamDirectory
 from kdissect.pipeline.streaming.amending import Amendment, amended, marked_files
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import Mark
@@ -84,7 +84,7 @@ class Done(NamedTuple):
 class Batches:
     """Commits batches. Keeps nothing between two of them but what stands in the checkpoint."""
 
-    def __init__(self, settings: Settings, place: SinkPlace, alerts: Alerts | None = None) -> None:
+    def __init__(self, settings: Settings, place: StreamDirectory, alerts: Alerts | None = None) -> None:
         self._settings = settings
         self._place = place
         self._alerts = alerts
@@ -287,7 +287,7 @@ class Batches:
         )
 
 
-def staging_url(settings: Settings, place: SinkPlace, batch: int) -> str:
+def staging_url(settings: Settings, place: StreamDirectory, batch: int) -> str:
     """Where the tasks of a batch write, as a URL like that of the output."""
     return f"{settings.output.rstrip('/')}{place.staging(batch).removeprefix(place.root)}"
 

@@ -27,9 +27,9 @@ _FAST = 1  # of zlib
 
 
 class Segment(NamedTuple):
-    """What a batch brought: relayed events in their order, and connections that are over."""
+    """What a batch brought: forwarded events in their order, and connections that are over."""
 
-    relayed: tuple[Ordered, ...] = ()
+    forwarded: tuple[Ordered, ...] = ()
     judged: tuple[Judged, ...] = ()
 
     def packed(self) -> bytes:
@@ -116,12 +116,12 @@ FIRST = Step(-1, None, None, 0, None)
 def _remembered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     newest = steps[-1]
     stays = [_stays(step, newest.batch) for step in steps]
-    thinned = [
+    dropped = [
         step if keep or number == 0 else step._replace(state=None)
         for number, (step, keep) in enumerate(zip(steps, stays, strict=True))
     ]
-    first = _first(thinned)
-    return (thinned[first]._replace(segment=None, bytes=0), *thinned[first + 1 :])
+    first = _first(dropped)
+    return (dropped[first]._replace(segment=None, bytes=0), *dropped[first + 1 :])
 
 
 def _first(steps: list[Step]) -> int:

@@ -1,4 +1,4 @@
-"""What of a capture set goes on from batch to batch beside its flows: the second stage, and its files.
+"""What of a capture set goes on from batch to batch beside its flows: its stage, and its files.
 
 Events come in their order: all of a batch stand behind all of the batch before (`shard`), so that machines
 and statistics see what one process would show them.
@@ -16,7 +16,7 @@ from kdissect.pipeline.file_rows import EMPTY, FileRows
 from kdissect.pipeline.streaming.set_log import Segment
 from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
-from kdissect.stages.per_capture_set import SecondStage
+from kdissect.stages.per_capture_set import CaptureSetStage
 from kdissect.stages.per_flow import JUDGEMENT
 from kdissect.stages.replay import Replay
 
@@ -59,7 +59,7 @@ class SetState:
     """One capture set. Picklable by a `Freezer` that keeps `names` apart."""
 
     def __init__(self, set_name: str, tables: frozenset[str], names: TopicNames) -> None:
-        self._stage = SecondStage(set_name, tables, names)
+        self._stage = CaptureSetStage(set_name, tables, names)
         self._replay = Replay()
         self.judgement = Judgement()
         """Of connections that are over."""
@@ -67,7 +67,7 @@ class SetState:
 
     def take(self, segment: Segment, uncounted: Collection[str]) -> None:
         """Take what a batch brought, but for connections that another set counts; names were learned."""
-        blobs = (blob for order, blob in segment.relayed if not order.startswith(NAMES))
+        blobs = (blob for order, blob in segment.forwarded if not order.startswith(NAMES))
         for event, silenced in self._replay.events(blobs, uncounted):
             self._stage.add(event, silenced)
         for connection, judgement in segment.judged:

@@ -21,7 +21,7 @@ from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 from kdissect.stages.per_capture_set import Ordered
-from kdissect.stages.per_flow import OF_JUDGES, OF_STATES, RELAY
+from kdissect.stages.per_flow import FORWARDED, OF_JUDGES, OF_STATES
 from kdissect.stages.table_rows import TableRows
 from kdissect.stages.topic_names import Names
 
@@ -152,7 +152,7 @@ class SetWork:
 
     def _segment(self, files: Iterable[WrittenFile], judged: Iterable[Judged]) -> Segment:
         wanted = self._settings.tables & (OF_JUDGES | OF_STATES)
-        return Segment(tuple(self._relayed(files)) if wanted else (), tuple(judged))
+        return Segment(tuple(self._forwarded(files)) if wanted else (), tuple(judged))
 
     def _told(self, task: SetTask) -> tuple[list[FileRows], frozenset[str]]:
         """The rows of the batch's files in their order, and names of those that came too late."""
@@ -168,13 +168,13 @@ class SetWork:
         ]
         return kept, late
 
-    def _relayed(self, files: Iterable[WrittenFile]) -> list[Ordered]:
+    def _forwarded(self, files: Iterable[WrittenFile]) -> list[Ordered]:
         import pyarrow.parquet as pq
 
         filesystem, root = filesystem_of(self._staging)
         found: list[Ordered] = []
         for file in files:
-            if file.table != RELAY:
+            if file.table != FORWARDED:
                 continue
             with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as opened:
                 for batch in opened.iter_batches():

@@ -9,18 +9,18 @@ from kdissect.pipeline.table_files.hive_partitions import values_of
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.stages.topic_names import WITH_NAMES, Names
 
-Place = tuple[str, str, str]
+TopicRow = tuple[str, str, str]
 """Capture set, broker and topic id, as rows have them."""
-Unnamed = dict[Place, int]
+Unnamed = dict[TopicRow, int]
 """With the first batch that has rows of it."""
 # Some 200 bytes each. A cluster has fewer topics; ids of more stay without names that are told later.
 MAX_UNNAMED = 100_000
 _COLUMNS = ("capture_set", "broker")
 
 
-def unnamed_in(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> set[Place]:
+def unnamed_in(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> set[TopicRow]:
     """The ids in staged files that have no name."""
-    found: set[Place] = set()
+    found: set[TopicRow] = set()
     for file in files:
         if file.table in WITH_NAMES and file.has_ids:
             found |= _places(filesystem, f"{root}/{file.path}", file)
@@ -32,7 +32,7 @@ def named_now(unnamed: Unnamed, names: Names) -> Unnamed:
     return {place: since for place, since in unnamed.items() if names.name(*place) is not None}
 
 
-def with_more(unnamed: Unnamed, found: Iterable[Place], batch: int) -> Unnamed:
+def with_more(unnamed: Unnamed, found: Iterable[TopicRow], batch: int) -> Unnamed:
     """Those that are known, and those of a batch."""
     more = dict(unnamed)
     for place in found:
@@ -42,7 +42,7 @@ def with_more(unnamed: Unnamed, found: Iterable[Place], batch: int) -> Unnamed:
     return more
 
 
-def _places(filesystem: Any, path: str, file: WrittenFile) -> set[Place]:
+def _places(filesystem: Any, path: str, file: WrittenFile) -> set[TopicRow]:
     """What a file has, each once."""
     import pyarrow as pa
     import pyarrow.compute as pc

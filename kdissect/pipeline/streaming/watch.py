@@ -11,7 +11,7 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.sink.alert_targets import Target
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.compaction import compact_every
-from kdissect.pipeline.sink.table_directory import GRACE_S, SinkPlace
+from kdissect.pipeline.sink.table_directory import GRACE_S, StreamDirectory
 from kdissect.pipeline.streaming.arrivals.stream_source import NAME, StreamSource, option_of
 from kdissect.pipeline.streaming.flows.processor import REPORTS_DDL, ShardProcessor
 from kdissect.pipeline.streaming.micro_batch import Batches, Done
@@ -61,7 +61,7 @@ class Watch:
         self._settings = settings
         self._on_batch = on_batch
         self._warn = warn
-        self._place = SinkPlace(*filesystem_of(settings.output), grace_s)
+        self._place = StreamDirectory(*filesystem_of(settings.output), grace_s)
         self._batches = Batches(settings, self._place, Alerts(alerts, self._place, warn))
 
     def start(self, spark: SparkSession, pace: Pace) -> StreamingQuery:

@@ -32,7 +32,7 @@ PENDING = "_kdissect.pending.json"  # files that are being moved to their places
 STAGING = "_staging"
 
 
-class Place:
+class OutputDirectory:
     """A directory of tables on a file system of pyarrow. Methods raise OSError.
 
     That is also what a manifest of a newer kdissect is (`manifest_file.NewerTablesError`).

@@ -1,4 +1,4 @@
-"""What the first stage relays, staged as files like tables: events, names of topics,
+"""What the per-flow stage forwards, staged as files like tables: events, names of topics,
 brokers, judgements."""
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from typing import Any
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.session.brokers import Brokers, End
-from kdissect.stages import forwarding as relay
+from kdissect.stages import forwarding
 from kdissect.stages.judges import Judgement
-from kdissect.stages.per_flow import JUDGEMENT, RELAY
+from kdissect.stages.per_flow import FORWARDED, JUDGEMENT
 from kdissect.stages.topic_names import Names
 
 NAMES, BROKERS = "_names", "_brokers"
-STAGED = frozenset({RELAY, NAMES, BROKERS, JUDGEMENT})
+STAGED = frozenset({FORWARDED, NAMES, BROKERS, JUDGEMENT})
 """Names that are of no table: what was written under them is never committed."""
 
 
-def split_relayed(batch: Any) -> tuple[Any, Any]:
+def split_forwarded(batch: Any) -> tuple[Any, Any]:
     """The rows that tell names of topics, and the events."""
     import pyarrow.compute as pc
 
-    tells = pc.starts_with(batch.column("event_order"), relay.NAMES)
+    tells = pc.starts_with(batch.column("event_order"), forwarding.NAMES)
     return batch.filter(tells), batch.filter(pc.invert(tells))
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from kdissect.model.finding import Place
+from kdissect.model.finding import Location
 from kdissect.model.packet import ref_file
 from kdissect.model.path_text import path_of
 
@@ -25,7 +25,7 @@ class Frames:
         self._captures = captures
         self._known: dict[str, int] = {}
 
-    def location(self, place: Place) -> Row:
+    def location(self, place: Location) -> Row:
         """Where the bytes of a place stand, and the bytes if they are all kept."""
         name = f"/{place.connection}/{place.exchange}/{place.side}"
         region: Row = {"byteOffset": place.start, "byteLength": place.end - place.start}
@@ -39,7 +39,7 @@ class Frames:
             },
         }
 
-    def _index(self, name: str, place: Place) -> int:
+    def _index(self, name: str, place: Location) -> int:
         if name not in self._known:
             self._known[name] = self._captures + len(self.artifacts)
             parent = ref_file(place.first_ref)

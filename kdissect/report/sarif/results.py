@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.model.finding import Finding, Place
+from kdissect.model.finding import Finding, Location
 from kdissect.model.packet import ref_file
 from kdissect.report.json import finding_row
 from kdissect.report.printable import printable
@@ -69,7 +69,7 @@ def _plain(text: str) -> str:
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
-def _location(place: Place, verdict: Verdict) -> Row:
+def _location(place: Location, verdict: Verdict) -> Row:
     """The capture, and the way to the field in the terms of the protocol."""
     location: Row = {"logicalLocations": [_logical(place)]}
     index = ref_file(place.first_ref)
@@ -80,7 +80,7 @@ def _location(place: Place, verdict: Verdict) -> Row:
     return location
 
 
-def _logical(place: Place) -> Row:
+def _logical(place: Location) -> Row:
     if place.exchange < 0:
         return {"name": place.connection, "fullyQualifiedName": place.connection, "kind": "connection"}
     names = [place.connection, str(place.exchange), place.side, place.path]

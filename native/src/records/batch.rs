@@ -1,4 +1,4 @@
-//! Headers of batches of magic 2 (spec/001 "5.3.1 Record Batch"): twin of `decoders.records.batch_columns`.
+//! Headers of batches of magic 2 (spec/001 "5.3.1 Record Batch"): native counterpart of `decoders.records.batch_columns`.
 
 /// Where baseOffset, batchLength and all behind them stand, and bytes of the header: `layout.HEADER_V2`.
 const LENGTH_AT: usize = 8;

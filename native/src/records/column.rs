@@ -108,7 +108,7 @@ impl Flags {
     }
 }
 
-/// Texts that repeat, as numbers of a dictionary: those that rows have, by their first rows (the twin of
+/// Texts that repeat, as numbers of a dictionary: those that rows have, by their first rows (the counterpart of
 /// `in_order_of_use` in `kdissect/engine/arrow_values.py`).
 #[derive(Default)]
 pub struct Repeated {

@@ -1,4 +1,4 @@
-//! One records field decoded, if all of it fits: twin of `kdissect.engine.record_groups`.
+//! One records field decoded, if all of it fits: native counterpart of `kdissect.engine.record_groups`.
 
 use crc32c::crc32c;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Records fields held until there are enough, then decoded: twin of `kdissect.engine.held_fields` and
+//! Records fields held until there are enough, then decoded: native counterpart of `kdissect.engine.held_fields` and
 //! `record_groups`. Whatever is odd about a field is left to Python.
 
 use pyo3::intern;

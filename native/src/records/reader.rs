@@ -1,4 +1,4 @@
-//! The records of a batch of magic 2 (spec/001 "5.3.2 Record"): twin of `decoders.records.columns`.
+//! The records of a batch of magic 2 (spec/001 "5.3.2 Record"): native counterpart of `decoders.records.columns`.
 
 use crate::wire::Wire;
 

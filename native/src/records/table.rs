@@ -1,4 +1,4 @@
-//! Rows of records as columns: twin of `kdissect.engine.record_tables._Rows`.
+//! Rows of records as columns: native counterpart of `kdissect.engine.record_tables._Rows`.
 
 use pyo3::prelude::*;
 

@@ -17,7 +17,7 @@ from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.engine.tables.evolution import schema_text
 from kdissect.engine.tables.registry import TABLES, TABLES_VERSION
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from kdissect.stages.one_process import produce
 from kdissect.stages.table_rows import batch_of
@@ -40,7 +40,7 @@ def freeze() -> int:
         sys.stderr.write(f"{__version__} is frozen already\n")
         return 1
     text.write_text(schema_with_version())
-    place = SinkPlace(fs.LocalFileSystem(), str(root))
+    place = StreamDirectory(fs.LocalFileSystem(), str(root))
     parts = ParquetParts(place.filesystem, place.staging(0), (), "frozen")
     for name, table in _tables().items():
         for batch in table.combine_chunks().to_batches() or [batch_of(name, [])]:

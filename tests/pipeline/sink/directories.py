@@ -12,7 +12,7 @@ from pyarrow import fs
 
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 
 DAY_ONE = date(2026, 3, 1)
@@ -29,8 +29,10 @@ class Clock:
         return self.now
 
 
-def place_at(root: Path, filesystem: Any = None, grace_s: float = 300.0, clock: Any = None) -> SinkPlace:
-    return SinkPlace(filesystem or fs.LocalFileSystem(), str(root), grace_s, clock or Clock())
+def place_at(
+    root: Path, filesystem: Any = None, grace_s: float = 300.0, clock: Any = None
+) -> StreamDirectory:
+    return StreamDirectory(filesystem or fs.LocalFileSystem(), str(root), grace_s, clock or Clock())
 
 
 def rates(numbers: Sequence[int], day: date = DAY_ONE) -> Any:
@@ -45,7 +47,7 @@ def topics(*names: str) -> Any:
 
 
 def staged(
-    place: SinkPlace, batch: int, table: str, *rows: Any, by: tuple[str, ...] = ()
+    place: StreamDirectory, batch: int, table: str, *rows: Any, by: tuple[str, ...] = ()
 ) -> list[WrittenFile]:
     """A file with each of the rows, as tasks of a batch write them."""
     files: list[WrittenFile] = []
@@ -56,7 +58,9 @@ def staged(
     return files
 
 
-def commit(place: SinkPlace, batch: int, numbers: Sequence[int], name: str, day: date = DAY_ONE) -> None:
+def commit(
+    place: StreamDirectory, batch: int, numbers: Sequence[int], name: str, day: date = DAY_ONE
+) -> None:
     """A batch that appends to `rates` and replaces `topics`."""
     place.commit_batch(
         batch,

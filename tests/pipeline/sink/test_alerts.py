@@ -21,7 +21,7 @@ from kdissect.pipeline.sink import alerts as alerts_module
 from kdissect.pipeline.sink.alert import alert_of
 from kdissect.pipeline.sink.alert_targets import JsonLines, Target, Webhook, target_of
 from kdissect.pipeline.sink.alerts import STATE, Alerts
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.directories import commit, place_at
@@ -30,7 +30,7 @@ from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> SinkPlace:
+def place(tmp_path: Path) -> StreamDirectory:
     made = place_at(tmp_path / "out")
     commit(made, 0, [1], "a")
     return made
@@ -51,7 +51,7 @@ class Said(list[str]):
         self.append(text)
 
 
-def alerting(place: SinkPlace, *targets: Target, said: Said | None = None) -> Alerts:
+def alerting(place: StreamDirectory, *targets: Target, said: Said | None = None) -> Alerts:
     """As a new process begins."""
     return Alerts(targets, place, Said() if said is None else said)
 
@@ -64,7 +64,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_an_alert_says_what_is_wrong_and_where(place: SinkPlace, tmp_path: Path) -> None:
+def test_an_alert_says_what_is_wrong_and_where(place: StreamDirectory, tmp_path: Path) -> None:
     (row, *_) = finding_rows()
     alerting(place, JsonLines(str(tmp_path / "alerts"))).tell(0, [row])
     (alert,) = lines_of(tmp_path / "alerts")
@@ -75,7 +75,7 @@ def test_an_alert_says_what_is_wrong_and_where(place: SinkPlace, tmp_path: Path)
     assert "bytes_seen" not in alert
 
 
-def test_each_finding_is_told_once_to_each(place: SinkPlace, tmp_path: Path, hook: Hook) -> None:
+def test_each_finding_is_told_once_to_each(place: StreamDirectory, tmp_path: Path, hook: Hook) -> None:
     rows = different(5)
     said = Said()
     told = alerting(place, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
@@ -93,14 +93,14 @@ def test_each_finding_is_told_once_to_each(place: SinkPlace, tmp_path: Path, hoo
     assert said == []
 
 
-def test_a_target_that_is_added_is_told_what_comes(place: SinkPlace, tmp_path: Path) -> None:
+def test_a_target_that_is_added_is_told_what_comes(place: StreamDirectory, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     alerting(place, JsonLines(str(first))).tell(0, different(1))
     alerting(place, JsonLines(str(first)), JsonLines(str(second))).tell(1, different(2))
     assert (len(lines_of(first)), len(lines_of(second))) == (2, 2)
 
 
-def test_the_id_is_that_of_equal_findings(place: SinkPlace) -> None:
+def test_the_id_is_that_of_equal_findings(place: StreamDirectory) -> None:
     once = {rule.code: rule.once for rule in ALL_RULES}
     of_any = next(row for row in finding_rows() if once[row["code"]] == Once.EACH)
     row = of_any | {"role": "client", "address": "10.0.0.1:1", "software": None, "client_id": "app"}
@@ -124,7 +124,7 @@ def test_the_id_is_that_of_equal_findings(place: SinkPlace) -> None:
         assert alert_of(row)["id"] != alert_of(row | change)["id"], change
 
 
-def test_another_stream_in_the_directory_begins_anew(place: SinkPlace, tmp_path: Path) -> None:
+def test_another_stream_in_the_directory_begins_anew(place: StreamDirectory, tmp_path: Path) -> None:
     target = JsonLines(str(tmp_path / "alerts"))
     alerting(place, target).tell(0, different(1))
     manifest = place.manifest()
@@ -135,7 +135,7 @@ def test_another_stream_in_the_directory_begins_anew(place: SinkPlace, tmp_path:
     assert len(lines_of(tmp_path / "alerts")) == 2
 
 
-def test_what_is_posted(place: SinkPlace, hook: Hook) -> None:
+def test_what_is_posted(place: StreamDirectory, hook: Hook) -> None:
     alerting(place, quick(hook)).tell(0, different(250))
     assert [len(request.alerts) for request in hook.requests] == [100, 100, 50]
     assert {request.path for request in hook.requests} == {"/hooks/TOKEN"}
@@ -144,7 +144,7 @@ def test_what_is_posted(place: SinkPlace, hook: Hook) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_may_pass_is_tried_again(place: SinkPlace, hook: Hook, status: int) -> None:
+def test_what_may_pass_is_tried_again(place: StreamDirectory, hook: Hook, status: int) -> None:
     hook.answers = [status, status]
     waits: list[float] = []
     said = Said()
@@ -155,7 +155,7 @@ def test_what_may_pass_is_tried_again(place: SinkPlace, hook: Hook, status: int)
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404])
-def test_what_will_not_pass_waits_for_the_next_batch(place: SinkPlace, hook: Hook, status: int) -> None:
+def test_what_will_not_pass_waits_for_the_next_batch(place: StreamDirectory, hook: Hook, status: int) -> None:
     hook.answers = [status, status]
     said = Said()
     told = alerting(place, quick(hook), said=said)
@@ -169,7 +169,7 @@ def test_what_will_not_pass_waits_for_the_next_batch(place: SinkPlace, hook: Hoo
     assert said[-1] == "alerts: http://127.0.0.1 takes them again"
 
 
-def test_a_host_that_says_nothing_is_given_up(place: SinkPlace, hook: Hook) -> None:
+def test_a_host_that_says_nothing_is_given_up(place: StreamDirectory, hook: Hook) -> None:
     over = threading.Event()
     hook.answers = [lambda: over.wait() and 200] * 3  # type: ignore[list-item]
     said = Said()
@@ -184,7 +184,7 @@ def test_a_host_that_says_nothing_is_given_up(place: SinkPlace, hook: Hook) -> N
     assert len(hook.requests) == 3
 
 
-def test_nothing_stops_a_stream(place: SinkPlace, tmp_path: Path, hook: Hook) -> None:
+def test_nothing_stops_a_stream(place: StreamDirectory, tmp_path: Path, hook: Hook) -> None:
     said = Said()
     absent = JsonLines(str(tmp_path / "no" / "alerts"))
     refused = Webhook("http://127.0.0.1:1/TOKEN", pauses_s=())
@@ -203,7 +203,7 @@ def test_nothing_stops_a_stream(place: SinkPlace, tmp_path: Path, hook: Hook) ->
     assert [line.partition(":")[0] for line in said] == ["alerts of batch 1"] * 2
 
 
-def test_a_damaged_state_tells_again(place: SinkPlace, tmp_path: Path) -> None:
+def test_a_damaged_state_tells_again(place: StreamDirectory, tmp_path: Path) -> None:
     said = Said()
     for text in ("{", "[]", '{"targets": 3}'):
         (tmp_path / "out" / STATE).write_text(text)
@@ -214,7 +214,7 @@ def test_a_damaged_state_tells_again(place: SinkPlace, tmp_path: Path) -> None:
 
 
 def test_what_waits_and_what_is_remembered_is_bounded(
-    place: SinkPlace, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    place: StreamDirectory, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alerts_module, "MAX_WAITING", 3)
     monkeypatch.setattr(alerts_module, "MAX_REMEMBERED", 4)
@@ -229,7 +229,7 @@ def test_what_waits_and_what_is_remembered_is_bounded(
     assert [len(held["told"]) for held in state["targets"].values()] == [4]
 
 
-def test_urls_are_written_down_nowhere(place: SinkPlace, hook: Hook) -> None:
+def test_urls_are_written_down_nowhere(place: StreamDirectory, hook: Hook) -> None:
     hook.answers = [500, 500, 500]
     said = Said()
     alerting(place, quick(hook), said=said).tell(0, different(1))
@@ -238,7 +238,7 @@ def test_urls_are_written_down_nowhere(place: SinkPlace, hook: Hook) -> None:
     assert "TOKEN" not in written + "".join(said)
 
 
-def test_a_line_that_a_kill_cut_off_is_taken_away(place: SinkPlace, tmp_path: Path) -> None:
+def test_a_line_that_a_kill_cut_off_is_taken_away(place: StreamDirectory, tmp_path: Path) -> None:
     path = tmp_path / "alerts"
     for text, kept in (
         ("", 0),
@@ -306,7 +306,7 @@ Alerts([target_of(sys.argv[2])], place_at(Path(sys.argv[1])), print).tell(0, dif
 
 
 def test_killed_between_telling_and_remembering_it_is_told_again_with_the_same_ids(
-    place: SinkPlace, hook: Hook
+    place: StreamDirectory, hook: Hook
 ) -> None:
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, "-c", _TELLING, place.root, f"webhook={hook.url}"])

@@ -17,7 +17,7 @@ from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from kdissect.pipeline.sink.rewriting import Rewriting
 from kdissect.pipeline.sink.table_directory import Recovered
 from kdissect.pipeline.table_files import small_files as compaction
-from kdissect.pipeline.table_files.commit import Place
+from kdissect.pipeline.table_files.commit import OutputDirectory
 from tests.pipeline.sink.crashes import CrashError, Crashing
 from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
 
@@ -248,7 +248,7 @@ def test_two_at_a_time_are_refused(grown: Path) -> None:
 
 def test_tables_of_a_run_are_compacted_too(tmp_path: Path) -> None:
     place = place_at(tmp_path, grace_s=0)
-    Place(place.filesystem, place.root).commit(
+    OutputDirectory(place.filesystem, place.root).commit(
         "b00000000", staged(place, 0, "rates", rates([1]), rates([2])), {}
     )
     assert compact(place).before == 2

@@ -146,7 +146,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     grow(monkeypatch, "files", RowField("anomalies.count", "int32", "in a list of structs"))
     for module in ("commit", "manifest_file"):
-        monkeypatch.setattr(f"kdissect.pipeline.{module}.TABLES_VERSION", TABLES_VERSION + 1)
+        monkeypatch.setattr(f"kdissect.pipeline.table_files.{module}.TABLES_VERSION", TABLES_VERSION + 1)
     yield
 
 
@@ -211,7 +211,7 @@ def test_what_a_later_version_wrote_is_refused_by_this_one(
 ) -> None:
     with monkeypatch.context() as context:
         for module in ("commit", "manifest_file"):
-            context.setattr(f"kdissect.pipeline.{module}.TABLES_VERSION", TABLES_VERSION + 1)
+            context.setattr(f"kdissect.pipeline.table_files.{module}.TABLES_VERSION", TABLES_VERSION + 1)
         place_at(old).commit_batch(1, [], {}, {})
         assert dataset_of(str(old), "rates").count_rows()
     for attempt in (

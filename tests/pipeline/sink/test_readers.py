@@ -13,7 +13,7 @@ import pytest
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.readers import committed, committed_files, dataset_of
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, place_at, staged
 
 BROKERS = ["10.0.0.1:9092", "[::1]:9092", None]
@@ -25,7 +25,7 @@ ROWS = [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> SinkPlace:
+def place(tmp_path: Path) -> StreamDirectory:
     made = place_at(tmp_path / "day=of" / "out=put")
     for batch, row in enumerate(ROWS):
         rows = pa.RecordBatch.from_pylist([row], schema=arrow_schema(TABLES["exchanges"]))
@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> SinkPlace:
     return made
 
 
-def test_what_directories_tell_has_its_type(place: SinkPlace) -> None:
+def test_what_directories_tell_has_its_type(place: StreamDirectory) -> None:
     found = dataset_of(place.root, "exchanges")
     assert found.schema.equals(arrow_schema(TABLES["exchanges"]))
     table = found.to_table(columns=["day", "broker", "exchange"])
@@ -43,7 +43,7 @@ def test_what_directories_tell_has_its_type(place: SinkPlace) -> None:
     assert found.to_table(filter=pc.field("broker") == "[::1]:9092").num_rows == 2
 
 
-def test_duckdb_reads_the_same(place: SinkPlace) -> None:
+def test_duckdb_reads_the_same(place: StreamDirectory) -> None:
     rows = duckdb.read_parquet(
         committed_files(place.root, "exchanges"), hive_partitioning=True, union_by_name=True
     )
@@ -51,7 +51,7 @@ def test_duckdb_reads_the_same(place: SinkPlace) -> None:
     assert found == [(row["exchange"], row["broker"]) for row in ROWS]
 
 
-def test_a_table_without_files_has_its_columns(place: SinkPlace, tmp_path: Path) -> None:
+def test_a_table_without_files_has_its_columns(place: StreamDirectory, tmp_path: Path) -> None:
     for root in (place.root, str(tmp_path / "nothing")):
         found = dataset_of(root, "rates")
         assert found.schema.equals(arrow_schema(TABLES["rates"]))
@@ -60,7 +60,7 @@ def test_a_table_without_files_has_its_columns(place: SinkPlace, tmp_path: Path)
     assert not (tmp_path / "nothing").exists()
 
 
-def test_urls_stay_urls(place: SinkPlace) -> None:
+def test_urls_stay_urls(place: StreamDirectory) -> None:
     url = f"file://{place.root.replace('=', '%3D')}"
     assert len(committed(url)) == 6
     assert committed_files(url, "exchanges")[0].startswith(f"{url}/exchanges/day=2026-03-01/")

@@ -14,7 +14,7 @@ import pytest
 
 from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from kdissect.pipeline.sink.table_directory import ForeignTablesError, Recovered
-from kdissect.pipeline.table_files.commit import Place
+from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.manifest_file import MANIFEST, ManifestError, NewerTablesError
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from tests.pipeline.sink.crashes import CrashError, Crashing
@@ -121,7 +121,7 @@ def test_who_holds_an_older_manifest_reads_on_for_a_while(tmp_path: Path) -> Non
 def test_tables_of_a_run_are_not_added_to(tmp_path: Path) -> None:
     place = place_at(tmp_path)
     files = staged(place, 0, "rates", rates([1]))
-    Place(place.filesystem, place.root).commit("b00000000", files, {})
+    OutputDirectory(place.filesystem, place.root).commit("b00000000", files, {})
     for attempt in (place.recover, place.last_batch, lambda: commit(place, 0, [2], "a")):
         with pytest.raises(ForeignTablesError, match="tables of a run already"):
             attempt()

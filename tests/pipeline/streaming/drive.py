@@ -12,7 +12,7 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.flow_shuffle.arrow_runs import from_batches, to_batches
 from kdissect.pipeline.flow_shuffle.run import Run
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue, Registry
 from kdissect.pipeline.streaming.arrivals.offsets import (
@@ -79,7 +79,7 @@ class Stream:
         self._filesystem, self._root = filesystem_of(settings.own)
         self.registry = Registry(self._filesystem, self._root)
         self.scanner = Scanner(settings.paths, self.registry, settings.patience, settings.recursive)
-        self.place = SinkPlace(*filesystem_of(settings.output))
+        self.place = StreamDirectory(*filesystem_of(settings.output))
         self.batches = Batches(settings, self.place)
 
     def catch_up(self, now_s: float = 2e9) -> list[Done]:

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming import micro_batch as batch
 from kdissect.pipeline.streaming import set_work
 from kdissect.pipeline.streaming.micro_batch import Batches
@@ -46,10 +46,10 @@ MOMENTS = {
     "while the judgement is written": (set_work, "write_whole", 4),
     "while names are written": (batch, "write_whole", 1),
     "while the index is written": (batch, "write_whole", 2),
-    "before the commit": (SinkPlace, "commit_batch", 1),
-    "while rewritten files move": (SinkPlace, "move_in", 1),
-    "while files move": (SinkPlace, "move_in", 2),
-    "before the manifest": (SinkPlace, "_replace", 1),
+    "before the commit": (StreamDirectory, "commit_batch", 1),
+    "while rewritten files move": (StreamDirectory, "move_in", 1),
+    "while files move": (StreamDirectory, "move_in", 2),
+    "before the manifest": (StreamDirectory, "_replace", 1),
     "behind the commit": (Batches, "_forget", 1),
 }
 
@@ -75,7 +75,7 @@ def test_a_batch_that_rewrites_rows_is_repeated(
             stream.step()
     stream.stores = stores
     stream.place.recover()
-    stream.batches = Batches(stream.settings, SinkPlace(stream.place.filesystem, stream.place.root))
+    stream.batches = Batches(stream.settings, StreamDirectory(stream.place.filesystem, stream.place.root))
     stream.step()
     assert_equal(tmp_path / "tables", folders)
     assert any(row["same_as"] for row in of_stream(tmp_path / "tables", "connections"))
@@ -97,7 +97,7 @@ def test_the_batch_is_repeated(moment: str, tmp_path: Path, monkeypatch: pytest.
                     stream.step()
         stream.stores = stores  # as Spark loads the version of the batch before
         stream.place.recover()
-        stream.batches = Batches(stream.settings, SinkPlace(stream.place.filesystem, stream.place.root))
+        stream.batches = Batches(stream.settings, StreamDirectory(stream.place.filesystem, stream.place.root))
         stream.step()
     arrive(tmp_path / "in", 2, parts[2])
     stream.step()

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from tests.pipeline.conftest import CHECKOUT, QUICK
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 
@@ -121,7 +121,7 @@ def _wait(
 def _batch(folder: Path) -> int | None:
     from pyarrow import fs
 
-    return SinkPlace(fs.LocalFileSystem(), str(folder / "tables")).last_batch()
+    return StreamDirectory(fs.LocalFileSystem(), str(folder / "tables")).last_batch()
 
 
 def _family(root: int) -> Iterator[int]:

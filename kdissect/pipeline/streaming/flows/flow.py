@@ -1,4 +1,4 @@
-"""One flow while it goes on from batch to batch: its analyzer, and a first stage for each connection.
+"""One flow while it goes on from batch to batch: its analyzer, and a per-flow stage for each connection.
 
 Connections are judged apart: which of them count may be known only when another host's files have come.
 """
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.engine.sightings import Sighting, Sightings
+from kdissect.engine.taps.tap_matches import Sighting, Sightings
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.freezer import Freezer
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.session.events import ConnectionClosed
 from kdissect.stages.connection_rows import ExchangeTables
-from kdissect.stages.forwarding import Relayed
-from kdissect.stages.per_flow import FirstStage
+from kdissect.stages.forwarding import ForwardedEvent
+from kdissect.stages.per_flow import FlowStage
 from kdissect.stages.table_rows import TableRows
 
 Judged = tuple[str, bytes]
@@ -48,7 +48,7 @@ class Surroundings:
         self.secrets = secrets
         self.rows = rows
         self.exchange_tables = ExchangeTables(catalogue, self.rows)
-        self.relayed: list[Relayed] = []
+        self.forwarded: list[ForwardedEvent] = []
         self.judged: list[Judged] = []
         shared: dict[str, Any] = {
             "set": self.capture_set, "catalogue": catalogue, "secrets": secrets, "tables":
@@ -72,8 +72,8 @@ class Flow:
         self._ordered = OrderedAnalyzer(analyzer, around.catalogue.number_of)
         self._tables = settings.tables
         self._exchange_tables = around.exchange_tables
-        self._stages: dict[str, FirstStage] = {}
-        self._relayed: list[Relayed] = []
+        self._stages: dict[str, FlowStage] = {}
+        self._forwarded: list[ForwardedEvent] = []
         self._judged: list[Judged] = []
 
     def feed(self, placed: Iterable[tuple[int, int, Any, int]]) -> None:
@@ -102,12 +102,12 @@ class Flow:
         return self._sightings.take()
 
     def hand_over(self, around: Surroundings) -> None:
-        """Give what was relayed so far, and what the judges of connections that are over came to."""
+        """Give what was forwarded so far, and what the judges of connections that are over came to."""
         for stage in self._stages.values():
-            self._relayed += stage.take_relayed()
-        around.relayed += self._relayed
+            self._forwarded += stage.take_forwarded()
+        around.forwarded += self._forwarded
         around.judged += self._judged
-        self._relayed, self._judged = [], []
+        self._forwarded, self._judged = [], []
 
     def _add(self, events: Iterable[Placed]) -> None:
         for placed in events:
@@ -115,14 +115,14 @@ class Flow:
             connection = event.connection.id
             stage = self._stages.get(connection)
             if stage is None:
-                stage = self._stages[connection] = FirstStage((), self._tables, None, self._exchange_tables)
+                stage = self._stages[connection] = FlowStage((), self._tables, None, self._exchange_tables)
             stage.add(placed)
             if isinstance(event, ConnectionClosed):
                 self._end(connection)
 
     def _end(self, connection: str) -> None:
         stage = self._stages.pop(connection)
-        self._relayed += stage.take_relayed()
+        self._forwarded += stage.take_forwarded()
         judgement = stage.judge()
         if judgement is not None:
             self._judged.append((connection, pickle.dumps(judgement)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 NOTHING = b""
-_FLOW, _HEAD, _TWINS, _FORGET = b"F", b"H", b"T", b"X"
+_FLOW, _HEAD, _TAPS, _FORGET = b"F", b"H", b"T", b"X"
 
 
 class Store(Protocol):
@@ -70,6 +70,6 @@ class ShardStore:
         return _FORGET + self._part + number.to_bytes(8)
 
 
-def twins_key(key: bytes) -> bytes:
+def taps_key(key: bytes) -> bytes:
     """The key of what capture sets share of a flow."""
-    return _TWINS + key
+    return _TAPS + key

@@ -2,7 +2,7 @@
 
 Rules:
 - An entry for each flow holds what sets saw of its connections. Each time a set saw more of one it is decided
-  again which of them count, by the rules of `engine.twins`: it does not matter whose files come first.
+  again which of them count, by the rules of `engine.taps`: it does not matter whose files come first.
 - What changes about a connection that was told before is told again as changed, with the batch that told it
   first.
 - A connection that is over is forgotten when its set is `KEPT_NS` further: no other set can have it later, as
@@ -16,10 +16,10 @@ import pickle
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.sightings import Sighting, roots_of
-from kdissect.engine.twin_index import CLOCK_NS
+from kdissect.engine.taps.tap_index import CLOCK_NS
+from kdissect.engine.taps.tap_matches import Sighting, roots_of
 from kdissect.net.sequence import MASK
-from kdissect.pipeline.streaming.flows.flow_store import NOTHING, Store, twins_key
+from kdissect.pipeline.streaming.flows.flow_store import NOTHING, Store, taps_key
 
 KEPT_NS = CLOCK_NS
 # An open connection is written again when it was heard so much later: what is read of it is its time, too.
@@ -49,7 +49,7 @@ class _Known(NamedTuple):
     is_certain: bool
 
 
-class TwinMemory:
+class KnownDuplicateTaps:
     """Of one shard in one batch. `marks` has, by connection, all that are marked and were seen, and all that
     changed.
     """
@@ -109,15 +109,15 @@ class TwinMemory:
         return found
 
     def _read(self, key: bytes) -> list[_Known]:
-        found = self._store.get(twins_key(key))
+        found = self._store.get(taps_key(key))
         return [] if found is None else pickle.loads(found[0])
 
     def _write(self, key: bytes, before: Sequence[_Known], after: Sequence[_Known]) -> None:
         if not after:
             if before:
-                self._store.remove(twins_key(key))
+                self._store.remove(taps_key(key))
         elif not _is_same(before, after):
-            self._store.put(twins_key(key), pickle.dumps(after), NOTHING)
+            self._store.put(taps_key(key), pickle.dumps(after), NOTHING)
 
 
 def _roots_of(held: Sequence[_Known]) -> dict[str, str | None]:

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.rows import Row
-from kdissect.stages.per_flow import RELAY
+from kdissect.stages.per_flow import FORWARDED
 from kdissect.stages.table_rows import TableRows
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.flows.flow import Judged, Surroundings
 
 _FLOW, _JUDGED = "_flow", "_judged"
-# Relayed events that become a record batch at a time: about 1 KB each.
+# ForwardedEvent events that become a record batch at a time: about 1 KB each.
 _ROWS = 4096
 
 
@@ -46,11 +46,11 @@ class FlowRows(TableRows):
 
 
 class OpenFlows:
-    """Record batches by name, of tables and of what goes to the second stage; each row with its flow."""
+    """Record batches by name, of tables and of what is forwarded; each row with its flow."""
 
     def __init__(self, batches: Iterable[tuple[str, Any]] = ()) -> None:
         self._batches: list[tuple[str, Any]] = list(batches)
-        self._relayed: list[tuple[bytes, tuple[str, bytes, bytes]]] = []
+        self._forwarded: list[tuple[bytes, tuple[str, bytes, bytes]]] = []
         self._judged: list[tuple[bytes, Judged]] = []
 
     @classmethod
@@ -71,16 +71,16 @@ class OpenFlows:
 
     def take(self, flow: bytes, around: Surroundings) -> None:
         """Take what a flow told its surroundings, but for rows."""
-        self._relayed += [(flow, (*row,)) for row in around.relayed]
+        self._forwarded += [(flow, (*row,)) for row in around.forwarded]
         self._judged += [(flow, judged) for judged in around.judged]
-        around.relayed, around.judged = [], []
+        around.forwarded, around.judged = [], []
 
     def settle(self, rows: FlowRows) -> None:
         """Take the rows of flows; all of them are through."""
         self._batches += rows.with_flows()
-        self._batches += _batches_of(RELAY, self._relayed, ("capture_set", "event_order", "blob"))
+        self._batches += _batches_of(FORWARDED, self._forwarded, ("capture_set", "event_order", "blob"))
         self._batches += _batches_of(_JUDGED, self._judged, ("connection", "blob"))
-        self._relayed, self._judged = [], []
+        self._forwarded, self._judged = [], []
 
     def frozen(self) -> bytes:
         """As bytes: one batch of each name."""
@@ -97,7 +97,7 @@ class OpenFlows:
         return pickle.dumps(joined)
 
     def batches(self) -> Iterator[tuple[str, Any]]:
-        """Record batches of tables, and of relayed events."""
+        """Record batches of tables, and of forwarded events."""
         for name, rows in self._batches:
             if name != _JUDGED:
                 yield name, rows.drop_columns([_FLOW])

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.flow_shuffle.run import Run
-from kdissect.pipeline.sink.table_directory import SinkPlace
+from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.shard import work_through
 from kdissect.pipeline.streaming.micro_batch import staging_url
@@ -37,7 +37,7 @@ class ShardProcessor(StatefulProcessor):
         use(self._settings.limits)
         self._store = SparkStore(handle)
         self._catalogue = Catalogue(*filesystem_of(self._settings.own))
-        self._place = SinkPlace(*filesystem_of(self._settings.output))
+        self._place = StreamDirectory(*filesystem_of(self._settings.output))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Work through the rows of a group of flows."""

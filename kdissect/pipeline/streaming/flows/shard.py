@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.capture.key_logs import KeyLogs
-from kdissect.engine.sightings import Sighting
+from kdissect.engine.taps.tap_matches import Sighting
 from kdissect.model.packet import FILE_SHIFT, packet_ref
 from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
@@ -33,20 +33,20 @@ from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.batch_facts import BATCH, END, BatchFacts, end_of, in_order, packed
 from kdissect.pipeline.streaming.flows.flow import Flow, Judged, Surroundings
 from kdissect.pipeline.streaming.flows.flow_store import NOTHING, ShardStore, Store
-from kdissect.pipeline.streaming.flows.known_duplicate_taps import Mark, TwinMemory
+from kdissect.pipeline.streaming.flows.known_duplicate_taps import KnownDuplicateTaps, Mark
 from kdissect.pipeline.streaming.flows.open_flows import FlowRows, OpenFlows
 from kdissect.pipeline.streaming.stream_settings import Settings
-from kdissect.pipeline.table_files.forwarded_files import NAMES, split_relayed
+from kdissect.pipeline.table_files.forwarded_files import NAMES, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
-from kdissect.stages.per_flow import RELAY, relayed_batch
+from kdissect.stages.per_flow import FORWARDED, forwarded_batch
 from kdissect.stages.table_rows import TableRows
 
 # Packets of several queues stand milliseconds out of order; a second is a clock that was set
 # (`capture.capture_file.STEP_NS`).
 REORDER_NS = 1_000_000_000
-# Relayed events held before they are written: about 1 KB each.
-_RELAYED = 4096
+# ForwardedEvent events held before they are written: about 1 KB each.
+_FORWARDED = 4096
 OF_FLOWS = ".flows"
 """What names of files in the checkpoint end with that hold what is open."""
 _NO_KEYS = pickle.dumps(())
@@ -104,15 +104,15 @@ def work_through(
     for row in rows:
         by_part[row.part].append(row)
     reports: list[Report] = []
-    twins: TwinMemory | None = None
+    duplicate_taps: KnownDuplicateTaps | None = None
     for part in sorted(by_part):
         facts = facts_in(by_part[part])
-        if twins is None and facts.has_taps:
-            twins = TwinMemory(store, facts.batch)
-        shard = Shard(settings, ShardStore(store, part), catalogue, staging, twins)
+        if duplicate_taps is None and facts.has_taps:
+            duplicate_taps = KnownDuplicateTaps(store, facts.batch)
+        shard = Shard(settings, ShardStore(store, part), catalogue, staging, duplicate_taps)
         reports.append(shard.run(by_part.pop(part)))
-    if twins is not None:
-        reports[-1] = reports[-1]._replace(marks=tuple(twins.marks.values()))
+    if duplicate_taps is not None:
+        reports[-1] = reports[-1]._replace(marks=tuple(duplicate_taps.marks.values()))
     return reports
 
 
@@ -121,14 +121,14 @@ class Shard:
 
     def __init__(
         self, settings: Settings, store: ShardStore, catalogue: Catalogue, staging: Staging,
-        twins: TwinMemory | None = None,
+        duplicate_taps: KnownDuplicateTaps | None = None,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
         self._part = store.part
         self._catalogue = catalogue
         self._staging = staging
-        self._twins = twins
+        self._duplicate_taps = duplicate_taps
         self._news = News()
         self._ends: dict[int, int] = {}
         self._segments = 0
@@ -148,7 +148,7 @@ class Shard:
         for key in visited:
             kept = [run for run in runs.get(key, ()) if run.ref >> FILE_SHIFT not in late]
             self._go_on(key, kept, around)
-            self._write(around, parts, _RELAYED)
+            self._write(around, parts, _FORWARDED)
         files = self._close(around, parts)
         timers = self._forgotten(head, set(runs))
         is_last = facts.is_last
@@ -270,10 +270,10 @@ class Shard:
     # what capture sets share
 
     def _see(self, key: bytes, sightings: Sequence[Sighting], is_certain: bool) -> None:
-        if self._twins is None or not (sightings or is_certain):
+        if self._duplicate_taps is None or not (sightings or is_certain):
             return
         number = self._facts.capture_set
-        forget_ns = self._twins.see(key, number, sightings, self._horizon_ns, is_certain)
+        forget_ns = self._duplicate_taps.see(key, number, sightings, self._horizon_ns, is_certain)
         if forget_ns is not None and is_certain:
             self._forget[key] = forget_ns
 
@@ -310,15 +310,15 @@ class Shard:
     def _write(self, around: Surroundings, parts: ParquetParts, at_least: int = 1) -> None:
         for table, batch in around.rows.take():
             parts.add(table, batch)
-        if len(around.relayed) >= at_least:
-            self._add(parts, RELAY, relayed_batch(around.relayed))
-            around.relayed = []
+        if len(around.forwarded) >= at_least:
+            self._add(parts, FORWARDED, forwarded_batch(around.forwarded))
+            around.forwarded = []
 
     def _add(self, parts: ParquetParts, name: str, batch: Any) -> None:
-        if name != RELAY:
+        if name != FORWARDED:
             parts.add(name, batch)
             return
-        for table, rows in zip((NAMES, RELAY), split_relayed(batch), strict=True):
+        for table, rows in zip((NAMES, FORWARDED), split_forwarded(batch), strict=True):
             if rows.num_rows:
                 parts.add(table, rows)
 

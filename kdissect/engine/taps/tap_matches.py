@@ -1,10 +1,10 @@
 """What tells whether two capture sets have the same connection, where nobody sees both when it begins.
 
-`Twins` needs the packets of all sets in one order. Who gets the files of one set hours before those of
-another writes down what each set saw of a connection, and decides again whenever more is known.
+`DuplicateTaps` needs the packets of all sets in one order. Who gets the files of one set hours before those
+of another writes down what each set saw of a connection, and decides again whenever more is known.
 
-A connection that began before its capture is looked for in all that another set saw of its streams, and
-not, as in `Twins`, in what that set had seen by then: that can differ only where the same two ends had
+A connection that began before its capture is looked for in all that another set saw of its streams, and not,
+as in `DuplicateTaps`, in what that set had seen by then: that can differ only where the same two ends had
 several connections within two hours.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdissect.engine.twin_index import Between, Seen, Span
-from kdissect.engine.twins import Twins
+from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.engine.taps.tap_index import Between, Seen, Span
 from kdissect.model.segment import reverse_flow
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class Sighting(NamedTuple):
     is_news: bool
 
 
-class Sightings(Twins):
-    """Takes the place of `Twins` in an `Analyzer`: marks nothing, and tells what it saw. Picklable."""
+class Sightings(DuplicateTaps):
+    """Stands for `DuplicateTaps` in an `Analyzer`: marks nothing, and gives what it saw. Picklable."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,8 +11,8 @@ import pytest
 from benchmarks.hostile_commands import files_of_one_tap, same_file
 from benchmarks.hostile_load import START_NS
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.twin_index import CLOCK_NS, FEW, NO_MATCH, Between, Seen, Span
-from kdissect.engine.twins import Twins
+from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.engine.taps.tap_index import CLOCK_NS, FEW, NO_MATCH, Between, Seen, Span
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.model.segment import ACK, SYN, Segment, reverse_flow
 from kdissect.net.sequence import MASK
@@ -35,8 +35,8 @@ def all_looked_at(known: Sequence[Seen], segment: Segment, capture_set: str, sta
     return found
 
 
-class Plainly(Twins):
-    """The reference in the place of `Twins`: remembers in a list, and looks at all. Forgets nothing."""
+class Plainly(DuplicateTaps):
+    """The reference for `DuplicateTaps`: remembers in a list, and looks at all. Forgets nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,8 +142,10 @@ def taps(seed: int) -> list[tuple[int, int, bytes]]:
     return sorted(seen, key=lambda one: one[0])
 
 
-def marks(twins: Twins, packets: Sequence[tuple[int, int, bytes]]) -> list[tuple[str, str | None]]:
-    analyzer = Analyzer(capture_set_of=str, twins=twins)
+def marks(
+    duplicate_taps: DuplicateTaps, packets: Sequence[tuple[int, int, bytes]]
+) -> list[tuple[str, str | None]]:
+    analyzer = Analyzer(capture_set_of=str, duplicate_taps=duplicate_taps)
     events = []
     for number, (time_ns, capture_set, data) in enumerate(packets):
         events += analyzer.feed_batch([((capture_set << FILE_SHIFT) + number, time_ns, 1, data, len(data))])
@@ -155,7 +157,7 @@ def marks(twins: Twins, packets: Sequence[tuple[int, int, bytes]]) -> list[tuple
 def test_taps_of_real_streams_have_the_marks_of_a_look_at_all(seed: int) -> None:
     packets = taps(seed)
     expected = marks(Plainly(), packets)
-    assert marks(Twins(), packets) == expected
+    assert marks(DuplicateTaps(), packets) == expected
     assert sum(same is not None for _, same in expected) > 5
 
 
@@ -195,7 +197,7 @@ def test_four_times_the_files_are_four_times_the_comparisons(
     counts = []
     for files in (100, 400):
         asked[0] = 0
-        found = marks(Twins(), LOADS[name](files))
+        found = marks(DuplicateTaps(), LOADS[name](files))
         assert len({connection for connection, _ in found}) >= files
         counts.append(asked[0])
     assert counts[1] < 4 * 4 * 100 + 4.5 * counts[0]

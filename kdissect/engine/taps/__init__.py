@@ -1,0 +1,1 @@
+"""Connections that two capture sets hold: one traffic, tapped at two places."""
