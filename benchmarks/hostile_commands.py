@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import zstandard
 
 from benchmarks.hostile_load import START_NS, Wire, request, response
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from tests.support.messages.batches import batch_bytes, record_bytes
 from tests.support.packets.pcaps import write_pcap
 

@@ -12,7 +12,7 @@ from random import Random
 from fuzz.mutators import mutate_bytes
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import request_header_version
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.schema import protocol_messages as registry
 from tests.conformance.random_values import ValueMaker
 from tests.support.messages.batches import batch_bytes, record_bytes

@@ -20,8 +20,8 @@ from kdissect.engine.record_sets import RecordSet
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame as PlainFrame
 from kdissect.model.limits import Limits
-from kdissect.model.packet import PlacedPacket, StepBack
-from kdissect.model.segment import PlainSegment
+from kdissect.model.packets.packet import PlacedPacket, StepBack
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.net.recent import Delivered
 from kdissect.net.tcp import Lane
 from kdissect.session.events import Event

@@ -11,11 +11,11 @@ from kdissect.engine.guard import Guard
 from kdissect.engine.unread import KeyLogUse, Unread
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.endpoint import Ports
 from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
-from kdissect.model.path_text import path_text
-from kdissect.model.ports import Ports
 from kdissect.model.run_budget import start_run
+from kdissect.model.wording import path_text
 from kdissect.session.brokers import Brokers, End
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange

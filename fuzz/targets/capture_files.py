@@ -17,7 +17,7 @@ from kdissect.capture.files import open_captures
 from kdissect.capture.formats.capture_parser import CaptureParser
 from kdissect.capture.formats.pcap import PcapParser
 from kdissect.capture.formats.pcapng import PcapngParser
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packets.packet import PlainPacket
 from tests.capture.capture_samples import (
     block,
     enhanced,

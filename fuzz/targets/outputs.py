@@ -20,7 +20,7 @@ from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, Packet
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, Packet
 from tests.capture.capture_samples import enhanced, interface, option, section
 from tests.native.python_side import PythonSide
 

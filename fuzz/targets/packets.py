@@ -5,11 +5,11 @@ from random import Random
 
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
-from kdissect.model.commented import BIG, LITTLE
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.packet import PlainPacket, packet_ref
-from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, Segment
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.commented import BIG, LITTLE
+from kdissect.model.packets.packet import PlainPacket, packet_ref
+from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, Segment
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.parser import SegmentParser
 from kdissect.net.tcp import TcpConnection
 

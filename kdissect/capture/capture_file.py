@@ -17,8 +17,8 @@ from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, pa
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import told
-from kdissect.model.packet import PacketBlock
-from kdissect.model.plural import plural
+from kdissect.model.packets.packet import PacketBlock
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.capture.resume import ResumePoint

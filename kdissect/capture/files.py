@@ -18,7 +18,7 @@ from kdissect.capture.filesystems import absolute, without_options
 from kdissect.capture.input_paths import find_inputs
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.packets.packet import Packet, PlainPacket
 
 # Files that overlap in time are open together. Past this many their handles are closed between two reads: the
 # usual limit of a process is 256 (macOS) or 1024 handles. Where it is less (`ulimit -n`) so many are left for
@@ -106,8 +106,8 @@ class CaptureSet:
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
         if merged:
             from kdissect.capture.merge import (
-                merge,
-            )  # not for a single input, which is to be answered at once
+                merge,  # not for a single input, which is to be answered at once
+            )
 
             yield from merge(merged, partial(_share, most_open()))
         for file in self.files:

@@ -94,7 +94,7 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
 
 def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
     """The inputs that a URL stands for."""
-    from kdissect.capture.objects import ObjectSource, objects_at, without_credentials
+    from kdissect.capture.objects import ObjectSource, objects_at, without_credentials  # start-up
 
     try:
         found, is_file = objects_at(url, recursive)

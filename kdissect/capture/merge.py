@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packets.packet import PlainPacket
 
 # Slices of packets are joined up to this many before they are handed on: two taps of one wire alternate
 # packet by packet.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kdissect.capture.formats.file_format import MAGIC_BYTES, parser_for
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packets.packet import PlainPacket
 
 # Bytes read at a time: some hundred packets, decoded in less than a millisecond.
 CHUNK = 1 << 17

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import count
 
-from kdissect.model.path_text import path_text
+from kdissect.model.wording import path_text
 
 _COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
 # tcpdump -C appends a number behind the extension, with -W padded with zeros: name.pcap, name.pcap1,

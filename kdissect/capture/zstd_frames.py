@@ -10,7 +10,7 @@ Source: RFC 8878, section 3.1 "Frames".
 
 from typing import TYPE_CHECKING
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     import zstandard

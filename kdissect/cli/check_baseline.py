@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE, USAGE
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 

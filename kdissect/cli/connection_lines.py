@@ -6,7 +6,7 @@ from kdissect.cli.formats import Format
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.flows import ONE_SYN
 from kdissect.engine.times import rfc3339
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.info import ConnectionInfo
 
 # What differs between connections of one SYN, in the order of a row, and what stands there in a pattern: text

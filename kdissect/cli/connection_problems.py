@@ -12,7 +12,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.problem_packets import packets_of
 from kdissect.cli.turns import Reading, read_all
 from kdissect.history.connection_problems import ConnectionProblem
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.diagnosis import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row

@@ -22,7 +22,7 @@ from kdissect.cli.inputs import (
 )
 from kdissect.cli.parser import command_parser
 from kdissect.cli.selection import add_selection
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.excerpt.harvest import Harvested

@@ -10,7 +10,7 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK
 from kdissect.cli.filters import selected
 from kdissect.cli.inputs import open_again, was_read
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 

@@ -12,7 +12,7 @@ from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row
 from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segment_rows import place_of
-from kdissect.model.path_text import path_text
+from kdissect.model.wording import path_text
 
 
 class IndexWalk:

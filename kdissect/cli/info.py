@@ -18,7 +18,7 @@ from kdissect.cli.turns import read_all
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.link_types import link_name
+from kdissect.model.packets.link_types import link_name
 
 Facts = dict[str, Any]
 

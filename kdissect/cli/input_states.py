@@ -15,7 +15,7 @@ from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.inputs import is_live, wants_live, was_read
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.cli.sought import SoughtState

@@ -10,11 +10,11 @@ from types import FrameType
 
 from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError
+from kdissect.capture.live.live_settings import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.live_options import settings_of
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 # A lag is told once it is one that a person would notice, and then no more often than this.
 _LAG_TOLD_S = 2.0

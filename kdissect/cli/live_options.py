@@ -90,7 +90,7 @@ def _unwritable(path: str) -> str:
 class _ListInterfaces(Action):
     def __call__(self, *_: object) -> NoReturn:
         from kdissect.capture.live.bindings import list_interfaces
-        from kdissect.capture.live.live_errors import LiveError
+        from kdissect.capture.live.live_settings import LiveError
         from kdissect.cli.printable import printable
 
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kdissect.cli.committed_tables import add_directory, add_grace, with_tables
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.table_directory import StreamDirectory

@@ -14,8 +14,8 @@ from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.table_files import NEEDED
 from kdissect.cli.table_reports import write_reports
 from kdissect.engine.tables.registry import TABLES
-from kdissect.model.plural import plural
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
+from kdissect.model.wording import plural
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run

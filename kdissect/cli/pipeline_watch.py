@@ -18,7 +18,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.pipeline import INSTALL, add_spark, count, is_installed
 from kdissect.cli.seconds import seconds
 from kdissect.cli.table_files import add_place
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,8 +110,8 @@ def _watch(options: Namespace) -> int:
 def _settings(options: Namespace) -> Settings:
     from kdissect.capture.filesystems import absolute
     from kdissect.capture.key_logs import KeyLogs
+    from kdissect.model.endpoint import Ports
     from kdissect.model.limits import in_force
-    from kdissect.model.ports import Ports
     from kdissect.pipeline.streaming.arrivals.candidates import Patience
     from kdissect.pipeline.streaming.checkpoint_pledge import shards_of
     from kdissect.pipeline.streaming.stream_settings import Settings

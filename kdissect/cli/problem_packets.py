@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.history.connection_problems import ConnectionProblem
-from kdissect.model.packet import packet_ref, ref_file, ref_number
-from kdissect.model.segment import flow_endpoints
+from kdissect.model.packets.packet import packet_ref, ref_file, ref_number
+from kdissect.model.packets.segment import flow_endpoints
 from kdissect.net.parser import SegmentParser
 
 PACKETS_TOLD = 100  # of one connection: those that came to nothing have a dozen

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from kdissect.cli.diagnostics import say
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.packet import ref_file, ref_number
-from kdissect.model.plural import plural
+from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.wording import plural
 
 # The first few tell what is going on; `inspect --records` has them all beside their exchanges.
 MAX_SHOWN = 50

@@ -11,8 +11,8 @@ from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.rows import Row
 from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segment_rows import SegmentRows, place_of
-from kdissect.model.path_text import path_text
 from kdissect.model.record_batch import RecordFault
+from kdissect.model.wording import path_text
 
 
 class SegmentWalk:

@@ -16,7 +16,7 @@ from kdissect.cli.progress import progress_of
 from kdissect.cli.reports import FORMATS
 from kdissect.engine.tables.registry import TABLES
 from kdissect.model.extras import how_to_install
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.api import Dissection

@@ -92,7 +92,7 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
-    from kdissect.model.ports import Ports
+    from kdissect.model.endpoint import Ports
     from kdissect.tui.orders import Order
 
     return Order(

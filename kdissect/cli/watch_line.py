@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.printable import printable
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.micro_batch import Done

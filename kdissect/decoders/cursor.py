@@ -4,7 +4,7 @@ import struct
 from typing import Any
 
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 # An unsigned varint of 32 bits takes at most 5 bytes, the fifth with 4 bits (KIP-482;
 # ByteUtils.readUnsignedVarint).

@@ -9,7 +9,7 @@ from kdissect.decoders.bodies import body_fits
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 SIZE_PREFIX = 4  # INT32 (spec/004 "Frame Structure")
 _LEAST_FRAME = 8  # a size and a correlation id

@@ -13,7 +13,7 @@ from kdissect.decoders.payloads.payload import Nest
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope, may_hold_secrets
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages as registry
 from kdissect.schema.all_fields import has_payloads
 from kdissect.schema.secrets import is_secretive

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kdissect.decoders.hexerror import HexError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 # xxd `00000010: `, tcpdump `0x0010:  `; hexdump -C and Wireshark `0010  `; the last line of hexdump may be
 # an offset alone

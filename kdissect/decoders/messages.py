@@ -22,7 +22,7 @@ from kdissect.decoders.frame_start import request_start, response_start, size_er
 from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 __all__ = [
     "DecodedRequest",

@@ -15,7 +15,7 @@ from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.node import TAG_SECTION, Node
 from kdissect.decoders.values import CutRecords, Value, present, value_class
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # Every element takes a byte at least, so a body of n bytes makes at most about 4 n nodes, whatever its counts

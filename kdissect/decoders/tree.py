@@ -7,7 +7,7 @@ from kdissect.decoders.jsonable import uuid_text
 from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.node import TAG_SECTION, Node
 from kdissect.decoders.values import CutRecords
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema.enums import enum_name
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name

@@ -7,7 +7,7 @@ AttributeError. Tagged fields that were not sent stay unset too; tags the schema
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema.secrets import MASK, has_config_values, is_secret, is_sensitive
 from kdissect.schema.types import Array, Field, Message, Struct, Type
 

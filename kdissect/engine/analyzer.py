@@ -30,12 +30,20 @@ from kdissect.engine.flows import (
 )
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
-from kdissect.model.ports import ANY_PORTS, Ports
-from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, flow_ports, reverse_flow
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
+from kdissect.model.packets.segment import (
+    ACK,
+    SYN,
+    PlainSegment,
+    Segment,
+    flow_endpoints,
+    flow_ports,
+    reverse_flow,
+)
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.parser import SegmentParser
@@ -244,7 +252,7 @@ class Analyzer:
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
         if segment[6] < 0:  # no segment, it tells of the next one
-            from kdissect.model.process import local_end_of
+            from kdissect.model.packets.process import local_end_of
 
             self.parser.local_ends[ref] = local_end_of(segment)
             return _NOTHING

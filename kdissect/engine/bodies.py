@@ -9,7 +9,7 @@ from kdissect.decoders.json_bodies import json_reader, request_to_jsonable, resp
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 if TYPE_CHECKING:

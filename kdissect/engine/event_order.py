@@ -18,8 +18,8 @@ from itertools import chain
 from struct import Struct
 
 from kdissect.engine.analyzer import Analyzer, Rest, rest_without
-from kdissect.model.packet import FILE_SHIFT, NEVER_NS, NUMBER_MASK, PlainPacket
-from kdissect.model.segment import PlainSegment
+from kdissect.model.packets.packet import FILE_SHIFT, NEVER_NS, NUMBER_MASK, PlainPacket
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
 

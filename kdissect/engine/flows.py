@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from struct import Struct, error
 from typing import Protocol, Self
 
-from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.tcp import Lane, TcpConnection
 from kdissect.session.info import ConnectionInfo, TcpSummary
 

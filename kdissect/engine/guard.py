@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.faults import told
-from kdissect.model.packet import PacketBlock, PlainPacket, ref_file, ref_number
+from kdissect.model.packets.packet import PacketBlock, PlainPacket, ref_file, ref_number
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 

@@ -14,8 +14,7 @@ from kdissect.engine.own_records import own_record
 from kdissect.engine.record_rows import TopicNames, timestamp_type
 from kdissect.engine.record_sets import RecordSet, record_batches, records_side
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.record import Header, Record
-from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault
 from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.schema.protocol_messages import request_message, response_message
 from kdissect.schema.types import Array, Primitive, Struct

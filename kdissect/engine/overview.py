@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.bodies import body_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed, Event

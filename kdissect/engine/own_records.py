@@ -7,7 +7,7 @@ from kdissect.decoders.jsonable import blanked, is_odd
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.records import decode_record, record_log
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from kdissect.schema import protocol_messages as registry
 from kdissect.schema.logs import Framing
 from kdissect.schema.secrets import MASK, may_hold_secrets

@@ -12,9 +12,8 @@ from kdissect.engine.record_values import VALUE_FORMS
 from kdissect.engine.rows import Row, topic_id_text
 from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
-from kdissect.model.record import Record
-from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, RecordBatch, RecordFault
+from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, Record, RecordBatch, RecordFault
 from kdissect.schema.logs import log
 from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 

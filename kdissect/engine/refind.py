@@ -10,8 +10,8 @@ from zlib import crc32
 
 from kdissect.engine.log_columns import MARK_BYTES
 from kdissect.engine.logged_frames import Found, Span, Want
-from kdissect.model.packet import PlainPacket
-from kdissect.model.segment import flow_key
+from kdissect.model.packets.packet import PlainPacket
+from kdissect.model.packets.segment import flow_key
 from kdissect.net.parser import SegmentParser
 
 _PREFIX = 4  # the size before a frame

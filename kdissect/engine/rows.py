@@ -7,7 +7,7 @@ from kdissect.decoders.summary import Summary
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange

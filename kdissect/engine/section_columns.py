@@ -15,7 +15,7 @@ from kdissect.engine.arrow_values import numbers_array, strings_array
 from kdissect.engine.field_columns import FieldColumns, integers
 from kdissect.engine.record_sets import direction_of
 from kdissect.engine.rows import topic_id_text
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 
 _NO_PARTITION = -1
 

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.native import is_compiled, native
-from kdissect.model.segment import PlainSegment, reverse_flow
+from kdissect.model.packets.segment import PlainSegment, reverse_flow
 from kdissect.session.events import Event
 
 # Flows of other shards that are known to be passed by, 45 bytes and a place in a set each. Past it they are

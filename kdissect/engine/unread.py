@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
-from kdissect.model.link_types import link_name
-from kdissect.model.plural import plural
+from kdissect.model.packets.link_types import link_name
+from kdissect.model.wording import plural
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 # What packets of these hold may be TCP (`net.protocols`).

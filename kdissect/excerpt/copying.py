@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kdissect.excerpt.headers import headers_of
 from kdissect.excerpt.reader import NOBODY, listen
-from kdissect.model.packet import Packet, PlainPacket
-from kdissect.model.ports import Ports
-from kdissect.model.segment import PlainSegment
-from kdissect.model.stream import StreamSink
+from kdissect.model.endpoint import Ports
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.segment import PlainSegment
+from kdissect.model.packets.stream import StreamSink
 
 Write = Callable[[Packet], None]
 

@@ -14,8 +14,8 @@ from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.frames import FramePlan
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan
-from kdissect.model.segment import ACK, FIN, PSH, RST
-from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
+from kdissect.model.packets.segment import ACK, FIN, PSH, RST
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
 
 _SIZE_BYTES = 4
 # Bytes kept of what is in no frame and may hold anything: a size, which findings are about, and no secret.

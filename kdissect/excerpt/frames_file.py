@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_between
 from kdissect.model.frame import Frame
-from kdissect.model.packet import Packet
-from kdissect.model.segment import ACK, flow_key
+from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.segment import ACK, flow_key
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 

@@ -3,9 +3,9 @@
 import struct
 from typing import NamedTuple
 
-from kdissect.model.commented import Commented, is_commented, taken_apart
-from kdissect.model.link_types import LinkType
-from kdissect.model.segment import PlainSegment
+from kdissect.model.packets.commented import Commented, is_commented, taken_apart
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.net.datagram import MalformedPacketError
 from kdissect.net.link import IPV4, IPV6, network_layer
 from kdissect.net.protocols import TCP

@@ -12,10 +12,10 @@ from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import NEVER_NS, Packet, PlainPacket
-from kdissect.model.ports import Ports
-from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
-from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.model.endpoint import Ports
+from kdissect.model.packets.packet import NEVER_NS, Packet, PlainPacket
+from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
+from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.store import Store
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.events import Event

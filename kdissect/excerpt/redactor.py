@@ -13,7 +13,7 @@ from kdissect.excerpt.field_redaction import FieldRedaction, Level
 from kdissect.excerpt.names import Names
 from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.model.frame import Frame
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.phases import SASL_AUTHENTICATE

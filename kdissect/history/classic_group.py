@@ -6,7 +6,7 @@ from enum import StrEnum
 from kdissect.history.fact import Evidence
 from kdissect.history.group_attempts import Attempt
 from kdissect.history.table import Table
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 
 MEMBERS_KEPT = 5_000  # of one group; group.max.size is unlimited by default, thousands are rare
 REBALANCES_KEPT = 100  # the last ones of a group; further ones are counted only

@@ -27,7 +27,7 @@ from kdissect.history.fact import Fact
 from kdissect.history.group_attempts import Attempts
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
 GIVEN_KEPT = 20_000  # member ids given to clients that have not joined with them yet (KIP-394)

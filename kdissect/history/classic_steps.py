@@ -7,7 +7,7 @@ from kdissect.history.classic_group import Cause, ClassicGroup, ClassicMember, R
 from kdissect.history.fact import Fact
 from kdissect.history.group_payloads import subscribed_topics
 from kdissect.history.turn import Turn
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 
 REASONS_KEPT = 100  # what members say of themselves, of one rebalance
 _FIRST_GENERATION = 1  # of a new group (org.apache.kafka.coordinator.group.GroupMetadataManager)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from kdissect.history import apis
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import State
 
 BROKERS_KEPT = 10_000  # those that were seen to answer members

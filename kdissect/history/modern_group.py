@@ -9,7 +9,7 @@ from kdissect.history.classic_group import ATTEMPTS_KEPT, REBALANCES_KEPT, Cause
 from kdissect.history.fact import Evidence
 from kdissect.history.group_attempts import Attempt
 from kdissect.history.table import Table
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 
 MEMBERS_KEPT = 5_000  # of one group; group.consumer.max.size is unlimited by default
 # Who says nothing for longer was removed by then: the session timeout of all three kinds by default

@@ -15,7 +15,7 @@ from kdissect.history.group_attempts import JOIN_EPOCH, Attempts
 from kdissect.history.modern_group import MEMBERS_KEPT, Holding, ModernGroup, ModernKind, ModernMember
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 500 bytes and 1 KB a member
 JOIN, LEAVE, STATIC_LEAVE = JOIN_EPOCH, -1, -2  # KIP-848

@@ -11,7 +11,7 @@ from typing import ClassVar
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.schema import protocol_messages as registry
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 200 bytes

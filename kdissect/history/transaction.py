@@ -4,7 +4,7 @@ from collections import Counter, deque
 from enum import StrEnum
 
 from kdissect.history.fact import Evidence
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 
 ENDED_KEPT = 100  # transactions that ended, of one id; further ones are counted only
 PARTITIONS_KEPT = 2_000  # of one transaction

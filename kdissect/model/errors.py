@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from kdissect.model.path_text import path_text
+from kdissect.model.wording import path_text
 
 
 class FaultKind(StrEnum):

@@ -7,6 +7,8 @@ port, `10.0.0.1:9092` or `[fe80::1]:9092`: then the name is for this port alone.
 
 from collections.abc import Iterator
 
+from kdissect.model.endpoint import Endpoint
+
 # A DNS name's limit (RFC 1035 section 3.1); what is longer is no name.
 MAX_NAME = 255
 _FORBIDDEN = frozenset(' \t",:[]/\\')
@@ -52,8 +54,6 @@ def _pair(words: list[str]) -> tuple[str, str]:
 def _address(text: str) -> str | None:
     """An address, with or without a port, in the form that is compared; None for anything else."""
     from ipaddress import ip_address  # only where a file was given: it costs a millisecond or two
-
-    from kdissect.model.endpoint import Endpoint
 
     host, port = text, ""
     if text.startswith("["):

@@ -2,7 +2,7 @@
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.datagram import Datagram, Fragment
 

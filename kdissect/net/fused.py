@@ -8,8 +8,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from kdissect.model.link_types import LinkType
-from kdissect.model.segment import PlainSegment
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.net.protocols import TCP
 
 # Version and length, total length, identification, fragment with time to live and protocol, addresses with

@@ -2,7 +2,7 @@
 
 from struct import Struct
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
 
 _IPV4 = Struct(">BxHHHxB2x8s").unpack_from  # RFC 791 section 3.1

@@ -8,10 +8,10 @@ from collections import Counter
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import Limits
-from kdissect.model.link_types import link_name
-from kdissect.model.packet import Packet
-from kdissect.model.process import LocalEnd
-from kdissect.model.segment import PlainSegment
+from kdissect.model.packets.link_types import link_name
+from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.process import LocalEnd
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.net import foreign
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError

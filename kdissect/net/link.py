@@ -2,7 +2,7 @@
 
 from struct import Struct
 
-from kdissect.model.link_types import LinkType
+from kdissect.model.packets.link_types import LinkType
 from kdissect.net.datagram import MalformedPacketError
 
 # EtherTypes, IANA IEEE 802 numbers.

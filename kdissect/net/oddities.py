@@ -3,7 +3,7 @@
 from collections import deque
 from typing import NoReturn
 
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.net.parked import Parked
 from kdissect.net.recent import Delivered
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits, in_force
-from kdissect.model.packet import Packet, PlainPacket
-from kdissect.model.segment import PlainSegment, Segment
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.segment import PlainSegment, Segment
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
 from kdissect.net.protocols import TCP
 
 if TYPE_CHECKING:
-    from kdissect.model.process import LocalEnd
+    from kdissect.model.packets.process import LocalEnd
     from kdissect.net.layers import Layers
 
 

@@ -10,9 +10,9 @@ from typing import Self
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import Pickled
-from kdissect.model.packet import NEVER_NS
-from kdissect.model.plural import plural
-from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.model.packets.packet import NEVER_NS
+from kdissect.model.packets.stream import CloseKind, StreamSink
+from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.oddities import NOTHING_ODD, Oddities

@@ -6,7 +6,7 @@ the acknowledgment does.
 """
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.sequence import distance

@@ -6,7 +6,7 @@ The compiled hot path has a counterpart of it: `Reassembly` is made of the one t
 from collections import deque
 
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.net.recent import NONE_YET, RECENT_BYTES, RECENT_SEGMENTS, Recent
 
 

@@ -14,9 +14,9 @@ from collections import Counter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.native import Pickled
-from kdissect.model.packet import NEVER_NS
-from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
-from kdissect.model.stream import CloseKind, CollectingSink, StreamSink
+from kdissect.model.packets.packet import NEVER_NS
+from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
+from kdissect.model.packets.stream import CloseKind, CollectingSink, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked

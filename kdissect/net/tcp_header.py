@@ -2,8 +2,8 @@
 
 from struct import Struct
 
-from kdissect.model.plural import plural
-from kdissect.model.segment import Segment
+from kdissect.model.packets.segment import Segment
+from kdissect.model.wording import plural
 from kdissect.net.datagram import Datagram, MalformedPacketError
 
 _TCP = Struct(

@@ -4,7 +4,7 @@ The compiled hot path has a counterpart of it: `TcpConnection` is made of the on
 """
 
 from kdissect.model.native import is_compiled, native
-from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
+from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.sequence import HALF, MASK
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from struct import Struct
 
-from kdissect.model.commented import Commented, is_commented, taken_apart
-from kdissect.model.link_types import LinkType
-from kdissect.model.packet import Packet
-from kdissect.model.plural import plural
-from kdissect.model.process import LocalEnd, Process
+from kdissect.model.packets.commented import Commented, is_commented, taken_apart
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.process import LocalEnd, Process
+from kdissect.model.wording import plural
 from kdissect.net.datagram import MalformedPacketError
 
 # DLT_USER2 is what macOS wrote before LINKTYPE_PKTAP was assigned; it may be anything else, too.

@@ -7,11 +7,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import in_force, use
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
-from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.pipeline.table_files.written import WRITTEN_DDL, written_batch
+from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile, written_batch
 from kdissect.stages.per_capture_set import run_capture_set_stage
 from kdissect.stages.per_flow import FORWARDED
 from kdissect.stages.topic_names import Names
@@ -32,9 +34,6 @@ class Reading:
         self._numbers = {name: number for number, name in enumerate(capture_sets)}
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         filesystem, root = filesystem_of(self._staging)
         for batch in batches:
             for task in batch.column("task").to_pylist():

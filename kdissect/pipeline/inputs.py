@@ -10,7 +10,7 @@ from kdissect.capture.files import open_captures
 from kdissect.capture.filesystems import absolute, is_url
 from kdissect.capture.objects import ObjectSource
 from kdissect.model.errors import CaptureError
-from kdissect.model.path_text import path_text
+from kdissect.model.wording import path_text
 
 # Bytes of small files that one task reads: a task costs Spark some 10 ms, and a core reads 100 MB a second.
 TASK_BYTES = 64 << 20

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+import pyarrow.parquet as pq
+
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics import TopicNames
@@ -17,10 +19,8 @@ from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.job_progress import FIRST, JOINING, SECOND, begin
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, late_brokers, names_in
-from kdissect.pipeline.table_files.joining import joined
-from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.pipeline.table_files.small_files import plan
-from kdissect.pipeline.table_files.written import WRITTEN_DDL
+from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile
+from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.info import ConnectionKind
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
@@ -117,8 +117,6 @@ def _rows(
     filesystem: Any, folder: str, files: list[WrittenFile], table: str, columns: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Some columns of a table; pulled from its files, as there may be many rows."""
-    import pyarrow.parquet as pq
-
     for file in files:
         if file.table == table:
             with pq.ParquetFile(f"{folder}{file.path}", filesystem=filesystem) as opened:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.pipeline.inputs import Inputs
 
 if TYPE_CHECKING:

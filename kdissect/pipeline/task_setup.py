@@ -9,8 +9,8 @@ from kdissect.capture.files import numbers_in_sets
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
-from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.inputs import Inputs
 from kdissect.session.brokers import Brokers, End

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kdissect.model.limits import in_force
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.errors import FilterError
 from kdissect.query.expectation import Expectation, Expected
 from kdissect.query.nodes import And, Compare, HasFinding, Literal, Name, Node, Not, Or, Present

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from kdissect.engine.rows import EXCHANGE_FIELDS
 from kdissect.model.frame import Frame
-from kdissect.model.packet import ref_number
-from kdissect.model.process import Process
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.packet import ref_number
+from kdissect.model.packets.process import Process
+from kdissect.model.packets.stream import CloseKind
 from kdissect.query import row_values as values
 from kdissect.query.addresses import ADDRESS
 from kdissect.query.batch_fields import batch_fields

@@ -10,7 +10,7 @@ from kdissect.engine.bodies import body_of
 from kdissect.engine.rows import has_anomalies, topic_id_text, union
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.packet import ref_file
+from kdissect.model.packets.packet import ref_file
 from kdissect.query.binding import Binding
 from kdissect.query.named import members
 from kdissect.query.sources import Cost, RowSource

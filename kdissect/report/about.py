@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.verdict import Verdict
 from kdissect.rules.rule import Rule
 from kdissect.rules.ruleset import ruleset_version

@@ -15,8 +15,8 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.excerpt.wish import EVERY, Wish
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.finding import Finding
-from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge

@@ -1,6 +1,6 @@
 """The hash of a capture, so that a report names exactly what was judged."""
 
-from kdissect.model.path_text import path_of
+from kdissect.model.wording import path_of
 
 CHUNK = 1 << 20
 

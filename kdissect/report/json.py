@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Location, Party
-from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.report.baseline import Known
 from kdissect.report.inert import whole_text
 from kdissect.report.text import command

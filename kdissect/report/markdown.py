@@ -7,7 +7,7 @@ HTML is written as a number (`&#124;`): such a character is text and nothing els
 from collections.abc import Iterator
 
 from kdissect.model.finding import Finding
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.about import (
     codes_text,
     exercised_text,

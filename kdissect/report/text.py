@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from kdissect.model.finding import Finding, Location, Party, Who
-from kdissect.model.packet import ref_file, ref_number
-from kdissect.model.plural import plural
+from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.wording import plural
 from kdissect.report.about import (
     codes_text,
     exercised_text,

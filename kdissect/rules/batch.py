@@ -11,8 +11,7 @@ from kdissect.decoders.records.reader import decompressed, iter_records
 from kdissect.decoders.records.usual import are_usual
 from kdissect.engine.own_records import may_hold_secrets_of
 from kdissect.engine.record_sets import SectionBatches
-from kdissect.model.record import Record
-from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordFault
 from kdissect.rules.body import Body
 from kdissect.rules.rule import Fault
 

@@ -8,7 +8,7 @@ from typing import Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE

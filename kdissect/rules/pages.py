@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.rule import Rule
 from kdissect.schema.citations import resolve
 

@@ -8,8 +8,8 @@ record share a file. API keys and names come from the file names: knowing what e
 from functools import cache
 
 from kdissect.model.errors import SchemaError
+from kdissect.schema.fact_tables import file_names, read_text
 from kdissect.schema.kafka_names import camel_case, snake_case
-from kdissect.schema.schema_files import file_names, read_text
 from kdissect.schema.schema_parser import parse_schema
 from kdissect.schema.types import Api, Message, MessageKind
 

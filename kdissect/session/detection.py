@@ -10,7 +10,7 @@ Rules:
 
 from typing import NamedTuple
 
-from kdissect.model.stream import StreamSink
+from kdissect.model.packets.stream import StreamSink
 from kdissect.session.candidate import JUDGED_BYTES, Candidate
 from kdissect.session.detect import (
     MIN_LONE_RESPONSES,

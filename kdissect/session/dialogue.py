@@ -10,7 +10,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.native import is_compiled
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.schema import protocol_messages as registry
 from kdissect.schema.secrets import MASK

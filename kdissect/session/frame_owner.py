@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 
 
 class FrameOwner(Protocol):

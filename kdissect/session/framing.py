@@ -15,8 +15,8 @@ from enum import IntEnum
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, is_compiled, native
-from kdissect.model.plural import plural
-from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
+from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.session.frame_owner import FrameOwner
 

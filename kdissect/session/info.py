@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.segment import flow_destination, flow_source, flow_texts, reverse_flow
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.segment import flow_destination, flow_source, flow_texts, reverse_flow
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
 if TYPE_CHECKING:
-    from kdissect.model.process import Process
+    from kdissect.model.packets.process import Process
     from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]

@@ -18,7 +18,7 @@ from kdissect.decoders.bodies import response_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, is_compiled, native
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 

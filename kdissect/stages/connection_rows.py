@@ -18,7 +18,7 @@ from kdissect.history.partitions import topic_namer
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.engine.rows import Row
 from kdissect.model.finding import Claim, Finding, Level, Location, Party, Severity, Who
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
+from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise, Software
 from kdissect.rules.fingerprint import fingerprint

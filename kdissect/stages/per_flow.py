@@ -10,6 +10,8 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from kdissect.engine.event_order import Placed
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.finding import Who
@@ -144,7 +146,6 @@ class FlowStage:
 
 def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
     """ForwardedEvent events as a record batch."""
-    import pyarrow as pa
 
     columns = [
         pa.array([row.capture_set for row in rows], pa.string()),
@@ -156,6 +157,4 @@ def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
 
 def judgement_batch(judgement: Judgement) -> Any:
     """A judgement as a record batch of one row."""
-    import pyarrow as pa
-
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(judgement)], pa.binary())], names=["blob"])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from json import dumps
 from typing import Any
 
+import pyarrow as pa
+
 from kdissect.history.topics import TopicNames
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from kdissect.schema.logs import log
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NAMES
@@ -107,8 +109,6 @@ def _with_own_records(batch: Any) -> Any:
 
 
 def _replaced(batch: Any, name: str, values: list[Any]) -> Any:
-    import pyarrow as pa
-
     place = batch.schema.get_field_index(name)
     field = batch.schema.field(place)
     return batch.set_column(place, field, pa.array(values, field.type))

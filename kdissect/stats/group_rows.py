@@ -17,7 +17,7 @@ from kdissect.history.classic_group import (
 )
 from kdissect.history.group_attempts import Attempt
 from kdissect.history.modern_group import ModernGroup, ModernRebalance
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.stats.group_log import GroupLog
 from kdissect.stats.groups import GroupKey, GroupTraffic
 from kdissect.stats.member_log import MemberLog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.client import Client
 from kdissect.stats.group_links import ClientKey

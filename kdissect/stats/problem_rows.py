@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kdissect.engine.rows import Row, RowField
 from kdissect.engine.times import rfc3339
 from kdissect.history.connection_problems import ConnectionProblem
-from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.session.problem import Reason
 
 REASONS = {

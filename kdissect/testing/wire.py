@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kdissect.api import Dissection
 from kdissect.model.finding import Finding, Level, Severity, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.text import finding_text, report_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge

@@ -4,7 +4,7 @@ A record is found when it opens: with the number it would have if so and so many
 suites the plaintext that was lost can be counted then, to the byte; readers of it keep their place.
 """
 
-from kdissect.model.stream import UNKNOWN_LENGTH
+from kdissect.model.packets.stream import UNKNOWN_LENGTH
 from kdissect.tls.protection import Protection
 from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
 

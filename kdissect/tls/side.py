@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.tls.handshake_messages import MessageCutter
 from kdissect.tls.protection import Plain, Protection
 from kdissect.tls.recovery import Recovery

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.stream import UNKNOWN_LENGTH, StreamSink
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, StreamSink
 from kdissect.tls.handshake import Handshake
 from kdissect.tls.handshake_messages import HandshakeType
 from kdissect.tls.keying import Keying, SecretSource

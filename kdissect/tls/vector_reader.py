@@ -1,6 +1,6 @@
 """Reads the vectors of TLS's presentation language (RFC 8446 section 3)."""
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 
 class ShortMessageError(ValueError):

@@ -9,7 +9,7 @@ from textual import events
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.tui.inert import plain
 from kdissect.tui.session import Session
 from kdissect.tui.views import VIEWS

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from kdissect.engine.log import LoggedExchange
 from kdissect.engine.record_sets import RecordSet
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies
 from kdissect.tui.copies import Names, NothingToCopyError

@@ -14,8 +14,8 @@ from kdissect.engine.patches import FILLER
 from kdissect.engine.rows import has_anomalies
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
-from kdissect.model.packet import ref_number
-from kdissect.model.plural import plural
+from kdissect.model.packets.packet import ref_number
+from kdissect.model.wording import plural
 from kdissect.report.durations import duration
 from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.session import Session

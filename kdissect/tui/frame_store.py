@@ -11,7 +11,7 @@ from kdissect.capture.resume import START, packets_behind
 from kdissect.engine.logged_frames import Found, Want
 from kdissect.engine.refind import Refinder
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import NUMBER_MASK, PlainPacket, ref_file
+from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket, ref_file
 from kdissect.tui.spool import SpoolReader
 
 if TYPE_CHECKING:

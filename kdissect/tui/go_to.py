@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.moments import Moment, Time
 from kdissect.query.nodes import Literal
 from kdissect.tui.session import Session

@@ -10,8 +10,8 @@ import pickle
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
-from kdissect.model.ports import ANY_PORTS, Ports
 
 if TYPE_CHECKING:
     from kdissect.capture.live.live_settings import LiveSettings

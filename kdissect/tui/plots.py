@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.durations import duration
 from kdissect.report.quantities import byte_count, rate
 from kdissect.tui.widgets.lines import Line

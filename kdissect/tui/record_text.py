@@ -7,7 +7,7 @@ from binascii import a2b_base64
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 from kdissect.tui.hexrows import hex_rows
 from kdissect.tui.widgets.lines import Line

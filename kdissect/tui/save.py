@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui.orders import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder

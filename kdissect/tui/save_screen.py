@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.save import save_rows

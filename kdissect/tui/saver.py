@@ -15,7 +15,7 @@ from kdissect.excerpt.extract import write_frames
 from kdissect.excerpt.harvest import Harvest, Harvested, PlanTooLargeError
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.model.limits import use
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 from kdissect.tui.orders import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder

@@ -9,7 +9,7 @@ from kdissect.decoders.tree import render
 from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.log import ExchangeLog
 from kdissect.engine.times import rfc3339
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell
 from kdissect.report.durations import duration
 from kdissect.schema.protocol_messages import api_name

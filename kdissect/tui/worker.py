@@ -26,7 +26,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
 from kdissect.model.limits import use
-from kdissect.model.packet import FILE_SHIFT
+from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.orders import Done, Failed, Matches, Order, Progress, Result, Rows, receive, send

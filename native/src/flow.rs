@@ -27,7 +27,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The key of the other direction (`kdissect.model.segment.reverse_flow`).
+    /// The key of the other direction (`kdissect.model.packets.segment.reverse_flow`).
     pub fn reverse(&self) -> Vec<u8> {
         let (addresses, ports) = self.key().split_at(self.key().len() - PORTS);
         let (source, destination) = addresses.split_at(addresses.len() / 2);

@@ -129,7 +129,7 @@ impl<'a> Packet<'a> {
         Some(Syn { seq, ack, flags, window: two(part(self.tcp, 14)) })
     }
 
-    /// Its segment as `kdissect.model.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
+    /// Its segment as `kdissect.model.packets.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
     pub fn segment<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let words = usize::from(self.tcp[12] >> 4);
         let begin = self.at + 4 * words;

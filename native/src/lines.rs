@@ -10,7 +10,7 @@ use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
 const MOST_QUESTIONS: usize = 5;
-/// `kdissect.model.packet.FILE_SHIFT`: references are those of packets of a file from here on.
+/// `kdissect.model.packets.packet.FILE_SHIFT`: references are those of packets of a file from here on.
 const FILE_SHIFT: u32 = 40;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;

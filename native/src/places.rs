@@ -1,4 +1,4 @@
-//! Where packets lie in the bytes of a chunk: what `kdissect.model.packet.PacketBlock` asks for.
+//! Where packets lie in the bytes of a chunk: what `kdissect.model.packets.packet.PacketBlock` asks for.
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;

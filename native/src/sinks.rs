@@ -1,5 +1,5 @@
 //! Where the bytes of a direction go: `kdissect.session.framing.FrameReader`, or another
-//! `kdissect.model.stream.StreamSink`.
+//! `kdissect.model.packets.stream.StreamSink`.
 
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -10,7 +10,7 @@ use crate::headers::{ACK, CONTROL};
 use crate::sinks::Sink;
 use crate::stream::StreamState;
 
-/// A segment as Python has it (`kdissect.model.segment.PlainSegment`) without its first, the flow.
+/// A segment as Python has it (`kdissect.model.packets.segment.PlainSegment`) without its first, the flow.
 type Segment<'py> = (u32, u32, u8, u32, Bound<'py, PyBytes>, i64, i64);
 
 #[pyclass(frozen, subclass, module = "kdissect._native")]

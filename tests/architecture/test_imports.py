@@ -26,7 +26,7 @@ RARE = {
     "capture.merge", "capture.natural_order", "capture.resume", "cli.api_names",
     "config.lines", "decoders.decoded", "decoders.json_bodies", "decoders.json_sink", "decoders.jsonable",
     "decoders.messages", "decoders.naming", "decoders.payloads", "decoders.plain", "decoders.records",
-    "decoders.spanned", "engine.bodies", "engine.duplicate_taps", "metrics", "model.finding", "model.record",
+    "decoders.spanned", "engine.bodies", "engine.taps", "metrics", "model.finding",
     "model.record_batch", "net.datagram", "net.foreign", "net.fragments", "net.ip", "net.layers", "net.link",
     "net.tunnel", "query", "rules", "session.inference", "tls",
 }  # fmt: skip

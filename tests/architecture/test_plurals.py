@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from tests.support.console import CHECKOUT
 
 NOUNS = re.findall(
@@ -70,4 +70,4 @@ def test_no_message_counts_by_hand(folder: Path) -> None:
         for path in sorted(folder.rglob("*.py"))
         for piece in counted_by_hand(path.read_text())
     ]
-    assert found == [], "kdissect.model.plural"
+    assert found == [], "kdissect.model.wording"

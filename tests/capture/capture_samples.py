@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from kdissect.capture.formats.capture_parser import CaptureParser
 from kdissect.capture.formats.pcap import PcapParser
 from kdissect.capture.formats.pcapng import PcapngParser
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 
 SECOND = 1_000_000_000
 

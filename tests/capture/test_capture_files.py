@@ -11,7 +11,7 @@ import pytest
 from kdissect.capture.compression import Compression
 from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import Packet, packet_ref, ref_file, ref_number
+from kdissect.model.packets.packet import Packet, packet_ref, ref_file, ref_number
 from tests.capture.capture_samples import (
     SECOND,
     pcap_header,

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kdissect.capture.files import open_captures
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from tests.capture.capture_samples import feed, outcome, parser_of, sample_pcap, sample_pcapng
 
 PREFIXES = st.sampled_from([sample_pcap(), sample_pcapng(), sample_pcapng(range(3), ">"), b""])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kdissect.capture import byte_source as source
 from kdissect.capture import merge
 from kdissect.capture.files import open_captures
-from kdissect.model.packet import PacketBlock
+from kdissect.model.packets.packet import PacketBlock
 from tests.capture.capture_samples import SECOND, pcap_header, pcap_packet, sample_pcap
 
 

@@ -12,8 +12,8 @@ from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.capture_writer import PcapngWriter, PcapWriter
-from kdissect.model.commented import without_comments
-from kdissect.model.packet import Packet
+from kdissect.model.packets.commented import without_comments
+from kdissect.model.packets.packet import Packet
 
 # Scapy delivers the packet that the end of the file cuts, Wireshark and we do not.
 CUT = "dmg_tansu_rdk216_codecs_cutfile.pcap"

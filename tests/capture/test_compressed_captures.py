@@ -20,7 +20,7 @@ from kdissect.capture.compression import (
 )
 from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from tests.capture.capture_samples import feed, pieces, sample_pcap, sample_pcapng
 
 # 40,000 packets that compress to several blocks of every format.

@@ -13,7 +13,7 @@ from kdissect.capture.formats.pcap import PcapParser
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.rows import ExchangeRows
-from kdissect.model.packet import Packet, packet_ref, ref_file, ref_number
+from kdissect.model.packets.packet import Packet, packet_ref, ref_file, ref_number
 from kdissect.session.exchange import Exchange
 from tests.capture.capture_samples import pcap_header, pcap_packet, sample_pcap
 from tests.hostile.files import FILES

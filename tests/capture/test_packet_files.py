@@ -11,8 +11,8 @@ import pytest
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.whole_file import WholeFile, is_special
-from kdissect.model.commented import without_comments
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packets.commented import without_comments
+from kdissect.model.packets.packet import Packet, packet_ref
 
 TIME_NS = 1_700_000_000_123_456_789
 PACKETS = [

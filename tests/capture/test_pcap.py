@@ -6,7 +6,7 @@ import pytest
 
 from kdissect.capture.formats.pcap import MAX_PACKET, PcapParser
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import Packet, packet_ref, ref_file, ref_number
+from kdissect.model.packets.packet import Packet, packet_ref, ref_file, ref_number
 from tests.capture.capture_samples import SECOND, feed, pcap_header, pcap_packet, pieces, sample_pcap
 
 

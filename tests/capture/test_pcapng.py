@@ -7,9 +7,9 @@ import pytest
 from kdissect.capture.formats import pcapng
 from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.commented import comments_of, taken_apart, without_comments
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.packet import Packet, ref_number
+from kdissect.model.packets.commented import comments_of, taken_apart, without_comments
+from kdissect.model.packets.packet import Packet, ref_number
 from tests.capture.capture_samples import (
     SECOND,
     block,

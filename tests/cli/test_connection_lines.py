@@ -12,9 +12,8 @@ from kdissect.cli.connections import DEFAULT_COLUMNS
 from kdissect.cli.formats import Format, delimited
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.connection_rows import connection_row
-from kdissect.model.endpoint import Endpoint
-from kdissect.model.ports import ANY_PORTS
-from kdissect.model.segment import flow_endpoints, flow_key, flow_texts
+from kdissect.model.endpoint import ANY_PORTS, Endpoint
+from kdissect.model.packets.segment import flow_endpoints, flow_key, flow_texts
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
 

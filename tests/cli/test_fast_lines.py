@@ -11,8 +11,8 @@ from kdissect.engine.rows import ExchangeRows
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
-from kdissect.model.packet import packet_ref
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.packet import packet_ref
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from tests.support.console import CAPTURES

@@ -302,8 +302,8 @@ def test_those_of_the_process_hold_where_none_are_given(tmp_path: Path) -> None:
 def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     """Each process sets those it was given, whatever another job left in force."""
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
-    from kdissect.pipeline.flow_shuffle.mapping import Mapping
     from kdissect.pipeline.flow_shuffle.reduction import Reduction
+    from kdissect.pipeline.flow_shuffle.shuffle import Mapping
     from kdissect.pipeline.inputs import find
     from kdissect.pipeline.spark_source.source_options import SourceOptions
     from kdissect.pipeline.task_setup import Setup

@@ -9,7 +9,7 @@ import pytest
 
 from kdissect.capture.live import libpcap
 from kdissect.capture.live.libpcap import library
-from kdissect.capture.live.live_errors import MissingError
+from kdissect.capture.live.live_settings import MissingError
 from kdissect.capture.live.scapy_handle import ScapyHandle
 from kdissect.cli import main
 from kdissect.cli.live_options import settings_of

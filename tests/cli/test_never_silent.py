@@ -17,7 +17,7 @@ import kdissect
 from kdissect.capture.files import CaptureSet
 from kdissect.cli import main
 from kdissect.model.errors import CaptureWarning
-from kdissect.model.packet import Packet, PlainPacket, packet_ref
+from kdissect.model.packets.packet import Packet, PlainPacket, packet_ref
 from tests.support.console import CAPTURES, CHECKOUT, TXN
 from tests.support.messages.traffic import START_NS, Conversation, request, response
 from tests.support.packets.pcaps import pcap_bytes

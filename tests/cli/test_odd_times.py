@@ -12,7 +12,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.cli import main
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS
 from tests.support.console import CAPTURES
 from tests.support.packets.moved import SECOND, move, relative
 

@@ -13,7 +13,7 @@ from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.wish import EVERY, Wish
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.schema import protocol_messages as registry
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
 from tests.support.messages.planted import (

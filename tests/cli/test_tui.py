@@ -17,7 +17,7 @@ import pyte
 import pytest
 
 from kdissect.capture.live.bindings import list_interfaces
-from kdissect.capture.live.live_errors import LiveError
+from kdissect.capture.live.live_settings import LiveError
 from tests.support.console import CAPTURES, CHECKOUT, command, run
 from tests.support.patience import PATIENCE_S
 

@@ -12,7 +12,7 @@ from captures.record.corpus import CORPUS_KEYS, Capture, captures
 from kdissect.api import Dissection
 from kdissect.cli.problem_packets import packets_of
 from kdissect.history.connection_problems import ConnectionProblem
-from kdissect.model.packet import ref_number
+from kdissect.model.packets.packet import ref_number
 from kdissect.stats.diagnosis import Diagnosis
 from tests.support.console import CAPTURES
 

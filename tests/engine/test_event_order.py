@@ -10,8 +10,8 @@ from kdissect.capture.files import ends_of
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
-from kdissect.model.packet import Packet, PlainPacket
-from kdissect.model.segment import reverse_flow
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response

@@ -7,11 +7,11 @@ import pytest
 from benchmarks.hostile_load import ACK, FIN, PSH, START_NS, SYN, Wire, request, response, syn_flood
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.flows import HalfOpen, Open
+from kdissect.model.endpoint import Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
-from kdissect.model.packet import PlainPacket
-from kdissect.model.ports import Ports
-from kdissect.model.segment import PlainSegment
+from kdissect.model.packets.packet import PlainPacket
+from kdissect.model.packets.segment import PlainSegment
 from tests.engine.test_in_order import blocks, plain
 
 RST = 4

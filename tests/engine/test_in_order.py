@@ -14,7 +14,7 @@ from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
-from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
+from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.rows import ExchangeRows
-from kdissect.model.packet import ref_file
+from kdissect.model.packets.packet import ref_file
 from kdissect.session.exchange import Exchange
 from tests.support.captures import counts, exchanges, manifest
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import COUNTED_BYTES

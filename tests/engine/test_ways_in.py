@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.net.parser import SegmentParser
 from tests.support.console import CAPTURES, run
 from tests.support.packets.wrapped import (

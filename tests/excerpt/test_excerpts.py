@@ -13,9 +13,9 @@ from kdissect.excerpt.headers import Headers, headers_of
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan
 from kdissect.excerpt.wish import MAX_BYTES, Wish
-from kdissect.model.link_types import LinkType
-from kdissect.model.packet import Packet, packet_ref
-from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.packet import Packet, packet_ref
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
 from kdissect.net.parser import SegmentParser
 from kdissect.report.evidence import collect_evidence, file_comment
 from kdissect.rules.judge import Judge

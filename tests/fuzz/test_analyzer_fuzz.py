@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.rows import ExchangeRows
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.run import events_of, exchanges_of

@@ -45,7 +45,7 @@ class Broken(Target):
 
     name = "broken"
     about = ""
-    modules = ("kdissect.model.packet",)
+    modules = ("kdissect.model.packets.packet",)
 
     def seeds(self) -> list[bytes]:
         return [b"seed"]
@@ -74,7 +74,7 @@ class Square(Target):
 
     name = "square"
     about = ""
-    modules = ("kdissect.model.packet",)
+    modules = ("kdissect.model.packets.packet",)
     longest = 200
 
     def seeds(self) -> list[bytes]:

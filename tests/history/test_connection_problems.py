@@ -8,7 +8,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.history import connection_problems
 from kdissect.history.connection_problems import ConnectionProblem, ConnectionProblems
 from kdissect.history.turn import Turn
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import VERSIONS, Dialogue, Fields

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Callable
 
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from tests.capture.capture_samples import pcap_header, pcap_packet
 from tests.support.messages.traffic import ACK, BROKER, CLIENT, PSH, RST, Conversation, request, response
 from tests.support.packets.pcaps import pcap_bytes

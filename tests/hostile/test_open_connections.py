@@ -18,9 +18,9 @@ from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.harvest import Harvest
 from kdissect.excerpt.reader import Recorder, Tap
 from kdissect.history import connection_problems, negotiated_versions
+from kdissect.model.endpoint import ANY_PORTS
 from kdissect.model.native import native
-from kdissect.model.packet import PlainPacket
-from kdissect.model.ports import ANY_PORTS
+from kdissect.model.packets.packet import PlainPacket
 from kdissect.rules import recent_exchanges
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES

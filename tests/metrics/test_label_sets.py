@@ -11,7 +11,7 @@ from kdissect.metrics.collector import SnapshotCollector
 from kdissect.metrics.label_sets import MAX_VALUE_LENGTH, OTHER, LabelSets, label_value
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.tallies import Count
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
 from tests.support.messages.traffic import Conversation, request, response
 
 HOSTILE = [

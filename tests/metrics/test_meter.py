@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
 from kdissect.metrics.meter import Meter
+from kdissect.model.endpoint import Ports
 from kdissect.model.finding import Severity
-from kdissect.model.ports import Ports
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
 from tests.support.messages.traffic import CLIENT, Conversation, request, response

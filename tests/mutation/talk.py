@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import Packet, packet_ref
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
+from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.rules.judge import Judge
 from kdissect.schema import protocol_messages as registry
 from kdissect.schema.types import Message

@@ -12,7 +12,7 @@ from kdissect.capture.formats.file_format import parser_for
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
-from kdissect.model.packet import FILE_SHIFT, PlainPacket
+from kdissect.model.packets.packet import FILE_SHIFT, PlainPacket
 from tests.engine.test_in_order import blocks, plain, told
 
 

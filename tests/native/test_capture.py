@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kdissect.capture.capture_file import STEP_NS
 from kdissect.capture.formats.pcapng import PcapngParser
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS
 from tests.capture.capture_samples import SECOND, block, interface, option, pcap_header, pcap_packet, section
 from tests.native.packets import packets_of
 from tests.native.python_side import PythonSide

@@ -17,7 +17,7 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.store import Store
 from kdissect.session import connection
 from kdissect.session import dialogue as dialogues

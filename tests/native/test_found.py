@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.session.exchange import Exchange
 from tests.corpus.neighbours import NEIGHBOURS
 from tests.native.python_side import PythonSide

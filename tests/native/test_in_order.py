@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
-from kdissect.model.packet import PacketBlock, PlainPacket
+from kdissect.model.packets.packet import PacketBlock, PlainPacket
 from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS
 from tests.engine.test_in_order import (
     CAPTURES,

@@ -14,7 +14,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
-from kdissect.model.packet import packet_ref
+from kdissect.model.packets.packet import packet_ref
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from tests.support.console import CAPTURES

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kdissect.model.frame import Frame
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.store import Store
 from kdissect.session.framing import FrameReader
 from tests.support.messages.sessions import Owner, PlainReader, reader_state, told

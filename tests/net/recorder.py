@@ -1,7 +1,7 @@
 """What the tests of the TCP layer share: a sink that records, and segments by hand."""
 
-from kdissect.model.segment import ACK, PSH, Segment, reverse_flow
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.segment import ACK, PSH, Segment, reverse_flow
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.tcp import TcpConnection
 
 CLIENT, BROKER = 0, 1

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.link_types import LinkType
-from kdissect.model.packet import Packet
-from kdissect.model.segment import Segment, flow_endpoints
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.segment import Segment, flow_endpoints
 from kdissect.net.parser import SegmentParser
 
 with warnings.catch_warnings():

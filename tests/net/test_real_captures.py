@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import Packet
-from kdissect.model.segment import SYN, reverse_flow
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.segment import SYN, reverse_flow
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.health import Health
 from kdissect.net.parser import SegmentParser
 from kdissect.net.tcp import TcpConnection

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.model.segment import ACK, FIN, PSH
+from kdissect.model.packets.segment import ACK, FIN, PSH
 from tests.net.recorder import BROKER, CLIENT, Wire
 
 SEQUENCES = st.one_of(st.integers(0, 0xFFFFFFFF), st.integers(-300, 300).map(lambda n: n & 0xFFFFFFFF))

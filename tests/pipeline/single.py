@@ -11,8 +11,8 @@ from kdissect.capture.files import ends_of
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.rows import ExchangeRows, Row
-from kdissect.pipeline.flow_shuffle.flow_connections import flows
-from kdissect.pipeline.flow_shuffle.mapping import Mapping
+from kdissect.pipeline.flow_shuffle.reduction import flows
+from kdissect.pipeline.flow_shuffle.shuffle import Mapping
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.brokers import Brokers

@@ -3,7 +3,7 @@
 import pytest
 
 from kdissect.model.endpoint import Endpoint
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.query.kinds import NUMBER, TEXT
 from kdissect.query.operators import OPERATORS, by_symbol, usable
 from kdissect.query.predicate import compile_filter

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.model.packet import ref_number
+from kdissect.model.packets.packet import ref_number
 from kdissect.query import compile_filter
 from tests.support.console import CAPTURES
 

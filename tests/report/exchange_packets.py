@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from operator import attrgetter
 
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import STEP_NS, Conversation, frame
 

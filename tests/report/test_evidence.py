@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.model.finding import Finding
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.report.evidence import Evidence, collect_evidence, file_comment
 from kdissect.rules.headers import correlation_id_order
 from kdissect.rules.judge import Judge

@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Finding
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
 from kdissect.schema import protocol_messages as registry
 from kdissect.session.events import Event

@@ -10,7 +10,7 @@ from kdissect.api import Dissection
 from kdissect.decoders.records.usual import are_usual
 from kdissect.engine.record_sets import record_batches
 from kdissect.model.finding import Finding
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.batch import Batch, Carrier, Records, places
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body, body_of

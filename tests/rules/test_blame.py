@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.report.text import finding_text
 from kdissect.session.exchange import Exchange
 from tests.history import test_classic_groups as classic

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.capture.files import open_captures
 from kdissect.model.finding import Severity
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
 from tests.support.console import CAPTURES
 from tests.support.run import events_of

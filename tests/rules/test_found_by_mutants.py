@@ -1,7 +1,7 @@
 """What mutants of real exchanges (`tests/mutation`) found wrong with rules, in the smallest conversations."""
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.body import body_of
 from tests.rules.dialogue import Dialogue, findings, judged
 from tests.support.messages.batches import batch_bytes, record_bytes

@@ -3,7 +3,7 @@
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.body import body_of
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.pieces import pieces

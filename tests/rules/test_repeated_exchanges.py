@@ -10,7 +10,7 @@ import pytest
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.finding import Finding
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge

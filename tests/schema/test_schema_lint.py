@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kdissect.schema import protocol_messages as registry
-from kdissect.schema.lint import lint_apis, lint_messages, lint_tree
 from kdissect.schema.schema_parser import parse_schema
 from kdissect.schema.types import Api
+from tests.schema.schema_lint import lint_apis, lint_messages, lint_tree
 
 HEAD = "payload P  versions 0-3  flexible 2+\n"
 

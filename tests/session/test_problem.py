@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.problem import names_address
 from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings

@@ -10,7 +10,7 @@ from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.tables.registry import TABLES
-from kdissect.model.segment import reverse_flow
+from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.stages.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows

@@ -12,7 +12,7 @@ from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.registry import ALL_RULES

@@ -13,8 +13,7 @@ from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.record_sets import record_batches
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
-from kdissect.stages.forge import CASTAGNOLI, IEEE, forged
-from kdissect.stages.stub_frames import stub_bytes, stubs_of
+from kdissect.stages.stub_frames import CASTAGNOLI, IEEE, forged, stub_bytes, stubs_of
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = (

@@ -10,7 +10,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.history.classic_group import Cause
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close
 from kdissect.stats import group_log, groups

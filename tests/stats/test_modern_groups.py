@@ -10,7 +10,7 @@ import pytest
 from kdissect.engine.times import rfc3339
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close
 from kdissect.stats.group_rows import group_facts

@@ -11,8 +11,7 @@ from pathlib import Path
 from threading import Timer
 from typing import IO
 
-from kdissect.capture.live.live_errors import LiveError
-from kdissect.capture.live.live_settings import LiveSettings
+from kdissect.capture.live.live_settings import LiveError, LiveSettings
 from kdissect.capture.live.programs import PROGRAMS
 from kdissect.capture.live.running_program import ChildSource
 from tests.support.console import CHECKOUT, Ran, command

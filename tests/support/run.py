@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import Packet
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
+from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

@@ -2,7 +2,7 @@
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.key_log import KeyLog
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.tls.tls_connection import TlsConnection
 from kdissect.tls.tls_info import TlsInfo
 

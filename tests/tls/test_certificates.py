@@ -10,7 +10,7 @@ openssl = pytest.importorskip("tests.tls.openssl", reason="needs cryptography")
 from cryptography import x509  # noqa: E402  known to be there by now
 from cryptography.hazmat.primitives.serialization import Encoding  # noqa: E402
 
-from kdissect.tls.certificates import certificate_names  # noqa: E402
+from kdissect.tls.handshake import certificate_names  # noqa: E402
 
 SERIAL_1, SERIAL_MINUS_1 = b"\x02\x01\x01", b"\x02\x01\xff"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.stream import UNKNOWN_LENGTH
+from kdissect.model.packets.stream import UNKNOWN_LENGTH
 from tests.tls.listener import Listener, Secrets
 from tests.tls.openssl import CLIENT, SERVER, Conversation, Peers
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kdissect.model.ports import ANY_PORTS, Ports
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.tui import session as session_module
 from kdissect.tui.app import KdissectApp
 from kdissect.tui.orders import Order

@@ -11,7 +11,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.engine.log import find_in
 from kdissect.engine.rows import ExchangeRows
-from kdissect.model.packet import NUMBER_MASK
+from kdissect.model.packets.packet import NUMBER_MASK
 from kdissect.session.exchange import Exchange
 from kdissect.tui.frame_store import Frames
 from tests.support.console import CAPTURES

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.copy_screen import CopyScreen
 from kdissect.tui.follow import FollowScreen

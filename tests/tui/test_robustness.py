@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.model.ports import Ports
+from kdissect.model.endpoint import Ports
 from kdissect.tui import inert
 from kdissect.tui import session as sessions
 from kdissect.tui.orders import Order

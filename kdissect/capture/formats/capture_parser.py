@@ -17,8 +17,8 @@ from operator import attrgetter
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
-from kdissect.model.plural import plural
+from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
+from kdissect.model.wording import plural
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 _ref_of = attrgetter("ref")

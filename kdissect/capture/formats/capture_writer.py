@@ -6,10 +6,15 @@ Sources: draft-ietf-opsawg-pcap sections 4 and 5; draft-ietf-opsawg-pcapng secti
 from struct import Struct
 from typing import BinaryIO, Literal
 
-from kdissect.model.block_options import OPT_COMMENT
-from kdissect.model.commented import Commented, is_commented, taken_apart, without_comments
-from kdissect.model.link_types import LinkType
-from kdissect.model.packet import MIN_TIME_NS, Packet
+from kdissect.model.packets.commented import (
+    OPT_COMMENT,
+    Commented,
+    is_commented,
+    taken_apart,
+    without_comments,
+)
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.packet import MIN_TIME_NS, Packet
 
 ByteOrder = Literal["big", "little"]
 

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from kdissect.capture.formats.capture_writer import BEFORE_1970, PcapngWriter
 from kdissect.capture.whole_file import WholeFile
-from kdissect.model.commented import plain_link
-from kdissect.model.packet import Packet
+from kdissect.model.packets.commented import plain_link
+from kdissect.model.packets.packet import Packet
 
 APPLICATION = "kdissect"
 _STDOUT = 1

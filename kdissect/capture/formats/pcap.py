@@ -8,7 +8,7 @@ from struct import Struct
 
 from kdissect.capture.formats.capture_parser import CaptureParser
 from kdissect.model.native import native
-from kdissect.model.packet import PlacedPacket
+from kdissect.model.packets.packet import PlacedPacket
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"

@@ -11,10 +11,10 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.formats.pcapng_interface import Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.block_options import has_comment
 from kdissect.model.native import native
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, PlacedPacket
-from kdissect.model.plural import plural
+from kdissect.model.packets.commented import BIG, LITTLE, has_comment
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, PlacedPacket
+from kdissect.model.wording import plural
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -235,8 +235,6 @@ class PcapngParser(CaptureParser):
         time_ns = self._odd_time(interface, stamp, self.packets)
         self._deliver(interface, time_ns, (20, length), wire, places)
         if has_comment(body, 20 + length + (-length & 3), self._order):
-            from kdissect.model.commented import BIG, LITTLE  # few captures have any
-
             start, _, link_type, _, wire = places[-1]
             mark = LITTLE if self._order == "<" else BIG
             whole = start - 20 + _LENGTHS_AT, time_ns, link_type | mark, start - 20 + len(body), wire

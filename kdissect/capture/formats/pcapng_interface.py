@@ -7,8 +7,8 @@ Statistics Block".
 from struct import Struct
 
 from kdissect.capture.formats.pcap import plain_link_type
-from kdissect.model.block_options import options
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
+from kdissect.model.packets.commented import options
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS
 
 _SECOND = 1_000_000_000
 

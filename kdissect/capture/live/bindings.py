@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, Program, library
-from kdissect.capture.live.live_errors import BadFilterError, LiveError, NotPermittedError
-from kdissect.model.link_types import LinkType
+from kdissect.capture.live.live_settings import BadFilterError, LiveError, NotPermittedError
+from kdissect.model.packets.link_types import LinkType
 
 # How long the kernel may gather packets before it hands them over: what a line is late by at most. 5 ms cost
 # nothing measurable where nothing happens, and a loaded machine fills the blocks earlier.

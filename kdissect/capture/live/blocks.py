@@ -14,8 +14,8 @@ from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
 from kdissect.capture.formats.pcapng import ENHANCED_PACKET, INTERFACE, MAX_BLOCK, SECTION, STATISTICS
 from kdissect.capture.formats.pcapng_interface import parse_drops
-from kdissect.model.commented import plain_link
-from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.packets.commented import plain_link
+from kdissect.model.packets.packet import Packet, PlainPacket
 
 _LITTLE = b"\x4d\x3c\x2b\x1a"  # the byte-order magic as little-endian machines write it, section 4.1
 _HEAD = Struct("<II").unpack_from

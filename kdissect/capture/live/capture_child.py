@@ -18,8 +18,7 @@ from io import BytesIO
 from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
-from kdissect.capture.live.live_errors import LiveError
-from kdissect.capture.live.live_settings import SCAPY, LiveSettings, Ring
+from kdissect.capture.live.live_settings import SCAPY, LiveError, LiveSettings, Ring
 from kdissect.capture.live.programs import FILE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle

@@ -14,18 +14,16 @@ from typing import Protocol
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.live.choose import first_that_works
 from kdissect.capture.live.lag import Behind, Lag
-from kdissect.capture.live.live_errors import LiveError
-from kdissect.capture.live.live_settings import STDIN, LiveSettings
-from kdissect.capture.live.piped import PipeSource
+from kdissect.capture.live.live_settings import STDIN, LiveError, LiveSettings
 from kdissect.capture.live.programs import Program
-from kdissect.capture.live.recorder import ByteSource, Recorder, SpoolSink
+from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, SpoolSink
 from kdissect.capture.live.recording import Recording
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.running_program import ChildSource
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.packets.packet import Packet, PlainPacket
 
 Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
@@ -219,7 +217,7 @@ def default_interface() -> str:
     """Where one captures who names no interface: everywhere on Linux, else the first that is up."""
     if platform() == "Linux":
         return "any"
-    from kdissect.capture.live.bindings import list_interfaces
+    from kdissect.capture.live.bindings import list_interfaces  # loads libpcap, which Linux need not have
 
     for interface in list_interfaces():
         if interface.is_up and not interface.is_loopback:

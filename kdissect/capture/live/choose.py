@@ -4,8 +4,18 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.live_settings import AUTO, DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
+from kdissect.capture.live.live_settings import (
+    AUTO,
+    DUMPCAP,
+    LIBPCAP,
+    SCAPY,
+    TCPDUMP,
+    BadFilterError,
+    LiveError,
+    LiveSettings,
+    MissingError,
+    NotPermittedError,
+)
 from kdissect.capture.live.programs import PROGRAMS, Program
 
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets

@@ -10,7 +10,7 @@ from ctypes import POINTER, Structure, c_char_p, c_int, c_long, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
-from kdissect.capture.live.live_errors import MissingError
+from kdissect.capture.live.live_settings import MissingError
 
 ERROR_SIZE = 256  # PCAP_ERRBUF_SIZE
 

@@ -13,8 +13,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.live_settings import DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
+from kdissect.capture.live.live_settings import (
+    DUMPCAP,
+    LIBPCAP,
+    SCAPY,
+    TCPDUMP,
+    BadFilterError,
+    LiveError,
+    LiveSettings,
+    MissingError,
+    NotPermittedError,
+)
 
 READY = "ready"
 FILE = "File: "

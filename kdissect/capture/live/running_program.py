@@ -8,8 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from kdissect.capture.live.live_errors import LiveError, MissingError
-from kdissect.capture.live.live_settings import LiveSettings
+from kdissect.capture.live.live_settings import LiveError, LiveSettings, MissingError
 from kdissect.capture.live.programs import FILE, Program, error_of, lost_packets
 
 # Seconds until a program that does not say that it captures is given up; dumpcap takes 0.3 s.

@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import Any
 
 from kdissect.capture.live.libpcap import library
-from kdissect.capture.live.live_errors import LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.live_settings import LiveError, MissingError, NotPermittedError
 from kdissect.model.extras import how_to_install
-from kdissect.model.link_types import LinkType
+from kdissect.model.packets.link_types import LinkType
 
 _SOL_PACKET, _PACKET_STATISTICS = 263, 6
 _SO_RCVBUFFORCE = 33  # beyond net.core.rmem_max, for who may

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.cli.printable import printable
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 Facts = dict[str, Any]
 

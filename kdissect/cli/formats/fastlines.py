@@ -28,7 +28,7 @@ from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wir
 from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packet import FILE_SHIFT
+from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.cli.output import Output
 from kdissect.cli.tables import Tables
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.groups import (
     failure_columns,
     failure_rows,

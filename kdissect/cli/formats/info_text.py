@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kdissect.cli.printable import printable
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.durations import duration
 
 Facts = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 from kdissect.engine.rows import anomaly_row, processes_row, topic_id_text
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.model.frame import Frame
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.cli.formats.blind_spots_text import blind_spots_lines
 from kdissect.cli.output import Output
 from kdissect.cli.tables import Tables
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.topics import topic_columns, topic_name, user_columns, user_rows
 
 Facts = dict[str, Any]

@@ -12,7 +12,7 @@ from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.durations import duration
 from kdissect.session.exchange import Exchange, ExchangeKind

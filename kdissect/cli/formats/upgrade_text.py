@@ -8,7 +8,7 @@ from kdissect.cli.formats.blind_spots_text import blind_spots_lines
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn
 
 Facts = dict[str, Any]

@@ -5,7 +5,7 @@ import lz4.frame
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _FLAGS = 4  # offset of FLG; BD, content size (8), dictionary id (4), header checksum (1) follow

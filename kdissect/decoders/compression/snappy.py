@@ -8,7 +8,7 @@ import cramjam
 
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 # org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks of int32 length and
 # that many bytes of raw snappy. Kafka's Java clients write it; others write one raw block; brokers take both.

@@ -4,7 +4,7 @@ Specification: xxhash_spec.md, "XXH32 Algorithm Description". A frame's descript
 the part for 16 bytes and more is not needed, and neither is a library.
 """
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 MAX_INPUT = 15
 _PRIME_1, _PRIME_2, _PRIME_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D

@@ -8,7 +8,7 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.schema.types import Message
 
 Nest = Callable[[Node, bytes, Scope], None]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.node import Node
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 MAX_NESTING = 32  # AnyValue nests in itself; protobuf's own readers stop at 100
 MAX_VARINT = 10  # bytes of 64 bits, 7 at a time

@@ -26,8 +26,8 @@ from kdissect.decoders.records.layout import (
 )
 from kdissect.decoders.records.search import Effort, find_batch
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.plural import plural
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.model.wording import plural
 
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor
 _blank = object.__new__

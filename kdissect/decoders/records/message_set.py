@@ -10,9 +10,8 @@ from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
-from kdissect.model.plural import plural
-from kdissect.model.record import Record
-from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault
+from kdissect.model.wording import plural
 
 
 def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -> Iterator[Record]:

@@ -6,8 +6,7 @@ equal.
 
 from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
-from kdissect.model.record import Header, Record
-from kdissect.model.record_batch import RecordBatch
+from kdissect.model.record_batch import Header, Record, RecordBatch
 
 # Of more no list is made: 19 million records of 7 bytes fit what a batch may decompress to. A producer sends
 # 16 KB (batch.size), a broker takes 1 MiB (message.max.bytes) unless told otherwise.

@@ -13,8 +13,7 @@ from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
-from kdissect.model.record import Record
-from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault
 from kdissect.model.run_budget import note_met, run_budget
 
 

@@ -6,9 +6,8 @@ from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.varint import MAX_VARLONG, varint
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.plural import plural
-from kdissect.model.record import Header, Record
-from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault
+from kdissect.model.wording import plural
 
 
 class _MisfitError(Exception):

@@ -13,7 +13,6 @@ from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1
 from kdissect.decoders.records.reader import decompressed
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
 from kdissect.model.errors import DecodeError
-from kdissect.model.plural import plural
 from kdissect.model.record_batch import (
     CONTROL,
     DELETE_HORIZON,
@@ -22,6 +21,7 @@ from kdissect.model.record_batch import (
     RecordBatch,
     RecordFault,
 )
+from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
 
 # A tree takes some hundred times the memory of its bytes, and nobody reads more.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row, RowField
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 
 Values = tuple[Any, ...]
 

@@ -12,8 +12,8 @@ from kdissect.engine.indexes.index_file import IndexFile, Values
 from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row, RowField
 from kdissect.engine.times import millis_text
-from kdissect.model.plural import plural
 from kdissect.model.record_batch import MAX_SEQUENCE, NO_TIMESTAMP
+from kdissect.model.wording import plural
 
 HEAD = Struct(">hIi")  # version; CRC-32C of all that follows it; number of entries
 _CRC_END = 6

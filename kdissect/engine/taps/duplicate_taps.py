@@ -19,7 +19,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from kdissect.engine.taps.tap_index import CLOCK_NS, Between, Seen
-from kdissect.model.segment import Segment, reverse_flow
+from kdissect.model.packets.segment import Segment, reverse_flow
 
 if TYPE_CHECKING:
     from kdissect.net.tcp import TcpConnection

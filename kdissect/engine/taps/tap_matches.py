@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.engine.taps.tap_index import Between, Seen, Span
-from kdissect.model.segment import reverse_flow
+from kdissect.model.packets.segment import reverse_flow
 
 if TYPE_CHECKING:
-    from kdissect.model.segment import Segment
+    from kdissect.model.packets.segment import Segment
     from kdissect.net.tcp import TcpConnection
     from kdissect.session.info import ConnectionInfo
 

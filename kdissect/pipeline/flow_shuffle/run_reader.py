@@ -11,9 +11,9 @@ from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.faults import told
-from kdissect.model.packet import NUMBER_MASK, PlainPacket
-from kdissect.model.process import as_segment
-from kdissect.model.segment import reverse_flow
+from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
+from kdissect.model.packets.process import as_segment
+from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.pipeline.flow_shuffle.run import Run, flow_key, pack
 

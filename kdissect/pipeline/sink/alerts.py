@@ -14,10 +14,43 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from kdissect.pipeline.sink.alert import Alert, alert_of
-from kdissect.pipeline.sink.alert_targets import NotToldError, Target
+from kdissect.engine.times import rfc3339
+from kdissect.pipeline.sink.alert_targets import Alert, NotToldError, Target
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole
+from kdissect.rules.findings import key_of
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import Once
+from kdissect.stages.judgement_rows import finding_of_row
+
+# Columns of `findings`; not the bytes, which those who are told have no use for.
+_TOLD = (
+    "severity", "code", "name", "level", "claim", "expected", "seen", "consequence", "role", "address",
+    "software", "version", "client_id", "label", "capture_set", "connection", "exchange", "api",
+    "api_version", "side", "path", "file", "first_packet", "last_packet", "count", "fingerprint",
+)  # fmt: skip
+# Bytes of an id, in hex; it tells apart the findings of one directory.
+_ID_BYTES = 16
+_ONCE = {rule.code: rule.once for rule in ALL_RULES}
+
+
+def alert_of(row: Mapping[str, Any]) -> Alert:
+    """What is told of a row of `findings`, as one JSON object. Secrets are not in it: rows have none.
+
+    `id` is the same whenever the same finding is told, so that receivers drop doubles. It is made of what
+    makes findings equal (`rules.findings`), not of where the first of them stands: a file that comes late may
+    have an earlier one.
+    """
+    time_ns = row["time_ns"]
+    time = None if time_ns is None else rfc3339(time_ns)
+    return {"id": _id(row), "time": time, **{name: row[name] for name in _TOLD}}
+
+
+def _id(row: Mapping[str, Any]) -> str:
+    key = key_of(_ONCE.get(row["code"], Once.EACH), finding_of_row(row, {}))
+    text = "\0".join(map(str, key)).encode("utf-8", "backslashreplace")
+    return blake2b(text, digest_size=_ID_BYTES).hexdigest()
+
 
 STATE = "_alerts.json"
 # Alerts of one request: some hundred kilobytes of JSON.

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pyarrow import fs
+
 LOCK = "_kdissect.lock"
 REWRITING_LOCK = "_kdissect.rewriting.lock"
 
@@ -25,7 +27,6 @@ def locked(filesystem: Any, root: str, name: str = LOCK, busy: str = "") -> Iter
 
     Gives whether there is a lock at all.
     """
-    from pyarrow import fs
 
     if not isinstance(filesystem, fs.LocalFileSystem):
         yield False

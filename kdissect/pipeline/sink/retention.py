@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, NamedTuple
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.rewriting import Rewriting
 from kdissect.pipeline.sink.table_directory import StreamDirectory
@@ -54,8 +57,6 @@ def _without_old_rows(
     place: StreamDirectory, rewriting: Rewriting, entry: Entry, before: date
 ) -> Iterator[Swap]:
     """The file without rows of days before; nothing if it has none."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
     path = f"{place.root}/{entry.path}"
     schema = pq.read_schema(path, filesystem=place.filesystem)

@@ -14,6 +14,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import conform
 from kdissect.engine.tables.registry import TABLES
@@ -92,9 +95,6 @@ def waiting_for(rewriting: Rewriting) -> Iterator[Rewriting]:
 
 def _schema(filesystem: Any, paths: Sequence[str], entry: Entry) -> Any:
     """The columns that this version writes to a partition; for tables of others those of their last file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if entry.table not in TABLES:
         return pq.read_schema(paths[-1], filesystem=filesystem)
     told = values_of(entry.directory)

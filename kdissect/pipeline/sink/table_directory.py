@@ -21,6 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from pyarrow import fs
+from pyarrow.fs import FileSelector
+
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
 from kdissect.pipeline.sink.lock import locked
@@ -169,8 +172,6 @@ class StreamDirectory(OutputDirectory):
 
     def sweep(self, staged: str) -> None:
         """Delete what crashes left, beside another writer: of what is staged only what is named so."""
-        from pyarrow.fs import FileSelector
-
         with locked(self.filesystem, self.root):
             self._delete_orphans()
         selector = FileSelector(f"{self.root}/{STAGING}", allow_not_found=True)
@@ -194,8 +195,6 @@ class StreamDirectory(OutputDirectory):
 
     def _delete(self, paths: Sequence[str]) -> None:
         """Delete files, and the directories of partitions that they leave empty."""
-        from pyarrow import fs
-
         self.delete_files(paths)
         if not isinstance(self.filesystem, fs.LocalFileSystem):
             return  # object stores have no directories
@@ -222,8 +221,6 @@ class StreamDirectory(OutputDirectory):
         return entries
 
     def _listed(self, directory: str) -> list[Any]:
-        from pyarrow import fs
-
         selector = fs.FileSelector(
             f"{self.root}/{directory}".rstrip("/"), allow_not_found=True, recursive=True
         )

@@ -27,9 +27,8 @@ from kdissect.engine.tables.spark import spark_ddl
 from kdissect.model.limits import use
 from kdissect.pipeline.inputs import Input, Inputs, find
 from kdissect.pipeline.spark_source.pushed_filters import can_say, expression, file_test
-from kdissect.pipeline.spark_source.share import Share
 from kdissect.pipeline.spark_source.source_options import SourceOptions
-from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, batches_of, table_of
+from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, Share, batches_of, table_of
 
 # Bytes of a capture set that one partition should analyse.
 SHARD_BYTES = 256 << 20

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
@@ -26,7 +29,6 @@ _TEXT = {
 
 def expression(found: Filter) -> Any:
     """A filter as a `pyarrow.compute` expression; None for one that is left to Spark."""
-    import pyarrow.compute as pc
 
     name = type(found).__name__
     if name == "Not":
@@ -49,7 +51,6 @@ def can_say(found: Filter, schema: Any) -> bool:
 
     It is tried on no rows at all: a failure later would end the job.
     """
-    import pyarrow as pa
 
     try:
         wanted = expression(found)
@@ -74,6 +75,4 @@ def file_test(filters: Iterable[Filter]) -> Callable[[dict[str, str]], bool]:
 
 
 def _scalar(found: Any) -> Any:
-    import pyarrow.compute as pc
-
     return pc.scalar(found.value)

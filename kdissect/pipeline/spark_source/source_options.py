@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kdissect.model.endpoint import Ports
 from kdissect.model.limit_notes import parse_limits
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
-from kdissect.model.ports import Ports
 
 
 class SourceOptions(NamedTuple):

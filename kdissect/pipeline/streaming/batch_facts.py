@@ -9,7 +9,7 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from kdissect.model.packet import NUMBER_MASK, packet_ref
+from kdissect.model.packets.packet import NUMBER_MASK, packet_ref
 from kdissect.pipeline.flow_shuffle.run import Run, merged, pack, unpack
 from kdissect.pipeline.flow_shuffle.run_reader import RunReader
 from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, facts_of, news_of

@@ -18,18 +18,24 @@ from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
 from kdissect.pipeline.sink.table_directory import Rewritten, StreamDirectory
-from kdissect.pipeline.streaming.amending import Amendment, amended, marked_files
+from kdissect.pipeline.streaming.amending import (
+    Amendment,
+    Unnamed,
+    amended,
+    marked_files,
+    named_now,
+    unnamed_in,
+    with_more,
+)
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import Mark
 from kdissect.pipeline.streaming.flows.shard import OF_FLOWS, Report
 from kdissect.pipeline.streaming.set_log import FIRST, SetRecord, Step
 from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.stream_settings import Settings
-from kdissect.pipeline.streaming.unnamed_topics import Unnamed, named_now, unnamed_in, with_more
 from kdissect.pipeline.table_files.forwarded_files import NAMES, STAGED, learn_names
-from kdissect.pipeline.table_files.joining import joined
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.pipeline.table_files.small_files import plan
+from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.table_files.whole_object import names_in as files_named
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows

@@ -12,8 +12,8 @@ from typing import Any
 
 from kdissect.engine.rows import Row
 from kdissect.history.topics import TopicNames
-from kdissect.pipeline.file_rows import EMPTY, FileRows
 from kdissect.pipeline.streaming.set_log import Segment
+from kdissect.stages.file_rows import EMPTY, FileRows
 from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage

@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.flow import Judged
@@ -20,6 +22,7 @@ from kdissect.pipeline.streaming.set_state import SetState, rows_of
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.stages.file_rows import FileRows
 from kdissect.stages.per_capture_set import Ordered
 from kdissect.stages.per_flow import FORWARDED, OF_JUDGES, OF_STATES
 from kdissect.stages.table_rows import TableRows
@@ -74,8 +77,6 @@ class SetWork:
         self._names = names
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         use(self._settings.limits)
         for batch in batches:
             for task in batch.column("task").to_pylist():
@@ -169,8 +170,6 @@ class SetWork:
         return kept, late
 
     def _forwarded(self, files: Iterable[WrittenFile]) -> list[Ordered]:
-        import pyarrow.parquet as pq
-
         filesystem, root = filesystem_of(self._staging)
         found: list[Ordered] = []
         for file in files:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kdissect.capture.key_logs import KeyLogFile
+from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
-from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 
 # Of a micro-batch: what a core analyses in some minutes, and what the tasks of its connections hold in

@@ -7,6 +7,10 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.session.brokers import Brokers, End
@@ -22,7 +26,6 @@ STAGED = frozenset({FORWARDED, NAMES, BROKERS, JUDGEMENT})
 
 def split_forwarded(batch: Any) -> tuple[Any, Any]:
     """The rows that tell names of topics, and the events."""
-    import pyarrow.compute as pc
 
     tells = pc.starts_with(batch.column("event_order"), forwarding.NAMES)
     return batch.filter(tells), batch.filter(pc.invert(tells))
@@ -47,7 +50,6 @@ def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names:
 
 def brokers_batch(brokers: Brokers) -> Any:
     """The ends that a task proved to be brokers, and those it asked for."""
-    import pyarrow as pa
 
     blob = pickle.dumps((brokers.proven, brokers.asked))
     return pa.RecordBatch.from_arrays([pa.array([blob], pa.binary())], names=["blob"])
@@ -75,8 +77,6 @@ def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> J
 
 
 def _batches(filesystem: Any, root: str, files: Iterable[WrittenFile], name: str) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
     for file in files:
         if file.table == name:
             with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as opened:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.durations import duration
 from kdissect.report.printable import printable

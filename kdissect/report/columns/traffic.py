@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.durations import duration
 from kdissect.report.printable import printable

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 from kdissect.model.finding import Location
-from kdissect.model.packet import ref_file
-from kdissect.model.path_text import path_of
+from kdissect.model.packets.packet import ref_file
+from kdissect.model.wording import path_of
 
 Row = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.model.finding import Finding, Location
-from kdissect.model.packet import ref_file
+from kdissect.model.packets.packet import ref_file
 from kdissect.report.json import finding_row
 from kdissect.report.printable import printable
 from kdissect.report.sarif.frames import Frames, uri_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule

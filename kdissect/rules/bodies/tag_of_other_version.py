@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags, is_unknown
 from kdissect.rules.body import Body

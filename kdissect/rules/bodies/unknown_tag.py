@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once

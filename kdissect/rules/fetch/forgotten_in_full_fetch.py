@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
-from kdissect.model.plural import plural
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
+from kdissect.model.wording import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import REQUEST, Fault

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well

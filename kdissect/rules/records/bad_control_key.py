@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.records.old_magic_produced import MAGIC_2_FROM

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.body import body_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.kinds import ExchangeRule

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 from kdissect.rules.kinds import MisfitRule

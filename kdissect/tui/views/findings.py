@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from kdissect.engine.secret_bytes import secret_patches
 from kdissect.model.finding import Finding
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text, party_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.producers import (

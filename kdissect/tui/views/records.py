@@ -10,7 +10,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from kdissect.model.plural import plural
+from kdissect.model.wording import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.records import record_columns

@@ -17,7 +17,7 @@ from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Lag
 from kdissect.capture.live.live_settings import LiveSettings, Ring
 from kdissect.capture.live.tapes import FollowedFile, Spool
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packets.packet import PlainPacket
 from tests.capture.live.fake_source import FakeSource, names_in, pieces_of
 from tests.support.console import CAPTURES
 

@@ -7,8 +7,14 @@ import pytest
 
 from kdissect.capture.live import choose
 from kdissect.capture.live.choose import first_that_works
-from kdissect.capture.live.live_errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.live_settings import LiveSettings, Ring
+from kdissect.capture.live.live_settings import (
+    BadFilterError,
+    LiveError,
+    LiveSettings,
+    MissingError,
+    NotPermittedError,
+    Ring,
+)
 from kdissect.capture.live.programs import PROGRAMS, Program, error_of, lost_packets
 
 SETTINGS = LiveSettings(("lo", "eth1"), "tcp port 9092")

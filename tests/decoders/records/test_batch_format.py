@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from tests.support.messages.batches import batch_bytes, blob, kafka_python_batch, record_bytes, zigzag
 from tests.support.messages.records import faults_of, ours, theirs, whole
 

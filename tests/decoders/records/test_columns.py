@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.records.reader import read_records
-from kdissect.model.record import Record
-from kdissect.model.record_batch import RecordBatch
+from kdissect.model.record_batch import Record, RecordBatch
 from tests.support.messages.batches import batch_bytes, record_bytes, zigzag
 from tests.support.messages.records import whole
 

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
-from kdissect.model.record import Record
+from kdissect.model.record_batch import Record
 from tests.support.messages.batches import kafka_python_messages, message_bytes
 from tests.support.messages.records import faults_of, ours, plain, theirs, whole
 

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.plain_records import PLAIN_RECORDS, plain_records
 from kdissect.decoders.records.records_v2 import iter_records_v2
-from kdissect.model.record import Record
-from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.model.record_batch import Record, RecordBatch, RecordFault
 from tests.support.messages.batches import batch_bytes, record_bytes
 
 _texts = st.one_of(st.none(), st.binary(max_size=300))

@@ -17,7 +17,7 @@ from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import pcap_bytes, write_pcap
 from tests.support.packets.taps import moved, tap
 
-CAPTURES = Path(__file__).parents[2] / "captures"
+CAPTURES = Path(__file__).parents[3] / "captures"
 CAPTURE = CAPTURES / "mock_rdk216_txn.pcap"
 SECOND = 1_000_000_000
 

@@ -13,8 +13,8 @@ from benchmarks.hostile_load import START_NS
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.engine.taps.tap_index import CLOCK_NS, FEW, NO_MATCH, Between, Seen, Span
-from kdissect.model.packet import FILE_SHIFT
-from kdissect.model.segment import ACK, SYN, Segment, reverse_flow
+from kdissect.model.packets.packet import FILE_SHIFT
+from kdissect.model.packets.segment import ACK, SYN, Segment, reverse_flow
 from kdissect.net.sequence import MASK
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.events import ConnectionClosed

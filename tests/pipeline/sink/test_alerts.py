@@ -18,9 +18,8 @@ import pytest
 
 from kdissect.cli.alert_options import add_alerts
 from kdissect.pipeline.sink import alerts as alerts_module
-from kdissect.pipeline.sink.alert import alert_of
 from kdissect.pipeline.sink.alert_targets import JsonLines, Target, Webhook, target_of
-from kdissect.pipeline.sink.alerts import STATE, Alerts
+from kdissect.pipeline.sink.alerts import STATE, Alerts, alert_of
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kdissect.capture.files import open_captures
 from kdissect.engine.tables.registry import TABLES
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_stream
 from tests.support.packets.pcaps import write_pcap

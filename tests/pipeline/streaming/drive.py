@@ -10,8 +10,7 @@ from typing import Any
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.flow_shuffle.arrow_runs import from_batches, to_batches
-from kdissect.pipeline.flow_shuffle.run import Run
+from kdissect.pipeline.flow_shuffle.run import Run, from_batches, to_batches
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue, Registry

@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
 from kdissect.history.topics import TELLING
-from kdissect.model.packet import NUMBER_MASK, Packet
+from kdissect.model.packets.packet import NUMBER_MASK, Packet
 from kdissect.session.exchange import Exchange
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, packets_of

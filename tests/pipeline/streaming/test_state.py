@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.pipeline.streaming.flows.shard import REORDER_NS
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal

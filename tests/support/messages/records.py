@@ -9,8 +9,7 @@ from kdissect.decoders.records.sections import record_sections
 from kdissect.engine.record_sets import record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.history.topics import FETCH_SNAPSHOT
-from kdissect.model.record import Record
-from kdissect.model.record_batch import RecordBatch
+from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.session.exchange import Exchange
 from tests.support.messages.kafka_python import MemoryRecords
 

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FrameReader

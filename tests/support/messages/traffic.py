@@ -2,7 +2,7 @@
 
 import struct
 
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packets.packet import Packet, packet_ref
 
 CLIENT, BROKER = 0, 1
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16

@@ -2,7 +2,7 @@
 
 import struct
 
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from tests.support.messages.traffic import BROKER, CLIENT, START_NS, Conversation, frame, request, response
 
 HEARTBEAT, API_VERSIONS = 12, 18

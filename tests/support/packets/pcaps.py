@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 
 
 def pcap_bytes(packets: Iterable[Packet], link_type: int = 1) -> bytes:

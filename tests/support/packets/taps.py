@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kdissect.capture.files import open_captures
-from kdissect.model.packet import Packet, ref_number
+from kdissect.model.packets.packet import Packet, ref_number
 from tests.support.packets.pcaps import pcap_bytes
 
 

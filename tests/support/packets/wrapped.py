@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from kdissect.capture.files import open_captures
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 
 Wrap = Callable[[bytes], bytes]
 OUT, IN = 2, 1

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 from kdissect.capture.rotation import Key, set_labels
-from kdissect.model.path_text import path_text
+from kdissect.model.wording import path_text
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.table_files.whole_object import names_in, read_whole, write_whole
 

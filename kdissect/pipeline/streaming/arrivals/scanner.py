@@ -17,8 +17,7 @@ from typing import NamedTuple
 from kdissect.capture.input_paths import files_in
 from kdissect.capture.natural_order import natural_order
 from kdissect.capture.rotation import Key, set_keys
-from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience
-from kdissect.pipeline.streaming.arrivals.content import head_id
+from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken, named_sets
 
 AT_ONCE = Patience(0.0)

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.datasource import (
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.flow_shuffle.arrow_runs import RUN_DDL, to_batches
+from kdissect.pipeline.flow_shuffle.run import RUN_DDL, to_batches
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken
 from kdissect.pipeline.streaming.arrivals.offsets import (
     Offset,

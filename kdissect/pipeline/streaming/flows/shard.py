@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.taps.tap_matches import Sighting
-from kdissect.model.packet import FILE_SHIFT, packet_ref
-from kdissect.pipeline.file_rows import FileRows
+from kdissect.model.packets.packet import FILE_SHIFT, packet_ref
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.flow_shuffle.run import Run
 from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, News
@@ -39,6 +38,7 @@ from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.stages.file_rows import FileRows
 from kdissect.stages.per_flow import FORWARDED, forwarded_batch
 from kdissect.stages.table_rows import TableRows
 

@@ -1,6 +1,14 @@
-"""Names of files as text: to the system they are bytes, which need not be UTF-8."""
+"""Words in messages: counts with their nouns, and names of files, which need not be UTF-8."""
 
 import os
+
+
+def plural(count: int, noun: str, many: str = "", spec: str = "") -> str:
+    """`1 byte`, `2 bytes`, `0 bytes`: a number and its noun.
+
+    `many` is the plural where it is not `noun` with an s; `spec` formats the number (`,` for thousands).
+    """
+    return f"{count:{spec}} {noun if count == 1 else many or noun + 's'}"
 
 
 def path_text(path: str) -> str:
