@@ -34,7 +34,7 @@ def beside(path: str) -> str:
     return os.path.join(folder, f"{name}.{os.getpid()}.part")  # noqa: PTH118
 
 
-def forget_killed(path: str) -> None:
+def _forget_killed(path: str) -> None:
     """Delete what processes that were killed left beside a place. Raises nothing: it is in nobody's way."""
     mine = beside(path)
     wanted = _PART.fullmatch(os.path.basename(mine))  # noqa: PTH119
@@ -82,7 +82,7 @@ class WholeFile:
 
     def __enter__(self) -> BinaryIO:
         if self._beside != self._path:
-            forget_killed(self._path)
+            _forget_killed(self._path)
         self._stream = open(self._beside, "wb")  # noqa: PTH123  paths stay strings
         if self._beside != self._path:
             _lock(self._stream.fileno())
@@ -128,7 +128,7 @@ class WholeFiles:
         self._handle = -1
 
     def __enter__(self) -> str:
-        forget_killed(self._place)
+        _forget_killed(self._place)
         _delete(self._staging)  # of a killed process with our number
         os.mkdir(self._staging)  # noqa: PTH102
         with suppress(OSError):  # Windows opens no folders

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kdissect.model.endpoint import Endpoint
 
 # A DNS name's limit (RFC 1035 section 3.1); what is longer is no name.
-MAX_NAME = 255
+_MAX_NAME = 255
 _FORBIDDEN = frozenset(' \t",:[]/\\')
 
 
@@ -72,6 +72,6 @@ def _address(text: str) -> str | None:
 
 def _checked(name: str) -> str:
     """A name that is safe to print beside a port."""
-    if not name.isprintable() or len(name) > MAX_NAME or _FORBIDDEN & set(name):
+    if not name.isprintable() or len(name) > _MAX_NAME or _FORBIDDEN & set(name):
         raise ValueError(f"{name!r} is no name of a host")
     return name

@@ -27,7 +27,7 @@ EXCHANGE, CLOSED = 0, 1
 # What orders of rows with names begin with; those of events do not, for times behind the year 1678.
 NAMES = b"\0"
 # Exchanges remembered that told the same names already: Metadata is polled all the time.
-MAX_TOLD = 4096
+_MAX_TOLD = 4096
 Codes = frozenset[str]
 NO_CODES: Codes = frozenset()
 Silenced = tuple[tuple[str, int, tuple[str, ...]], ...]
@@ -62,22 +62,22 @@ class Forwarder:
         order, event = placed
         info = event.connection
         if isinstance(event, Exchange):
-            fields = exchange_fields(event)
+            fields = _exchange_fields(event)
             place = EXCHANGE, info.id
             self._held = order, info.capture_set, (*place, self._news(info), *fields)
             self.add_names(placed, fields)
         elif isinstance(event, ConnectionClosed):
-            end = closed_fields(event)
+            end = _closed_fields(event)
             self._held = order, info.capture_set, (CLOSED, info.id, self._news(info, True), *end)
             self._known.pop(info.id, None)
 
     def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
-        """Take an exchange for the names it may tell alone; `fields` are its `exchange_fields`, if known."""
+        """Take an exchange for the names it may tell alone; `fields` are its `_exchange_fields`, if known."""
         order, event = placed
         if isinstance(event, Exchange) and self._tells_names(event):
             info = event.connection
-            told = fields or exchange_fields(event)
-            named = EXCHANGE, info.id, connection_fields(info), *told, ()
+            told = fields or _exchange_fields(event)
+            named = EXCHANGE, info.id, _connection_fields(info), *told, ()
             self._ready.append(_row(NAMES + order, info.capture_set, named))
 
     def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
@@ -109,14 +109,14 @@ class Forwarder:
         told = hash((exchange.api_key, exchange.connection.broker_address, what))
         if told in self._told:
             return False
-        if len(self._told) >= MAX_TOLD:
+        if len(self._told) >= _MAX_TOLD:
             self._told.clear()
         self._told.add(told)
         return True
 
     def _news(self, info: ConnectionInfo, is_over: bool = False) -> tuple[Any, ...] | None:
         """What is known of a connection, None where that was forwarded already."""
-        now = connection_fields(info)
+        now = _connection_fields(info)
         if not is_over and self._known.get(info.id) == now:
             return None
         self._known[info.id] = now
@@ -127,7 +127,7 @@ def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> ForwardedEv
     return ForwardedEvent(capture_set, order, pickle.dumps(fields, protocol=5))
 
 
-def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
+def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
     """An exchange as plain values."""
     request, response = stubs_of(exchange)
     close = exchange.close
@@ -140,7 +140,7 @@ def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
+def _closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
     """What is known of a connection once it is over, and asked for by the per-capture-set stage."""
     info = event.connection
     return (
@@ -163,7 +163,7 @@ ASKED = (
 )  # fmt: skip
 
 
-def connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
+def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
     """A connection as plain values, as far as the per-capture-set stage asks."""
     tcp = info.tcp
     return (

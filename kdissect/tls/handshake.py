@@ -39,10 +39,10 @@ def alert_in(data: bytes) -> str | None:
     """The name of the alert that plaintext begins with, as one record of its own; None if it is none."""
     if len(data) < _ALERT_RECORD or data[0] != ContentType.ALERT or data[3:5] != b"\0\2":
         return None
-    return alert_name(data[6])
+    return _alert_name(data[6])
 
 
-def alert_name(code: int) -> str:
+def _alert_name(code: int) -> str:
     """The name of an alert."""
     return _ALERTS.get(code, f"alert {code}")
 
@@ -108,7 +108,7 @@ class Handshake:
     def alert(self, direction: int, content: bytes) -> str:
         """Count an alert (RFC 8446 section 6); gives a text for one that is no orderly close."""
         code = content[1] if len(content) > 1 else -1
-        name = alert_name(code)
+        name = _alert_name(code)
         sender = "client" if direction == self.client else "server"
         self._info.alerts[sender, name] += 1
         return "" if code == _CLOSE_NOTIFY else f"{sender} sent {name}"

@@ -31,7 +31,7 @@ MAX_BLOCK = 1 << 24
 # Interfaces a section may describe: numbers of the obsolete Packet Block are 16 bits wide.
 MAX_INTERFACES = 1 << 16
 # Headers kept to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
-MAX_PREAMBLE = 1 << 20
+_MAX_PREAMBLE = 1 << 20
 # Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
 MAX_SECRET_BYTES = 1 << 22
 
@@ -176,7 +176,7 @@ class PcapngParser(CaptureParser):
     def _extend_preamble(self, kind: int, block: bytes) -> None:
         """Packets refer to the interfaces of their section by number."""
         known = b"" if kind == SECTION else self.preamble
-        if len(known) + len(block) <= MAX_PREAMBLE:
+        if len(known) + len(block) <= _MAX_PREAMBLE:
             self.preamble = known + block
 
     def _block_head(self, data: bytes, position: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ padding, options (draft-ietf-opsawg-pcapng section 4.3), with a link type that s
 moves their comments too, and the others cost nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
@@ -101,8 +101,3 @@ def plain_link(link_type: int) -> int:
 def without_comments(link_type: int, data: bytes) -> tuple[int, bytes]:
     """Link type and data of any packet, as they were captured."""
     return taken_apart(link_type, data)[:2] if is_commented(link_type) else (link_type, data)
-
-
-def comments_of(link_type: int, data: bytes) -> Sequence[str]:
-    """The comments of any packet."""
-    return taken_apart(link_type, data).comments() if is_commented(link_type) else ()

@@ -15,9 +15,9 @@ from kdissect.model.packets.segment import PlainSegment, reverse_flow
 
 # order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, payload bytes.
 _HEAD = Struct("<qqqIIBBHiiI")
-HEAD_BYTES = _HEAD.size
+_HEAD_BYTES = _HEAD.size
 
-pack_head = _HEAD.pack
+_pack_head = _HEAD.pack
 
 Placed = tuple[int, int, PlainSegment, int]
 """Running maximum of time within the file, packet reference, segment, time of the packet.
@@ -52,7 +52,9 @@ def flow_key(flow: bytes) -> tuple[bytes, int]:
 def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSegment) -> bytes:
     """A segment as bytes of a run."""
     _, seq, ack, flags, window, payload, missing, ip_id = segment
-    head = pack_head(order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, len(payload))
+    head = _pack_head(
+        order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, len(payload)
+    )
     return head + payload
 
 
@@ -66,7 +68,7 @@ def unpack(key: bytes, data: bytes) -> list[Placed]:
         order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, size = read(
             data, position
         )
-        start = position + HEAD_BYTES
+        start = position + _HEAD_BYTES
         position = start + size
         segment = flows[direction], seq, ack, flags, window, data[start:position], missing, ip_id
         append((order_ns, ref, segment, time_ns))
@@ -101,7 +103,7 @@ def _place(placed: Placed) -> tuple[int, int]:
     return placed[0], placed[1]
 
 
-RUN_SCHEMA = pa.schema(
+_RUN_SCHEMA = pa.schema(
     [
         ("part", pa.int32()),
         ("key", pa.binary()),
@@ -132,13 +134,13 @@ def to_batches(runs: Iterable[Run]) -> Iterator[Any]:
 def from_batches(batches: Iterable[Any]) -> Iterator[Run]:
     """The runs of record batches, one at a time."""
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in RUN_SCHEMA.names]
+        columns = [batch.column(name).to_pylist() for name in _RUN_SCHEMA.names]
         yield from map(Run._make, zip(*columns, strict=True))
 
 
 def _batch(runs: list[Run]) -> Any:
     columns = [
         pa.array(column, field.type)
-        for column, field in zip(zip(*runs, strict=True), RUN_SCHEMA, strict=True)
+        for column, field in zip(zip(*runs, strict=True), _RUN_SCHEMA, strict=True)
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=RUN_SCHEMA)
+    return pa.RecordBatch.from_arrays(columns, schema=_RUN_SCHEMA)

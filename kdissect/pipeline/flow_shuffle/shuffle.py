@@ -52,7 +52,7 @@ class Mapping:
 
 # Bytes of captures a reducing task should get: few enough for any executor's memory and disk, enough to be
 # worth a task. A task takes 100 MB in some seconds.
-PART_BYTES = 128 << 20
+_PART_BYTES = 128 << 20
 MAX_PARTS = 10_000
 
 
@@ -60,7 +60,9 @@ def parts_for(total_bytes: int, cores: int) -> int:
     """How many partitions to shuffle into: two for each core, more where they would become too large."""
     return max(
         1,
-        min(MAX_PARTS, max(2 * cores if total_bytes > PART_BYTES else cores, -(-total_bytes // PART_BYTES))),
+        min(
+            MAX_PARTS, max(2 * cores if total_bytes > _PART_BYTES else cores, -(-total_bytes // _PART_BYTES))
+        ),
     )
 
 

@@ -54,7 +54,7 @@ def _id(row: Mapping[str, Any]) -> str:
 
 STATE = "_alerts.json"
 # Alerts of one request: some hundred kilobytes of JSON.
-MAX_TOGETHER = 100
+_MAX_TOGETHER = 100
 # For each target. The judge keeps ten thousand findings; an id is 35 bytes in the file.
 MAX_REMEMBERED = 50_000
 # Some megabytes in the file, which is written with each batch while a target is away.
@@ -153,7 +153,7 @@ class _Mail:
 
     def _send(self) -> None:
         while self._waiting:
-            together = list(self._waiting.values())[:MAX_TOGETHER]
+            together = list(self._waiting.values())[:_MAX_TOGETHER]
             self.target.tell(together)
             for alert in together:
                 self._told[alert["id"]] = None

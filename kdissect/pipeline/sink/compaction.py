@@ -24,8 +24,8 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import LARGE_BYTES, plan
 
 # What is staged at a time: as much disk again, and as much work lost if it is killed.
-PORTION_BYTES = 1 << 30
-FACT = "compacted"
+_PORTION_BYTES = 1 << 30
+_FACT = "compacted"
 """What the manifest calls the batch that was the last one at the latest compaction."""
 
 
@@ -61,7 +61,7 @@ def compact_every(
     """
     manifest = place.manifest() or {}
     last = manifest.get("batch", -1)
-    if last - manifest.get(FACT, -1) < batches:
+    if last - manifest.get(_FACT, -1) < batches:
         return None
     done: Compacted | None
     try:
@@ -72,7 +72,7 @@ def compact_every(
         done = None
         if warn is not None:
             warn(f"small files were not joined: {error}")
-    place.swap("", (), {FACT: last})
+    place.swap("", (), {_FACT: last})
     return done
 
 
@@ -111,7 +111,7 @@ def _portions(groups: Iterable[Sequence[Entry]]) -> Iterator[list[Sequence[Entry
     for group in groups:
         held.append(group)
         size += sum(entry.bytes for entry in group)
-        if size >= PORTION_BYTES:
+        if size >= _PORTION_BYTES:
             yield held
             held, size = [], 0
     if held:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyarrow import fs
 
-LOCK = "_kdissect.lock"
+_LOCK = "_kdissect.lock"
 REWRITING_LOCK = "_kdissect.rewriting.lock"
 
 
@@ -22,7 +22,7 @@ class BusyError(OSError):
 
 
 @contextmanager
-def locked(filesystem: Any, root: str, name: str = LOCK, busy: str = "") -> Iterator[bool]:
+def locked(filesystem: Any, root: str, name: str = _LOCK, busy: str = "") -> Iterator[bool]:
     """Hold a lock of a directory: wait for it, or raise BusyError with the text `busy`.
 
     Gives whether there is a lock at all.

@@ -43,10 +43,10 @@ def dataset_of(output: str, table: str) -> Any:
     """
     filesystem, root = filesystem_of(output)
     entries = StreamDirectory(filesystem, root).entries(table)
-    return dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
+    return _dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
 
 
-def dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
+def _dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
     """A dataset of some files below a root."""
     told = {name: None for entry in entries for name in values_of(entry.directory)}
     partitions = dataset.partitioning(pa.schema([schema.field(name) for name in told]), flavor="hive")

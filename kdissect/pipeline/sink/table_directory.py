@@ -56,10 +56,10 @@ class Rewritten(NamedTuple):
     swaps: Sequence[Swap]
 
 
-NOT_REWRITTEN = Rewritten("", ())
+_NOT_REWRITTEN = Rewritten("", ())
 
 
-def batch_name(batch: int) -> str:
+def _batch_name(batch: int) -> str:
     """What names of a batch begin with, and what its directory below `_staging` is called."""
     return f"b{batch:08}"
 
@@ -84,7 +84,7 @@ class StreamDirectory(OutputDirectory):
 
     def staging(self, batch: int) -> str:
         """Where the tasks of a batch write."""
-        return self.staging_of(batch_name(batch))
+        return self.staging_of(_batch_name(batch))
 
     def last_batch(self) -> int | None:
         """The batch that was committed last; None before the first. Raises ForeignTablesError."""
@@ -102,7 +102,7 @@ class StreamDirectory(OutputDirectory):
         appended: Sequence[WrittenFile],
         replaced: Mapping[str, Sequence[WrittenFile]],
         facts: Mapping[str, Any],
-        rewritten: Rewritten = NOT_REWRITTEN,
+        rewritten: Rewritten = _NOT_REWRITTEN,
     ) -> None:
         """Make staged files part of the tables, all at once.
 
@@ -125,7 +125,7 @@ class StreamDirectory(OutputDirectory):
             new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
             self._replace(before | dict(facts) | own, before, [*kept, *new])
-        self.discard(batch_name(batch))
+        self.discard(_batch_name(batch))
 
     def swap(self, run: str, swaps: Sequence[Swap], facts: Mapping[str, Any]) -> list[Swap]:
         """Put files that were staged under the name `run` in the place of others, all at once.
@@ -214,10 +214,10 @@ class StreamDirectory(OutputDirectory):
         entries = []
         for number, (part, file) in enumerate(files):
             directory = file.path.rpartition("/")[0]
-            path = f"{directory}/{batch_name(batch)}-{token}-{number:04}.parquet"
+            path = f"{directory}/{_batch_name(batch)}-{token}-{number:04}.parquet"
             entries.append(Entry(file.table, path, file.rows, file.bytes, batch, part))
         moves = [(file.path, entry.path) for (_, file), entry in zip(files, entries, strict=True)]
-        self.move_in(batch_name(batch), moves)
+        self.move_in(_batch_name(batch), moves)
         return entries
 
     def _listed(self, directory: str) -> list[Any]:

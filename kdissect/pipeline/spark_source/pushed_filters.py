@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
 # Columns that say which files are worth reading: all rows of a file have the same.
-OF_FILES = ("capture_set", "file")
+_OF_FILES = ("capture_set", "file")
 _COMPARISONS = {
     "EqualTo": "__eq__",
     "GreaterThan": "__gt__",
@@ -63,11 +63,11 @@ def can_say(found: Filter, schema: Any) -> bool:
 
 
 def file_test(filters: Iterable[Filter]) -> Callable[[dict[str, str]], bool]:
-    """Whether a file can hold rows that pass, by its `OF_FILES`."""
+    """Whether a file can hold rows that pass, by its `_OF_FILES`."""
     allowed: dict[str, set[Any]] = {}
     for found in filters:
         column = ".".join(getattr(found, "attribute", ()))
-        if column in OF_FILES and type(found).__name__ in ("EqualTo", "In"):
+        if column in _OF_FILES and type(found).__name__ in ("EqualTo", "In"):
             value = found.value  # type: ignore[attr-defined]
             values = set(value) if isinstance(value, (tuple, list)) else {value}
             allowed[column] = allowed.get(column, values) & values

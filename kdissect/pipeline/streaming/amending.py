@@ -20,7 +20,7 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import batches_of, named_rows, write_rows
 from kdissect.stages.topic_names import WITH_NAMES, Names
 
-WITH_MARKS = frozenset({"connections", "exchanges"})
+_WITH_MARKS = frozenset({"connections", "exchanges"})
 
 
 class Amendment(NamedTuple):
@@ -63,7 +63,7 @@ class _Change(NamedTuple):
 
 def _concerns(filesystem: Any, path: str, table: str, amendment: Amendment) -> tuple[bool, bool]:
     """Whether rows of a file have a connection whose mark changed, or an id whose name is known now."""
-    marks = table in WITH_MARKS and _has(filesystem, path, "connection", amendment.roots)
+    marks = table in _WITH_MARKS and _has(filesystem, path, "connection", amendment.roots)
     column = "topic_ids" if table == "exchanges" else "topic_id"
     names = table in WITH_NAMES and _has(filesystem, path, column, amendment.ids)
     return marks, names
@@ -97,7 +97,7 @@ def marked_files(
     found = []
     for file in files:
         path = f"{root}/{file.path}"
-        if file.table in WITH_MARKS and _has(filesystem, path, "connection", roots):
+        if file.table in _WITH_MARKS and _has(filesystem, path, "connection", roots):
             changed = f"{file.path.removesuffix('.parquet')}-marked.parquet"
             schema = pq.read_schema(path, filesystem=filesystem)
             batches = (marked(batch, roots) for batch in batches_of(filesystem, [path]))
@@ -113,7 +113,7 @@ TopicRow = tuple[str, str, str]
 Unnamed = dict[TopicRow, int]
 """With the first batch that has rows of it."""
 # Some 200 bytes each. A cluster has fewer topics; ids of more stay without names that are told later.
-MAX_UNNAMED = 100_000
+_MAX_UNNAMED = 100_000
 _COLUMNS = ("capture_set", "broker")
 
 
@@ -135,7 +135,7 @@ def with_more(unnamed: Unnamed, found: Iterable[TopicRow], batch: int) -> Unname
     """Those that are known, and those of a batch."""
     more = dict(unnamed)
     for place in found:
-        if len(more) >= MAX_UNNAMED:
+        if len(more) >= _MAX_UNNAMED:
             break
         more.setdefault(place, batch)
     return more

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ALWAYS = "files"
-EMPTY_TABLES = "empty tables"
+_EMPTY_TABLES = "empty tables"
 _INDEX = ".index"
 # What a capture set has in the checkpoint, in the order in which a `SetTask` takes the paths.
 _OF_SETS = (".state", ".segment", ".open", ".judgement")
@@ -68,7 +68,7 @@ class Index(NamedTuple):
         return named | ({self.names} if self.names else set())
 
 
-class Amends(NamedTuple):
+class _Amends(NamedTuple):
     """What a batch shows of batches before: connections and ids, and since when each capture set is wrong."""
 
     amendment: Amendment
@@ -190,7 +190,7 @@ class Batches:
 
     def _commit(
         self, spark: SparkSession, batch: int, reports: Sequence[Report], sets: Sequence[SetReport], after:
-        Index, names: Names, amends: Amends,
+        Index, names: Names, amends: _Amends,
     ) -> None:  # fmt: skip
         staging = self.staging(batch)
         roots = {name: mark[0] for record in after.sets.values() for name, mark in record.marks.items()}
@@ -210,7 +210,7 @@ class Batches:
             findings, judged = self._judged(staging, after)
             replaced |= judged
         new = [*added, *(file for files in replaced.values() for file in files)]
-        replaced[EMPTY_TABLES] = self._empty(batch, new, replaced)
+        replaced[_EMPTY_TABLES] = self._empty(batch, new, replaced)
         self._commit_files(batch, added, replaced, amends.amendment)
         if self._alerts is not None:
             self._alerts.tell(batch, findings)
@@ -265,7 +265,7 @@ class Batches:
         self, batch: int, new: Iterable[WrittenFile], replaced: dict[str, list[WrittenFile]]
     ) -> list[WrittenFile]:
         """A file for each table without rows: who queries it finds its columns."""
-        gone = {EMPTY_TABLES, *replaced}
+        gone = {_EMPTY_TABLES, *replaced}
         there = {
             entry.table
             for entry in self._place.entries()
@@ -322,7 +322,7 @@ def _last_times(reports: Iterable[Report]) -> dict[int, int | None]:
 
 def _amends(
     batch: int, records: dict[int, SetRecord], reports: Sequence[Report], unnamed: Unnamed, names: Names
-) -> Amends:
+) -> _Amends:
     """What of batches before is wrong by now."""
     changed = [mark for report in reports for mark in report.marks if mark.is_changed]
     named = named_now(unnamed, names)
@@ -334,7 +334,7 @@ def _amends(
         since[number] = min(first, since.get(number, first))
     roots = {mark.connection: mark.root for mark in changed}
     ids = {topic_id for _, _, topic_id in named}
-    return Amends(Amendment(min(since.values(), default=batch), roots, ids, names), since)
+    return _Amends(Amendment(min(since.values(), default=batch), roots, ids, names), since)
 
 
 def _stepped(task: SetTask, report: SetReport) -> SetRecord:

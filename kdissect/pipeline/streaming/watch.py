@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 # Batches after which small files are joined.
-COMPACT_EVERY = 32
+_COMPACT_EVERY = 32
 _POLL_S = 1
 # Of a session for streams. Spark takes transformWithState with RocksDB only; changes are logged, so that a
 # batch uploads what it changed and not the whole store.
@@ -83,7 +83,7 @@ class Watch:
             return
         started = time.monotonic()
         done = self._batches.commit(frame.sparkSession, reports)
-        compact_every(self._place, COMPACT_EVERY, self._warn)
+        compact_every(self._place, _COMPACT_EVERY, self._warn)
         self._on_batch(done, time.monotonic() - started)
 
 

@@ -22,7 +22,7 @@ GROUP_BYTES = 32 << 20
 WAITING_BYTES = 64 << 20
 FILE_BYTES = 256 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.
-MAX_OPEN = 64
+_MAX_OPEN = 64
 
 
 class WrittenFile(NamedTuple):
@@ -118,7 +118,7 @@ class ParquetParts:
 
     def _open(self, part: _Part, schema: Any) -> None:
         opened = [other for other in self._parts.values() if other.writer is not None]
-        if len(opened) >= MAX_OPEN:
+        if len(opened) >= _MAX_OPEN:
             self._finish(max(opened, key=lambda other: other.rows))
         directory = "/".join(filter(None, (part.table, part.directory)))
         self._filesystem.create_dir(f"{self._root}/{directory}", recursive=True)

@@ -137,7 +137,7 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 # pyarrow joins 100 MB of small files in a second: less is not worth a job.
-HERE_BYTES = 64 << 20
+_HERE_BYTES = 64 << 20
 
 
 class Joining:
@@ -156,7 +156,7 @@ class Joining:
 
 def joined(spark: SparkSession, groups: Sequence[Group], staging: str, names: Names) -> list[WrittenFile]:
     """The files that groups became."""
-    if sum(group.bytes for group in groups) <= HERE_BYTES:
+    if sum(group.bytes for group in groups) <= _HERE_BYTES:
         filesystem, root = filesystem_of(staging)
         return [join(filesystem, root, group, names) for group in groups]
     tasks = [(number, pickle.dumps(group)) for number, group in enumerate(groups)]

@@ -22,7 +22,7 @@ from kdissect.pipeline.streaming.arrivals.offsets import (
     tasks_of,
 )
 from kdissect.pipeline.streaming.arrivals.scanner import Scanner
-from kdissect.pipeline.streaming.batch_facts import StreamMapping, group_of
+from kdissect.pipeline.streaming.batch_facts import StreamMapping
 from kdissect.pipeline.streaming.flows.shard import Report, work_through
 from kdissect.pipeline.streaming.micro_batch import Batches, Done
 from kdissect.pipeline.streaming.stream_settings import Settings
@@ -113,7 +113,7 @@ class Stream:
         self._dice.shuffle(runs)
         by_group: dict[int, list[Run]] = {}
         for run in runs:
-            by_group.setdefault(group_of(run.part, self.settings.shards), []).append(run)
+            by_group.setdefault(run.part % self.settings.shards, []).append(run)
         return [report for group, rows in by_group.items() for report in self._group(group, rows)]
 
     def _group(self, group: int, rows: list[Run]) -> list[Report]:

@@ -107,7 +107,7 @@ class Candidate:
     def content(self) -> str:
         """Its identity. Raises OSError."""
         if self._content is None:
-            self._content = content_id(self.path, self.size)
+            self._content = _content_id(self.path, self.size)
         return self._content
 
 
@@ -116,24 +116,24 @@ def _opened(path: str, size: int) -> CaptureFile:
 
 
 # Bytes at the beginning and at the end: some hundred packets with their times.
-EDGE = 1 << 16
+_EDGE = 1 << 16
 
 
-def content_id(path: str, size: int) -> str:
+def _content_id(path: str, size: int) -> str:
     """32 hex digits of the size and of what a file begins and ends with. Raises OSError."""
     digest = blake2b(size.to_bytes(8), digest_size=16)
     with open(path, "rb") as file:  # noqa: PTH123  paths stay strings, as in capture
-        digest.update(file.read(EDGE))
-        if size > EDGE:
-            file.seek(max(EDGE, size - EDGE), os.SEEK_SET)
-            digest.update(file.read(EDGE))
+        digest.update(file.read(_EDGE))
+        if size > _EDGE:
+            file.seek(max(_EDGE, size - _EDGE), os.SEEK_SET)
+            digest.update(file.read(_EDGE))
     return digest.hexdigest()
 
 
 def head_id(path: str, size: int) -> str:
-    """32 hex digits of the first `size` bytes, at most `EDGE`, which a file that grew has still.
+    """32 hex digits of the first `size` bytes, at most `_EDGE`, which a file that grew has still.
 
     Raises OSError.
     """
     with open(path, "rb") as file:  # noqa: PTH123
-        return blake2b(file.read(min(size, EDGE)), digest_size=16).hexdigest()
+        return blake2b(file.read(min(size, _EDGE)), digest_size=16).hexdigest()
