@@ -21,7 +21,7 @@ from typing import Any
 import kdissect
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
 
@@ -102,8 +102,12 @@ def kio(kind: Kind) -> Decode | None:
 def message_of(entity: Any) -> Message | None:
     """Our message for one of kio's classes."""
     if entity.__type__.name == "request":
-        return registry.request_message(int(entity.__api_key__))
-    return registry.response_message(int(entity.__api_key__)) if entity.__type__.name == "response" else None
+        return protocol_messages.request_message(int(entity.__api_key__))
+    return (
+        protocol_messages.response_message(int(entity.__api_key__))
+        if entity.__type__.name == "response"
+        else None
+    )
 
 
 def seconds(decode: Decode, bodies: list[bytes]) -> float:
@@ -148,7 +152,7 @@ def measure(found: dict[Kind, list[bytes]]) -> dict[str, Row]:
     rows: dict[str, Row] = defaultdict(Row)
     for kind, bodies in found.items():
         key = kind[0].api_key
-        row = rows[(registry.api_name(key) if key is not None else None) or kind[0].name]
+        row = rows[(protocol_messages.api_name(key) if key is not None else None) or kind[0].name]
         mine = seconds(ours(kind), bodies)
         row.kinds += 1
         row.bodies += len(bodies)

@@ -13,7 +13,7 @@ from fuzz.mutators import mutate_bytes
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.packets.packet import Packet
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from tests.conformance.random_values import ValueMaker
 from tests.support.messages.batches import batch_bytes, record_bytes
 from tests.support.messages.traffic import CLIENT, Conversation, request
@@ -104,7 +104,7 @@ def mutate(data: bytes, dice: Random, other: bytes) -> bytes:
 def seeds(longest: int, every: bool = False) -> tuple[bytes, ...]:
     """Exchanges of all APIs (`every` version, or the first and last), with SASL, records, and what is odd."""
     made = []
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         versions = range(api.versions.first, api.versions.last + 1)
         for version in versions if every else sorted({versions[0], versions[-1]}):
             pieces: Pieces = []

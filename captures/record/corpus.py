@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange, State
 
 CAPTURES = Path(__file__).resolve().parent.parent
@@ -98,6 +98,6 @@ def uses(found: list[Capture]) -> dict[ApiVersion, Use]:
 
 def every_api_version() -> Iterator[ApiVersion]:
     """All API versions that ever shipped."""
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         for version in range(api.versions.first, api.versions.last + 1):
             yield api.key, version

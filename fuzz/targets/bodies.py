@@ -21,7 +21,7 @@ from kdissect.decoders.spanned import dissect
 from kdissect.decoders.summary import summarizer
 from kdissect.decoders.tree import render
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Message, Type
 from tests.conformance.random_values import ValueMaker, all_bodies
 
@@ -35,8 +35,8 @@ def _message(data: bytes, is_response: bool) -> tuple[Message, int] | None:
     if len(data) < HEAD:
         return None
     key, version = _HEAD.unpack_from(data)
-    keys = sorted(registry.api_keys())
-    api = registry.api(key if key in keys else keys[key % len(keys)])
+    keys = sorted(protocol_messages.api_keys())
+    api = protocol_messages.api(key if key in keys else keys[key % len(keys)])
     assert api is not None
     message = api.response if is_response else api.request
     versions = message.versions
@@ -166,11 +166,11 @@ def _json_fails(message: Message, version: int, body: bytes) -> bool:
 
 @cache
 def _key(message: Message) -> int:
-    return next(api.key for api in registry.all_apis() if message in (api.request, api.response))
+    return next(api.key for api in protocol_messages.all_apis() if message in (api.request, api.response))
 
 
 def _side(message: Message, is_response: bool) -> Message:
-    api = registry.api(_key(message))
+    api = protocol_messages.api(_key(message))
     assert api is not None
     return api.response if is_response else api.request
 

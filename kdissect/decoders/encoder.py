@@ -12,7 +12,7 @@ from typing import Any
 from kdissect.decoders.headers import REQUEST, RESPONSE, request_header_version, response_header_version
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.values import Value
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 Fields = Value | Mapping[str, Any]
@@ -41,14 +41,14 @@ def encode_request(
         "client_id": client_id,
     }
     version = request_header_version(api_key, api_version)
-    return _frame(REQUEST, version, header, registry.request_message(api_key), api_version, body)
+    return _frame(REQUEST, version, header, protocol_messages.request_message(api_key), api_version, body)
 
 
 def encode_response(api_key: int, api_version: int, correlation_id: int, body: Fields) -> bytes:
     """A whole response frame, size included. Raises KeyError for an unknown API, else like `encode`."""
     version = response_header_version(api_key, api_version)
     header = {"correlation_id": correlation_id}
-    return _frame(RESPONSE, version, header, registry.response_message(api_key), api_version, body)
+    return _frame(RESPONSE, version, header, protocol_messages.response_message(api_key), api_version, body)
 
 
 def _frame(
@@ -56,7 +56,9 @@ def _frame(
 ) -> bytes:
     if message is None:
         raise KeyError(f"{name} of an API that is not in the schema")
-    content = encode(registry.header_message(name), header_version, header) + encode(message, version, body)
+    content = encode(protocol_messages.header_message(name), header_version, header) + encode(
+        message, version, body
+    )
     return struct.pack(">i", len(content)) + content
 
 

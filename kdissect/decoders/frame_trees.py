@@ -14,7 +14,7 @@ from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope, may_h
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.wording import plural
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.all_fields import has_payloads
 from kdissect.schema.secrets import is_secretive
 
@@ -26,7 +26,7 @@ def request_tree(data: bytes, start: int, scope: Scope, nest: Nest, size: Node |
     key = int.from_bytes(head[:2], signed=True)
     version = int.from_bytes(head[2:], signed=True)
     header_version = request_header_version(key, version)
-    header = dissect(registry.header_message("RequestHeader"), header_version, data, start)
+    header = dissect(protocol_messages.header_message("RequestHeader"), header_version, data, start)
     _add(root, header)
     if header.error is None:
         _add_body(root, data, key, version, False, scope, nest)
@@ -45,7 +45,7 @@ def response_tree(
     """The tree of the response whose header is at `start`, like `request_tree`."""
     root = _frame_node("Response", start, size)
     header_version = response_header_version(api_key, api_version)
-    header = dissect(registry.header_message("ResponseHeader"), header_version, data, start)
+    header = dissect(protocol_messages.header_message("ResponseHeader"), header_version, data, start)
     _add(root, header)
     if header.error is None:
         version = quirks.response_body_version(api_key, api_version, data, header.end)
@@ -68,7 +68,7 @@ def _judged(root: Node, api_key: int, scope: Scope) -> Node:
     """The tree of a frame; near secrets nothing is shown that is not where it belongs."""
     near = scope.facts.get(NEAR_SECRETS)
     if near == GUESSED or (is_odd(root) and (near or is_secretive(api_key))):
-        conceal_odd(root, is_known=registry.api(api_key) is not None)
+        conceal_odd(root, is_known=protocol_messages.api(api_key) is not None)
     return root
 
 

@@ -8,7 +8,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.cursor import skip_tags
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 REQUEST = "RequestHeader"
 RESPONSE = "ResponseHeader"
@@ -46,7 +46,7 @@ def response_header_version(api_key: int, api_version: int) -> int:
 
 
 def _is_flexible(api_key: int, api_version: int) -> bool:
-    message = registry.request_message(api_key)
+    message = protocol_messages.request_message(api_key)
     return message is not None and message.is_flexible(api_version)
 
 
@@ -139,5 +139,5 @@ def response_body_offset(data: bytes, api_key: int, api_version: int, offset: in
 def _fault(name: str, version: int, data: bytes, offset: int) -> DecodeError:
     from kdissect.decoders.spanned import locate  # only headers that do not fit need it
 
-    found = locate(registry.header_message(name), version, data, offset)
+    found = locate(protocol_messages.header_message(name), version, data, offset)
     return found or DecodeError(name, offset, "header does not fit")

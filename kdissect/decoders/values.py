@@ -162,14 +162,14 @@ def _restore(message_name: str, struct_name: str, state: dict[str, Any], tags: d
 
 
 def _message_named(name: str) -> Message:
-    from kdissect.schema import (
-        protocol_messages as registry,  # only unpickling looks a message up by its name
-    )
+    from kdissect.schema import protocol_messages  # only unpickling looks a message up by its name
 
-    api = registry.api_by_name(name)
+    api = protocol_messages.api_by_name(name)
     if api is not None:
         return api.request if api.request.name == name else api.response
-    return registry.header_message(name) if name.endswith("Header") else registry.payload(name)
+    return (
+        protocol_messages.header_message(name) if name.endswith("Header") else protocol_messages.payload(name)
+    )
 
 
 def _structs(of: Type) -> Iterator[Struct]:

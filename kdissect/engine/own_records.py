@@ -8,7 +8,7 @@ from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.records import decode_record, record_log
 from kdissect.model.record_batch import Record
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.logs import Framing
 from kdissect.schema.secrets import MASK, may_hold_secrets
 
@@ -65,7 +65,7 @@ def may_hold_secrets_of(topic: str | None) -> bool:
 
 def _holds(payload: str) -> bool:
     try:
-        return may_hold_secrets(registry.payload(payload))
+        return may_hold_secrets(protocol_messages.payload(payload))
     except KeyError:
         return True  # a record of a type nobody knows
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.decoders.compiled import decoder
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 CONSUMER = "consumer"  # the protocol type whose bytes these are (ConsumerProtocol.PROTOCOL_TYPE)
 _VERSION = struct.Struct(
@@ -53,7 +53,7 @@ def _decode(name: str, data: bytes) -> Any:
     if len(data) < _VERSION.size:
         return None
     (version,) = _VERSION.unpack_from(data)
-    message = registry.payload(name)
+    message = protocol_messages.payload(name)
     version = min(version, message.versions.last)
     if version < 0:
         return None

@@ -14,7 +14,7 @@ from kdissect.history import apis
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Struct, Type
 
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
@@ -151,7 +151,7 @@ def _reports(turn: Turn) -> Iterator[_Report]:
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
 def _can_tell_leaders(api_key: int, api_version: int) -> bool:
     """Whether a response of this version has a current leader: most Produce and Fetch answers do not."""
-    api = registry.api(api_key)
+    api = protocol_messages.api(api_key)
     return api is not None and _has_leader(api.response.root, api_version)
 
 

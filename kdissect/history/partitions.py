@@ -5,7 +5,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, Struct
 
 Topics = list[tuple[str | bytes, list[int]]]
@@ -28,7 +28,11 @@ class _Shape(NamedTuple):
 @lru_cache(maxsize=1024)  # bodies of the schema that are asked for
 def topic_lister(api_key: int, version: int, is_response: bool) -> Callable[[Any], Topics]:
     """Gives what the value of such a body names; nothing where it names no topics in lists of their own."""
-    message = registry.response_message(api_key) if is_response else registry.request_message(api_key)
+    message = (
+        protocol_messages.response_message(api_key)
+        if is_response
+        else protocol_messages.request_message(api_key)
+    )
     shape = None if message is None else _shape(message, version)
     if shape is None:
         return _no_topics
@@ -53,7 +57,11 @@ def _no_topics(_value: Any) -> Topics:
 @lru_cache(maxsize=1024)  # bodies of the schema that are asked for
 def topic_namer(api_key: int, api_version: int, is_response: bool) -> Callable[[Any], str | bytes]:
     """Gives the name or the id of a topic in such a body, whichever the version has."""
-    message = registry.response_message(api_key) if is_response else registry.request_message(api_key)
+    message = (
+        protocol_messages.response_message(api_key)
+        if is_response
+        else protocol_messages.request_message(api_key)
+    )
     shape = None if message is None else _shape(message, api_version)
     return _no_name if shape is None else shape.name
 

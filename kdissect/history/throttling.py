@@ -12,7 +12,7 @@ from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 200 bytes
 # A client measures in its own clock from the moment it read the answer; a request that was under way
@@ -54,7 +54,7 @@ class Throttle:
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
 def client_must_wait(api_key: int, api_version: int) -> bool:
     """Whether a client owes silence after a throttle time in this response."""
-    api = registry.api(api_key)
+    api = protocol_messages.api(api_key)
     if api is None:
         return False
     first = _CLIENT_WAITS_FROM.get(api_key)
@@ -66,7 +66,7 @@ def client_must_wait(api_key: int, api_version: int) -> bool:
 @lru_cache(maxsize=4096)  # as above
 def has_throttle(api_key: int, api_version: int) -> bool:
     """Whether a response has the field. One in another version than its request's is a refusal without it."""
-    api = registry.api(api_key)
+    api = protocol_messages.api(api_key)
     fields = () if api is None else api.response.root.fields
     return any(field.name == "throttle_time_ms" and api_version in field.versions for field in fields)
 

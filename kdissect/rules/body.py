@@ -10,7 +10,7 @@ from kdissect.history.partitions import Topics, topic_lister
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Api, Message
 from kdissect.session.exchange import Exchange
 
@@ -54,7 +54,7 @@ class Body:
     @property
     def api(self) -> Api:
         """The API of the exchange."""
-        api = registry.api(self.exchange.api_key or 0)
+        api = protocol_messages.api(self.exchange.api_key or 0)
         assert api is not None  # the schema knows it: the body was decoded
         return api
 

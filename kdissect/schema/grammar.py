@@ -9,8 +9,7 @@
 flexible version ends each struct with `_tagged_fields`.
 """
 
-from kdissect.schema import protocol_messages as registry
-from kdissect.schema import releases
+from kdissect.schema import protocol_messages, releases
 from kdissect.schema.header_versions import is_never_compact, request_header_version, response_header_version
 from kdissect.schema.types import Api, Array, Field, Message, MessageKind, Primitive, Struct, Versions
 
@@ -24,7 +23,7 @@ _VERSION_TABLE = ("VERSION", "SINCE", "REQUEST HEADER", "RESPONSE HEADER", "STAT
 
 def overview() -> str:
     """A table of all APIs: key, name, versions, flexible ones, first release, what is gone."""
-    return _table([_OVERVIEW, *(_overview_row(api) for api in registry.all_apis())])
+    return _table([_OVERVIEW, *(_overview_row(api) for api in protocol_messages.all_apis())])
 
 
 def api_overview(api: Api) -> str:
@@ -33,7 +32,7 @@ def api_overview(api: Api) -> str:
     former = f", formerly {history.former_name}" if history and history.former_name else ""
     rows = [_VERSION_TABLE, *(_version_row(api, version) for version in _span(api.versions))]
     title = f"{api.name} (API key {api.key}{former})"
-    return f"{title}\n\n{_table(rows)}\n\n{registry.api_source(api.key).rstrip()}"
+    return f"{title}\n\n{_table(rows)}\n\n{protocol_messages.api_source(api.key).rstrip()}"
 
 
 def grammar(message: Message, version: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.all_fields import all_fields
 from kdissect.schema.fact_tables import read_rows
 from kdissect.schema.types import Array, Field, Message, Struct
@@ -111,7 +111,7 @@ def may_hold_secrets(message: Message) -> bool:
 @cache
 def is_secretive(api_key: int | None) -> bool:
     """Whether frames of an API may hold secrets: its messages have fields for them, or nobody knows."""
-    api = None if api_key is None else registry.api(api_key)
+    api = None if api_key is None else protocol_messages.api(api_key)
     if api is None or api_key == _SASL_HANDSHAKE:
         return True
     return may_hold_secrets(api.request) or may_hold_secrets(api.response)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from kdissect.decoders.bodies import response_fits
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
     MAX_STEP,
@@ -44,7 +44,7 @@ class Candidate:
         self.data = data[:JUDGED_BYTES]
         self.is_cut = is_cut
         _, key, version, _, self._length = _HEADER.unpack_from(data)
-        api = registry.api(key)
+        api = protocol_messages.api(key)
         self._is_known = api is not None and version in api.versions
         client_id = data[_HEADER.size : _HEADER.size + max(self._length, 0)]
         self._is_strong = bool(client_id) and printable(client_id, len(client_id) < self._length)

@@ -15,7 +15,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.bodies import request_fits
 from kdissect.decoders.headers import parse_request_header
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.info import ConnectionKind
 
 # Largest size taken for a frame. A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size
@@ -60,7 +60,7 @@ def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = Fa
         return Verdict.NO
     if size == _NO_CLIENT_ID_SIZE and quirks.has_no_client_id(key, version):
         return Verdict.YES
-    api = registry.api(key)
+    api = protocol_messages.api(key)
     last = 0 if api is None else api.versions.last
     if key >= FUTURE_KEYS or version > last + FUTURE_VERSIONS:
         return Verdict.NO
@@ -124,7 +124,8 @@ def is_plausible_request(frame: bytes) -> bool:
     """Whether a frame's content (no size prefix) begins with a plausible request header of a known API."""
     sized = len(frame).to_bytes(4) + frame[: MAX_CLIENT_ID + _HEADER_SIZE]
     return (
-        request_at(sized, 0, cut=True) is Verdict.YES and registry.api(int.from_bytes(frame[:2])) is not None
+        request_at(sized, 0, cut=True) is Verdict.YES
+        and protocol_messages.api(int.from_bytes(frame[:2])) is not None
     )
 
 

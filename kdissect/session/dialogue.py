@@ -12,7 +12,7 @@ from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.native import is_compiled
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
@@ -352,7 +352,7 @@ class Dialogue(DialogueState):
         found = only_kind_that_fits(frame, self._info.api_versions_seen)
         if found is not None:
             exchange.api_key, exchange.api_version, exchange.response_body_offset = found
-            name = registry.api_name(found[0])
+            name = protocol_messages.api_name(found[0])
             detail = f"{name} v{found[1]} is the only request of the connection it answers"
             exchange.note(AnomalyKind.INFERRED_API, detail, frame)
 

@@ -13,7 +13,7 @@ from kdissect.decoders.bodies import (
 from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.metadata_topic import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
@@ -135,7 +135,7 @@ class Exchange:
     @property
     def is_unknown(self) -> bool:
         """Whether the schema does not know the API or the version."""
-        api = None if self.api_key is None else registry.api(self.api_key)
+        api = None if self.api_key is None else protocol_messages.api(self.api_key)
         return api is None or self.api_version not in api.versions
 
     @property

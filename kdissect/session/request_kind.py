@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PRODUCE = 0
@@ -39,7 +39,7 @@ class RequestKind:
         self.api_key = api_key
         self.api_version = api_version
         self.pair = api_key, api_version
-        api = registry.api(api_key)
+        api = protocol_messages.api(api_key)
         self.unknown: AnomalyKind | None = None
         if api is None:
             self.unknown = AnomalyKind.UNKNOWN_API

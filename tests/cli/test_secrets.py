@@ -14,7 +14,7 @@ from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.packets.packet import Packet
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
 from tests.support.messages.planted import (
     PLANTED,
@@ -270,7 +270,7 @@ def test_every_message_with_secrets_is_among_the_planted() -> None:
     planted = {key for key, *_ in exchanges()}
     wanted = {
         api.key
-        for api in registry.all_apis()
+        for api in protocol_messages.all_apis()
         if may_hold_secrets(api.request) or may_hold_secrets(api.response)
     }
     assert wanted

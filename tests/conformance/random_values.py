@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 _INTEGERS = {
@@ -21,7 +21,7 @@ FIRST_UNKNOWN_TAG = 100
 
 def all_bodies() -> Iterator[tuple[Message, int]]:
     """Every request and response at every version."""
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         for message in (api.request, api.response):
             for version in range(message.versions.first, message.versions.last + 1):
                 yield message, version

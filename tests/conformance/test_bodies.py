@@ -12,19 +12,19 @@ from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.decoders.summary import summarizer
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker
 
 SEEDS = range(2)
 PADDING = b"\xee" * 7  # the body does not start at 0, and something may lie before it
-API_KEYS = sorted(registry.api_keys())
+API_KEYS = sorted(protocol_messages.api_keys())
 
 
 @cache
 def bodies_of(api_key: int) -> list[tuple[Message, int, dict[str, Any], bytes]]:
-    api = registry.api(api_key)
+    api = protocol_messages.api(api_key)
     assert api
     made = []
     for message in (api.request, api.response):

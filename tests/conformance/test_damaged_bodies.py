@@ -11,11 +11,11 @@ from kdissect.decoders.encoder import encode, encode_uvarint
 from kdissect.decoders.spanned import dissect, locate
 from kdissect.decoders.summary import summarizer
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from tests.conformance.random_values import ValueMaker, all_bodies
 
-API_KEYS = sorted(registry.api_keys())
+API_KEYS = sorted(protocol_messages.api_keys())
 HOSTILE = (b"\xff\xff\xff\xff\x07", b"\x7f", b"\x00\x00\x00\x60")  # as varints, as integers, as small lengths
 CUTS = 16  # of the older versions only so many cut points are tried
 RANDOM_SIZE = 120
@@ -94,7 +94,7 @@ def test_hostile_counts_allocate_nothing_beyond_the_bytes_there_are(api_key: int
 
 
 def test_a_hostile_count_of_uuids_makes_no_list_of_them() -> None:
-    message = registry.request_message(62)  # BrokerRegistration: log_dirs is an array of uuids
+    message = protocol_messages.request_message(62)  # BrokerRegistration: log_dirs is an array of uuids
     assert message
     good = encode(message, 2, {"log_dirs": []})
     assert good.endswith(b"\x01\x00"), "an empty array and a tag section"
@@ -109,7 +109,7 @@ def test_a_hostile_count_of_uuids_makes_no_list_of_them() -> None:
 
 
 def test_finding_the_place_of_an_error_takes_no_tree() -> None:
-    message = registry.response_message(3)
+    message = protocol_messages.response_message(3)
     assert message
     topic = {"name": "t", "partitions": [{"replica_nodes": [1, 2, 3]}] * 5}
     data = encode(message, 9, {"topics": [topic] * 200})[:-1]
@@ -123,7 +123,7 @@ def test_finding_the_place_of_an_error_takes_no_tree() -> None:
 
 
 def test_a_frame_of_nothing_but_tags_takes_linear_time_and_space() -> None:
-    message = registry.request_message(3)
+    message = protocol_messages.request_message(3)
     assert message
     tags = range(1 << 14, (1 << 14) + 20_000)  # each a varint of three bytes
     data = bytes(3) + encode_uvarint(len(tags)) + b"".join(encode_uvarint(tag) + b"\0" for tag in tags)

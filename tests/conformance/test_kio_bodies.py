@@ -16,7 +16,7 @@ import pytest
 
 from kdissect.decoders.compiled import decoder
 from kdissect.decoders.layout import Layout
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker
@@ -28,7 +28,7 @@ errors = pytest.importorskip("kio.schema.errors", reason="kio is not installed")
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MILLISECOND = datetime.timedelta(milliseconds=1)
 ERROR_CODES = sorted(code.value for code in errors.ErrorCode)
-API_KEYS = sorted(registry.api_keys())
+API_KEYS = sorted(protocol_messages.api_keys())
 
 
 @cache
@@ -47,9 +47,9 @@ def entities() -> tuple[tuple[type[Any], Message, int], ...]:
 
 def message_of(entity: type[Any]) -> Message | None:
     if entity.__type__.name == "request":
-        return registry.request_message(int(entity.__api_key__))
+        return protocol_messages.request_message(int(entity.__api_key__))
     if entity.__type__.name == "response":
-        return registry.response_message(int(entity.__api_key__))
+        return protocol_messages.response_message(int(entity.__api_key__))
     return None
 
 

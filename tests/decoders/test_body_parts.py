@@ -13,7 +13,7 @@ from kdissect.decoders.projection import collected, projector
 from kdissect.decoders.records.sections import record_sections
 from kdissect.decoders.spanned import decode_part, dissect, locate
 from kdissect.decoders.tree import render
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from tests.support.messages.batches import batch_bytes, record_bytes
 
@@ -60,7 +60,7 @@ def is_beginning(value: Any, of: Any) -> bool:
 
 def test_an_absurd_count_makes_no_more_elements_than_there_are() -> None:
     data = bytes(4) + b"\xff\xff\xff\xff\x0f" + WHOLE[WHOLE.index(b"\x08topic-0") :]
-    message = registry.response_message(METADATA)
+    message = protocol_messages.response_message(METADATA)
     assert message is not None
     found = decode_part(message, VERSION, data)
     assert len(found.value.brokers) <= len(data)
@@ -84,7 +84,7 @@ def test_the_tree_shows_the_count_on_the_wire() -> None:
 def test_the_summary_and_the_projection_go_as_far() -> None:
     cut = WHOLE[: WHOLE.index(b"topic-2") + 3]
     assert summarize_response(cut, 0, METADATA, VERSION).topics == ("topic-0", "topic-1")
-    message = registry.response_message(METADATA)
+    message = protocol_messages.response_message(METADATA)
     assert message is not None
     wanted = {
         ("topics",): (0,),

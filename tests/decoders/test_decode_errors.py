@@ -9,12 +9,12 @@ from kdissect.decoders.encoder import encode
 from kdissect.decoders.spanned import dissect
 from kdissect.decoders.values import items
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 
 
 def response(api_key: int) -> Message:
-    found = registry.response_message(api_key)
+    found = protocol_messages.response_message(api_key)
     assert found
     return found
 

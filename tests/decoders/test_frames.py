@@ -15,7 +15,7 @@ from kdissect.decoders.frames import dissect_body, dissect_request, dissect_resp
 from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 # spec/004 "Wire Format Examples": both sizes are wrong there, and null topics exist only from version 1 on.
 SPEC_REQUEST = bytes.fromhex("00000011 0003 0000 00000001 0004 74657374 ffffffff")
@@ -89,7 +89,7 @@ def test_unknown_apis_and_versions_are_named() -> None:
 
 def test_a_refused_api_versions_request_is_answered_in_version_0() -> None:
     entry = {"api_key": 18, "min_version": 0, "max_version": 3}
-    message = registry.response_message(18)
+    message = protocol_messages.response_message(18)
     assert message
     fallback = encode(message, 0, {"error_code": quirks.UNSUPPORTED_VERSION, "api_keys": [entry]})
     for asked in (1, 3, 4, 99):
@@ -153,7 +153,7 @@ def test_a_body_alone() -> None:
 
 
 def test_encoding_refuses_what_has_no_bytes() -> None:
-    message = registry.request_message(3)
+    message = protocol_messages.request_message(3)
     assert message
     with pytest.raises(ValueError, match=r"MetadataRequest\.topics: null is not allowed"):
         encode(message, 0, {"topics": None})

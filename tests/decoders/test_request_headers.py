@@ -14,7 +14,7 @@ from kdissect.decoders.headers import (
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.header_versions import request_header_version as version_in_schema
 from kdissect.schema.header_versions import response_header_version as response_version_in_schema
 
@@ -27,7 +27,7 @@ def header(key: int, version: int, client_id: bytes | None = b"me", tags: bytes 
 
 
 def test_header_versions_are_those_of_the_schema() -> None:
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         for version in range(api.versions.first, api.versions.last + 1):
             assert request_header_version(api.key, version) == version_in_schema(api.request, version)
             assert response_header_version(api.key, version) == response_version_in_schema(
@@ -109,6 +109,6 @@ def test_correlation_ids_are_signed() -> None:
 
 def test_the_tree_of_a_header_agrees() -> None:
     data = header(3, 9, b"me", b"\1\5\3abc")
-    tree = dissect(registry.header_message("RequestHeader"), 2, data)
+    tree = dissect(protocol_messages.header_message("RequestHeader"), 2, data)
     assert tree.error is None
     assert (tree.end, tree.value.client_id, tree.value._tags) == (len(data), "me", {5: b"abc"})

@@ -11,12 +11,16 @@ from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.values import items
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 
 
 def message(api_key: int, response: bool = False) -> Message:
-    found = registry.response_message(api_key) if response else registry.request_message(api_key)
+    found = (
+        protocol_messages.response_message(api_key)
+        if response
+        else protocol_messages.request_message(api_key)
+    )
     assert found
     return found
 

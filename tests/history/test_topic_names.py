@@ -13,7 +13,7 @@ from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
 from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model import limits
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive, Struct
 from tests.decoders.payloads.vectors import records
@@ -214,7 +214,7 @@ def pairs(struct: Struct, version: int, seen: set[int]) -> bool:
 
 def test_every_message_that_tells_names_is_known() -> None:
     told: dict[int, set[bool]] = {}
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         for message, is_response in ((api.request, False), (api.response, True)):
             if any(
                 pairs(message.root, v, set())

@@ -12,7 +12,7 @@ from kdissect.decoders.encoder import encode
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Api, Message
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -117,7 +117,7 @@ def side_of(scene: Scene, side: int) -> Side | None:
     """A body of the scene's exchange; None unless it fits and is written as our encoder writes it."""
     exchange = scene.exchange
     frame = exchange.request if side == CLIENT else exchange.response
-    api = registry.api(exchange.api_key) if exchange.api_key is not None else None
+    api = protocol_messages.api(exchange.api_key) if exchange.api_key is not None else None
     if frame is None or frame.is_cut or api is None or exchange.api_version not in api.versions:
         return None
     version = exchange.api_version
@@ -263,7 +263,7 @@ def _of_many_captures(rows: list[Any]) -> list[Any]:
 @cache
 def sides_of(api: str, side: int) -> tuple[Side, ...]:
     """Bodies of one message, of every version."""
-    known = registry.api_by_name(api)
+    known = protocol_messages.api_by_name(api)
     assert known is not None
     found = (side_of(scene, side) for scene in pool(known.key))
     return tuple(body for body in found if body is not None)

@@ -10,7 +10,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.endpoint import Ports
 from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.rules.judge import Judge
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import BROKER, CLIENT, STEP_NS, Conversation
@@ -124,7 +124,7 @@ def _kinds() -> frozenset[tuple[Message, int]]:
     """Every body of the schema: message and version."""
     return frozenset(
         (message, version)
-        for api in registry.all_apis()
+        for api in protocol_messages.all_apis()
         for version in range(api.versions.first, api.versions.last + 1)
         for message in (api.request, api.response)
     )

@@ -8,14 +8,14 @@ from kdissect.decoders.layout import Layout
 from kdissect.decoders.native_layout import FieldRow, layout_rows
 from kdissect.decoders.quirks import PRODUCE
 from kdissect.model.native import native
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 needs_native = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 FETCH = 1
 
 
 def test_the_rows_of_a_request_with_records() -> None:
-    api = registry.api(PRODUCE)
+    api = protocol_messages.api(PRODUCE)
     assert api is not None
     rows, structs, fields = layout_rows(Layout(api.request, 9))
     assert [of.name for of in structs] == ["ProduceRequest", "TopicProduceData", "PartitionProduceData"]
@@ -52,7 +52,7 @@ def test_the_rows_of_a_request_with_records() -> None:
 
 
 def test_tagged_fields_stand_apart_and_their_structs_behind_those_of_the_others() -> None:
-    api = registry.api(FETCH)
+    api = protocol_messages.api(FETCH)
     assert api is not None
     rows, structs, _ = layout_rows(Layout(api.response, 12))
     _, fields, tagged = next(row for row, of in zip(rows, structs, strict=True) if of.name == "PartitionData")

@@ -15,7 +15,7 @@ from kdissect.decoders.plain import PlainDecoder, emitted_decoder, plain_decoder
 from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.values import Value
 from kdissect.model.native import native
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from tests.support.console import CAPTURES
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
@@ -85,7 +85,7 @@ def test_nearly_every_kind_of_body_is_known() -> None:
     unknown = {
         message.name
         for key in range(200)
-        if (api := registry.api(key))
+        if (api := protocol_messages.api(key))
         for message in (api.request, api.response)
         for version in message.versions
         if not is_compiled(plain_decoder(message, version))

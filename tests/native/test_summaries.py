@@ -10,12 +10,12 @@ from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.summary import summarizer
 from kdissect.model.native import native
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from tests.conformance.random_values import ValueMaker, all_bodies
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
-API_KEYS = sorted(registry.api_keys())
+API_KEYS = sorted(protocol_messages.api_keys())
 METADATA, FETCH = 3, 1
 MOST_REMEMBERED = 1024
 MOST_PLACES = 80  # of longer bodies a sample is changed

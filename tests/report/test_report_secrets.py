@@ -7,7 +7,7 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import may_hold_secrets
 from tests.support.messages.planted import PLANTED, SECRET, exchanges, needles
 from tests.support.messages.traffic import Conversation
@@ -25,7 +25,7 @@ def broken(frame: bytes, may_hold: bool) -> list[bytes]:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     talk, number = Conversation().handshake(), 0
     for key, version, asked, answered in exchanges():
-        api = registry.api(key)
+        api = protocol_messages.api(key)
         assert api is not None
         for at in range(4):
             number += 1

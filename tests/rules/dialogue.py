@@ -8,7 +8,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Finding
 from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import CLIENT, Conversation
@@ -63,7 +63,7 @@ class Dialogue:
 
 def key_of(api: str) -> int:
     """The key of an API by name."""
-    found = registry.api_by_name(api)
+    found = protocol_messages.api_by_name(api)
     assert found is not None
     return found.key
 
@@ -75,7 +75,7 @@ def versions(*ranges: tuple[int, int, int], error: int = 0) -> Fields:
 
 
 SOFTWARE: Fields = {"client_software_name": "tester", "client_software_version": "1.0"}
-VERSIONS = versions(*((api.key, *api.versions) for api in registry.all_apis()))
+VERSIONS = versions(*((api.key, *api.versions) for api in protocol_messages.all_apis()))
 
 
 def judged(told: Sequence[Packet] | Sequence[Exchange]) -> Judge:

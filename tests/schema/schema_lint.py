@@ -7,8 +7,7 @@ Tests run them over the whole tree; nothing at run time does.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kdissect.schema import enums, releases
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import enums, protocol_messages, releases
 from kdissect.schema.types import (
     NO_UPPER_BOUND,
     NO_VERSIONS,
@@ -53,10 +52,13 @@ def lint_apis(apis: Iterable[Api]) -> list[str]:
 
 def lint_tree() -> list[str]:
     """Every problem of the schema that ships with kdissect."""
-    apis = registry.all_apis()
-    headers = [registry.header_message("RequestHeader"), registry.header_message("ResponseHeader")]
+    apis = protocol_messages.all_apis()
+    headers = [
+        protocol_messages.header_message("RequestHeader"),
+        protocol_messages.header_message("ResponseHeader"),
+    ]
     messages = [message for api in apis for message in (api.request, api.response)]
-    return lint_messages([*messages, *headers, *registry.all_payloads()]) + lint_apis(apis)
+    return lint_messages([*messages, *headers, *protocol_messages.all_payloads()]) + lint_apis(apis)
 
 
 def _lint_message(message: Message) -> Iterator[str]:
@@ -241,8 +243,8 @@ def _lint_api(api: Api) -> Iterator[str]:
         yield f"{api.name}: keys {request.api_key} and {response.api_key} in the file of key {api.key}"
     if (request.name, response.name) != (f"{api.name}Request", f"{api.name}Response"):
         yield f"{api.name}: holds {request.name} and {response.name}"
-    if api.name != registry.api_name(api.key):
-        yield f"{api.name}: its file is called {registry.api_name(api.key)}"
+    if api.name != protocol_messages.api_name(api.key):
+        yield f"{api.name}: its file is called {protocol_messages.api_name(api.key)}"
     if request.versions != response.versions or request.flexible != response.flexible:
         yield f"{api.name}: request and response differ in their versions"
     yield from _history(api)

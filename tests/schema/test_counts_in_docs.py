@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from tests.support.console import CHECKOUT
 
-APIS = registry.all_apis()
+APIS = protocol_messages.all_apis()
 API_VERSIONS = sum(api.versions.last - api.versions.first + 1 for api in APIS)
 # What stands behind each number, and the number.
 COUNTS = {
@@ -20,7 +20,7 @@ COUNTS = {
         (r" APIs", len(APIS)),
         (r" API versions", API_VERSIONS),
         (r" request and response\s+bodies", 2 * API_VERSIONS),
-        (r" records and payloads", len(registry.all_payloads())),
+        (r" records and payloads", len(protocol_messages.all_payloads())),
     ),
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.schema import error_codes as errors
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.header_versions import response_header_version
 from kdissect.schema.types import Message
 from tests.schema.protocol_grammar import Body, read_bodies
@@ -46,7 +46,7 @@ def document(request: pytest.FixtureRequest, reference: Path) -> tuple[str, str]
 
 
 def find(body: Body) -> Message:
-    api = registry.api_by_name(OLD_NAMES.get(body.api, body.api))
+    api = protocol_messages.api_by_name(OLD_NAMES.get(body.api, body.api))
     assert api is not None, body
     return api.request if body.kind == "Request" else api.response
 
@@ -97,7 +97,7 @@ def test_only_one_grammar_writes_an_array_of_arrays(document: tuple[str, str]) -
 def test_versions_and_keys_of_the_grammars_are_known(document: tuple[str, str]) -> None:
     _, text = document
     for name, key in re.findall(r"^(\w+) API \(Key: (\d+)\):", text, re.MULTILINE):
-        assert registry.api_name(int(key)) == OLD_NAMES.get(name, name)
+        assert protocol_messages.api_name(int(key)) == OLD_NAMES.get(name, name)
 
 
 def test_only_controlled_shutdown_is_incomplete(document: tuple[str, str]) -> None:
@@ -162,7 +162,7 @@ def test_table_of_flexible_versions(reference: Path) -> None:
     assert len(rows) == 16
     flexible, versions = {}, {}
     for name, first, last in rows:
-        api = registry.api_by_name(name)
+        api = protocol_messages.api_by_name(name)
         assert api is not None
         if api.request.flexible.first != int(first):
             flexible[name] = (int(first), api.request.flexible.first)
@@ -173,7 +173,7 @@ def test_table_of_flexible_versions(reference: Path) -> None:
 
 
 def test_the_exception_that_document_004_leaves_out() -> None:
-    api = registry.api_by_name("ApiVersions")
+    api = protocol_messages.api_by_name("ApiVersions")
     assert api is not None
     assert api.response.is_flexible(3)
     assert response_header_version(api.response, 3) == 0
@@ -192,7 +192,7 @@ def test_sizes_of_the_samples(reference: Path) -> None:
 
 
 def test_null_topics_of_the_sample_came_later() -> None:
-    metadata = registry.request_message(3)
+    metadata = protocol_messages.request_message(3)
     assert metadata is not None
     (topics,) = (field for field in metadata.root.fields if field.name == "topics")
     assert 0 not in topics.nullable
@@ -203,7 +203,7 @@ def test_null_topics_of_the_sample_came_later() -> None:
 
 
 def test_kip_35_never_shipped_as_written() -> None:
-    api = registry.api_by_name("ApiVersions")
+    api = protocol_messages.api_by_name("ApiVersions")
     assert api is not None
     assert layout(api.request, 0) == ()  # no ApiKeys
     assert [entry.name for entry in layout(api.response, 0)] == ["ErrorCode", "ApiKeys"]

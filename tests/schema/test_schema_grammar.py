@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.schema import grammar
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import grammar, protocol_messages
 from kdissect.schema.schema_parser import parse_schema
 from tests.schema.protocol_grammar import read_bodies
 from tests.schema.schema_layout import layout, signature, versions_of
@@ -48,24 +47,26 @@ DescribeTopicPartitions Request (Version: 0) => [topics] response_partition_limi
 
 
 def test_a_plain_version() -> None:
-    assert grammar.grammar(registry.payload("TopicRecord"), 0).startswith("TopicRecord (Version: 0) => name")
-    request = registry.request_message(1)
+    assert grammar.grammar(protocol_messages.payload("TopicRecord"), 0).startswith(
+        "TopicRecord (Version: 0) => name"
+    )
+    request = protocol_messages.request_message(1)
     assert request is not None
     assert grammar.grammar(request, 4) == FETCH_4
 
 
 def test_a_flexible_version() -> None:
-    request = registry.request_message(75)
+    request = protocol_messages.request_message(75)
     assert request is not None
     assert grammar.grammar(request, 0) == DESCRIBE_0
 
 
 def test_the_client_id_is_never_compact() -> None:
-    assert grammar.grammar(registry.header_message("RequestHeader"), 2) == HEADER_2
+    assert grammar.grammar(protocol_messages.header_message("RequestHeader"), 2) == HEADER_2
 
 
 def test_tagged_fields_stand_below_their_buffer() -> None:
-    request = registry.request_message(1)
+    request = protocol_messages.request_message(1)
     assert request is not None
     lines = grammar.grammar(request, 12).splitlines()
     assert lines[-2:] == [
@@ -75,7 +76,7 @@ def test_tagged_fields_stand_below_their_buffer() -> None:
 
 
 def test_an_empty_body() -> None:
-    request = registry.request_message(16)
+    request = protocol_messages.request_message(16)
     assert request is not None
     assert grammar.grammar(request, 0) == "ListGroups Request (Version: 0) =>"
 
@@ -87,7 +88,7 @@ def test_a_struct_within_itself_is_named() -> None:
 
 
 def test_a_version_that_never_was() -> None:
-    request = registry.request_message(1)
+    request = protocol_messages.request_message(1)
     assert request is not None
     with pytest.raises(ValueError, match="FetchRequest has versions 0-18, not 19"):
         grammar.grammar(request, 19)
@@ -95,7 +96,7 @@ def test_a_version_that_never_was() -> None:
 
 def test_every_plain_body_reads_back() -> None:
     """Our grammars are read by the reader of Kafka's own: the notation is the guide's."""
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         for message in (api.request, api.response):
             for version in versions_of(message):
                 text = grammar.grammar(message, version)
@@ -107,22 +108,22 @@ def test_every_plain_body_reads_back() -> None:
 
 def test_overview() -> None:
     lines = grammar.overview().splitlines()
-    assert len(lines) == 1 + len(registry.all_apis())
+    assert len(lines) == 1 + len(protocol_messages.all_apis())
     assert lines[0].split() == ["KEY", "API", "VERSIONS", "FLEXIBLE", "SINCE", "GONE"]
     assert lines[2].split() == ["1", "Fetch", "0-18", "12+", "0.8.0", "0-3", "in", "4.0"]
 
 
 def test_api_overview() -> None:
-    api = registry.api(7)
+    api = protocol_messages.api(7)
     assert api is not None
     text = grammar.api_overview(api)
     assert text.startswith("ControlledShutdown (API key 7)\n")
     assert "0        0.8.0   v0              v0               gone in 4.0" in text
     assert "request ControlledShutdownRequest" in text
-    share = registry.api(78)
+    share = protocol_messages.api(78)
     assert share is not None
     assert "unstable, gone in 4.1" in grammar.api_overview(share)
-    listing = registry.api(74)
+    listing = protocol_messages.api(74)
     assert listing is not None
     assert "formerly ListClientMetricsResources" in grammar.api_overview(listing)
 

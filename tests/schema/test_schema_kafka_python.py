@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.field_tokens import parse_versions
 from kdissect.schema.types import Message
 from tests.schema.schema_layout import (
@@ -65,10 +65,10 @@ KNOWN_OLD = {
 def find(document: dict[str, Any]) -> Message:
     name = document["name"]
     message = {
-        "request": registry.request_message,
-        "response": registry.response_message,
-        "header": lambda _: registry.header_message(name),
-        "data": lambda _: registry.payload(name),
+        "request": protocol_messages.request_message,
+        "response": protocol_messages.response_message,
+        "header": lambda _: protocol_messages.header_message(name),
+        "data": lambda _: protocol_messages.payload(name),
     }[document["type"]](document.get("apiKey", -1))
     assert message is not None
     return message
@@ -130,7 +130,7 @@ def old_signature(type_: Any) -> Signature:
 def test_old_classes_are_ours() -> None:
     different, count = set(), 0
     for body in old_bodies():
-        api = registry.api(body.API_KEY)
+        api = protocol_messages.api(body.API_KEY)
         assert api is not None
         message = api.request if "Request" in body.__name__ else api.response
         ours = signature(layout(message, body.API_VERSION), message.is_flexible(body.API_VERSION))

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from tests.schema.schema_layout import Entry, Layout, differences, layout, wire
 
@@ -44,10 +44,10 @@ def entities() -> Iterator[type[Any]]:
 def find(entity: type[Any]) -> Message | None:
     kind, name = entity.__type__.name, entity.__name__
     if kind == "request":
-        return registry.request_message(int(entity.__api_key__))
+        return protocol_messages.request_message(int(entity.__api_key__))
     if kind == "response":
-        return registry.response_message(int(entity.__api_key__))
-    return registry.header_message(name) if kind == "header" else registry.payload(name)
+        return protocol_messages.response_message(int(entity.__api_key__))
+    return protocol_messages.header_message(name) if kind == "header" else protocol_messages.payload(name)
 
 
 def kio_layout(entity: type[Any]) -> Layout:

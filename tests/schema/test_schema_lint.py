@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.schema_parser import parse_schema
 from kdissect.schema.types import Api
 from tests.schema.schema_lint import lint_apis, lint_messages, lint_tree
@@ -90,7 +90,7 @@ def test_each_rule_for_apis_fires(change: tuple[str, str], problem: str) -> None
 
 
 def test_a_name_that_is_not_the_files_fires() -> None:
-    api = registry.api(52)
+    api = protocol_messages.api(52)
     assert api is not None
     found = lint_apis([api._replace(key=53), api._replace(key=999), api._replace(name="Poll")])
     assert "Vote: its file is called BeginQuorumEpoch" in found

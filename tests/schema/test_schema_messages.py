@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.schema import protocol_messages as registry
-from kdissect.schema import releases
+from kdissect.schema import protocol_messages, releases
 from kdissect.schema.header_versions import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Struct
 
 # The text of each API, and the first key that none has.
-SCHEMAS = sorted((Path(registry.__file__).parent / "messages").glob("*.schema"))
+SCHEMAS = sorted((Path(protocol_messages.__file__).parent / "messages").glob("*.schema"))
 UNKNOWN = max(int(path.name.partition("_")[0]) for path in SCHEMAS) + 1
 # Run in a fresh interpreter: prints the files that a call opened.
 OPENED = """
@@ -27,7 +26,7 @@ def spy(file, *args, **kwargs):
         opened.append(str(file))
     return real(file, *args, **kwargs)
 builtins.open = spy
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema.protocol_messages import *
 {call}
 print(len(opened), "pathlib" in sys.modules, "dataclasses" in sys.modules)
 """
@@ -36,11 +35,11 @@ print(len(opened), "pathlib" in sys.modules, "dataclasses" in sys.modules)
 @pytest.mark.parametrize(
     ("call", "files"),
     [
-        ("registry.api_keys(); registry.api_name(1); registry.api(32000)", 0),
-        ("registry.api(1); registry.api(1); registry.api_by_name('fetch')", 1),
-        ("registry.payload('ConsumerProtocolAssignment')", 1),
-        ("registry.header_message('RequestHeader'); registry.header_message('ResponseHeader')", 1),
-        ("registry.all_apis()", len(SCHEMAS)),
+        ("api_keys(); api_name(1); api(32000)", 0),
+        ("api(1); api(1); api_by_name('fetch')", 1),
+        ("payload('ConsumerProtocolAssignment')", 1),
+        ("header_message('RequestHeader'); header_message('ResponseHeader')", 1),
+        ("all_apis()", len(SCHEMAS)),
     ],
 )
 def test_only_what_is_asked_for_is_opened(call: str, files: int) -> None:
@@ -51,57 +50,57 @@ def test_only_what_is_asked_for_is_opened(call: str, files: int) -> None:
 
 
 def test_every_api() -> None:
-    apis = registry.all_apis()
+    apis = protocol_messages.all_apis()
     assert [api.key for api in apis] == list(range(UNKNOWN))  # Apache Kafka leaves no key out
-    assert registry.api_keys() == frozenset(range(UNKNOWN))
+    assert protocol_messages.api_keys() == frozenset(range(UNKNOWN))
     for api in apis:
         known = releases.history(api.key)
         assert known is not None
         assert list(known.since) == list(range(api.versions.first, api.versions.last + 1))
-        assert registry.api_name(api.key) == api.name
-        assert registry.request_message(api.key) is api.request
-        assert registry.response_message(api.key) is api.response
+        assert protocol_messages.api_name(api.key) == api.name
+        assert protocol_messages.request_message(api.key) is api.request
+        assert protocol_messages.response_message(api.key) is api.response
 
 
 @pytest.mark.parametrize("name", ["Fetch", "fetch", "FETCH", "FetchRequest", "fetchresponse"])
 def test_names_in_any_form(name: str) -> None:
-    found = registry.api_by_name(name)
+    found = protocol_messages.api_by_name(name)
     assert found is not None
     assert found.key == 1
 
 
 def test_what_does_not_exist() -> None:
-    assert registry.api(UNKNOWN) is None
-    assert registry.api(-1) is None
-    assert registry.api_name(UNKNOWN) is None
-    assert registry.request_message(UNKNOWN) is None
-    assert registry.response_message(UNKNOWN) is None
-    assert registry.api_by_name("Fetches") is None
+    assert protocol_messages.api(UNKNOWN) is None
+    assert protocol_messages.api(-1) is None
+    assert protocol_messages.api_name(UNKNOWN) is None
+    assert protocol_messages.request_message(UNKNOWN) is None
+    assert protocol_messages.response_message(UNKNOWN) is None
+    assert protocol_messages.api_by_name("Fetches") is None
     with pytest.raises(KeyError):
-        registry.header_message("Header")
+        protocol_messages.header_message("Header")
     with pytest.raises(KeyError):
-        registry.payload("TopicRecordKey")
+        protocol_messages.payload("TopicRecordKey")
     with pytest.raises(KeyError):
-        registry.payload("Nothing")
+        protocol_messages.payload("Nothing")
 
 
 def test_payloads_by_name() -> None:
-    folder = Path(registry.__file__).parent / "payloads"
+    folder = Path(protocol_messages.__file__).parent / "payloads"
     told = re.findall(
         r"^(?:record|payload|text) ", "".join(path.read_text() for path in folder.glob("*.schema")), re.M
     )
-    assert len(registry.all_payloads()) == len(told)
-    for message in registry.all_payloads():
-        assert registry.payload(message.name) is message
+    assert len(protocol_messages.all_payloads()) == len(told)
+    for message in protocol_messages.all_payloads():
+        assert protocol_messages.payload(message.name) is message
 
 
 def test_comments_tell_what_the_table_knows() -> None:
     """`# gone: 0-3 in 4.0` beside a block and `releases.table` say the same."""
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         history = releases.history(api.key)
         assert history is not None
         comments = re.findall(
-            r"^(?:request|response) .*# gone: (\S+) in (\S+)$", registry.api_source(api.key), re.M
+            r"^(?:request|response) .*# gone: (\S+) in (\S+)$", protocol_messages.api_source(api.key), re.M
         )
         expected = [(str(history.gone), history.gone_in)] * 2 if history.gone_in else []
         assert comments == expected, api.name
@@ -118,9 +117,9 @@ def every_field(struct: Struct, seen: set[int]) -> list[Field]:
 
 
 def messages() -> list[Message]:
-    found = [message for api in registry.all_apis() for message in (api.request, api.response)]
-    headers = [registry.header_message(name) for name in ("RequestHeader", "ResponseHeader")]
-    return found + headers + list(registry.all_payloads())
+    found = [message for api in protocol_messages.all_apis() for message in (api.request, api.response)]
+    headers = [protocol_messages.header_message(name) for name in ("RequestHeader", "ResponseHeader")]
+    return found + headers + list(protocol_messages.all_payloads())
 
 
 SECRETS = {

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kdissect.schema import enums, releases
+from kdissect.schema import enums, protocol_messages, releases
 from kdissect.schema import error_codes as errors
-from kdissect.schema import protocol_messages as registry
 from kdissect.schema.header_versions import request_header_version, response_header_version
 from kdissect.schema.types import Array, Field, Message, Struct
 from tests.schema.schema_layout import differences, json_layout, layout, versions_of
@@ -37,11 +36,13 @@ def documents(reference: Path) -> dict[str, dict[str, Any]]:
 def find(document: dict[str, Any]) -> Message:
     name, kind = document["name"], document["type"]
     if kind == "request":
-        found = registry.request_message(document["apiKey"])
+        found = protocol_messages.request_message(document["apiKey"])
     elif kind == "response":
-        found = registry.response_message(document["apiKey"])
+        found = protocol_messages.response_message(document["apiKey"])
     else:
-        found = registry.header_message(name) if kind == "header" else registry.payload(name)
+        found = (
+            protocol_messages.header_message(name) if kind == "header" else protocol_messages.payload(name)
+        )
     assert found is not None
     return found
 
@@ -57,14 +58,17 @@ def test_every_message_and_version_is_the_reference(documents: dict[str, dict[st
             found = differences(layout(message, version), json_layout(document, version))
             problems += [f"{name} v{version}{difference}" for difference in found]
     assert problems == []
-    apis = registry.all_apis()
+    apis = protocol_messages.all_apis()
     ours = [message for api in apis for message in (api.request, api.response)]
     assert bodies == {(message.name, version) for message in ours for version in versions_of(message)}
 
 
 def test_nothing_is_in_our_schema_alone(documents: dict[str, dict[str, Any]]) -> None:
-    ours = {message.name for api in registry.all_apis() for message in (api.request, api.response)}
-    ours |= {message.name for message in registry.all_payloads()} | {"RequestHeader", "ResponseHeader"}
+    ours = {message.name for api in protocol_messages.all_apis() for message in (api.request, api.response)}
+    ours |= {message.name for message in protocol_messages.all_payloads()} | {
+        "RequestHeader",
+        "ResponseHeader",
+    }
     assert ours == set(documents) | OWN_PAYLOADS
 
 
@@ -95,7 +99,7 @@ def compare_entities(struct: Struct, fields: list[dict[str, Any]], structs: dict
 
 def test_headers_are_those_of_the_api_table(reference: Path) -> None:
     for row in json.loads((reference / "protocol" / "api-table.json").read_text()):
-        api = registry.api(row["apiKey"])
+        api = protocol_messages.api(row["apiKey"])
         assert api is not None
         for version in versions_of(api.request):
             flexible = row["firstFlexible"] is not None and version >= row["firstFlexible"]

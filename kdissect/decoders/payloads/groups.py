@@ -9,7 +9,7 @@ from kdissect.decoders.payloads.payload import Found, Layout, Plain, fits
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.payloads.text import json_text
 from kdissect.decoders.payloads.versioned import VERSION_SIZE, is_exactly, versioned
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 CONSUMER, CONNECT, SCHEMA_REGISTRY = "consumer", "connect", "sr"
 STICKY, COOPERATIVE_STICKY, STREAMS = "sticky", "cooperative-sticky", "stream"  # names of assignors
@@ -89,7 +89,7 @@ def _streams(name: str, data: bytes, start: int, end: int) -> Found:
 
     Later versions are not laid out like the last one known: only the version is told.
     """
-    message = registry.payload(name)
+    message = protocol_messages.payload(name)
     version = int.from_bytes(data[start : min(start + 4, end)], signed=True)
     if end - start < 4 or version not in message.versions:
         return Plain(name, {"version": version})
@@ -103,8 +103,8 @@ def _sticky(name: str, data: bytes, start: int, end: int) -> Found | None:
     the version before it all the same, as an int16.
     """
     if name == COOPERATIVE_STICKY and end - start == _COOPERATIVE_SIZE:
-        return Layout(registry.payload("CooperativeStickyAssignorUserData"), 0, start)
-    message = registry.payload("StickyAssignorUserData")
+        return Layout(protocol_messages.payload("CooperativeStickyAssignorUserData"), 0, start)
+    message = protocol_messages.payload("StickyAssignorUserData")
     for version in (1, 0):
         if fits(message, version, data, start, end):
             return Layout(message, version, start)

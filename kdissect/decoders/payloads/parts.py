@@ -6,7 +6,7 @@ from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.payload import Tree
 from kdissect.decoders.values import Value, value_class
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Struct
 
 _EXTENSIONS = "extensions"
@@ -19,7 +19,7 @@ class Parts:
     """
 
     def __init__(self, name: str, data: bytes, start: int) -> None:
-        self._message = registry.payload(name)
+        self._message = protocol_messages.payload(name)
         self._data = data
         self._root = Node(name, "payload", start)
         self._value: Value = value_class(self._message, self._message.root)()

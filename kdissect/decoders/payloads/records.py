@@ -6,7 +6,7 @@ from kdissect.decoders.cursor import uvarint
 from kdissect.decoders.payloads.payload import Found, Layout, Payload, Plain
 from kdissect.decoders.payloads.versioned import VERSION_SIZE, versioned
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.logs import CONTROL, Framing, Log, log
 
 _FRAME_VERSIONS = (
@@ -78,7 +78,7 @@ def _keyed(logged: Log, key: Bytes, value: Bytes | None) -> FoundRecord:
     name = logged.records.get(number)
     if end - start < VERSION_SIZE or name is None:
         return FoundRecord(_unknown(logged, number, start), None)
-    layout = Layout(registry.payload(f"{name}Key"), 0, start + VERSION_SIZE, number)
+    layout = Layout(protocol_messages.payload(f"{name}Key"), 0, start + VERSION_SIZE, number)
     return FoundRecord(layout, None if value is None else versioned(f"{name}Value", *value))
 
 
@@ -94,7 +94,7 @@ def _framed(logged: Log, data: bytes, start: int, end: int) -> Found:
     name = logged.records.get(number)
     if name is None or at > end:
         return _unknown(logged, number, start)
-    message = registry.payload(name)
+    message = protocol_messages.payload(name)
     if version not in message.versions:
         why = f"version {version} is not in the schema"
         return Plain(name, None, DecodeError(name, start, why, FaultKind.UNKNOWN))
@@ -108,7 +108,7 @@ def _control(logged: Log, key: Bytes, value: Bytes | None) -> FoundRecord:
         return FoundRecord(Plain(_CONTROL_KEY, None, DecodeError(_CONTROL_KEY, start, "too short")), None)
     version = int.from_bytes(data[start:body], signed=True)
     number = int.from_bytes(data[body : body + VERSION_SIZE], signed=True)
-    layout = Layout(registry.payload(_CONTROL_KEY), 0, body, version, may_trail=version > 0)
+    layout = Layout(protocol_messages.payload(_CONTROL_KEY), 0, body, version, may_trail=version > 0)
     name = logged.records.get(number)
     if name is None or value is None:
         return FoundRecord(layout, None)
@@ -119,7 +119,7 @@ def _control_value(name: str, is_marker: bool, data: bytes, start: int, end: int
     """Values of markers have a version before them; of the others the version is the first field."""
     if is_marker:
         return versioned(name, data, start, end)
-    message = registry.payload(name)
+    message = protocol_messages.payload(name)
     said = int.from_bytes(data[start : min(start + VERSION_SIZE, end)], signed=True)
     known = min(max(said, message.versions.first), message.versions.last)
     return Layout(message, known, start, said, may_trail=said > known)

@@ -2,7 +2,7 @@
 
 from kdissect.decoders.payloads.payload import Layout, Plain, fits
 from kdissect.model.errors import DecodeError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 VERSION_SIZE = 2  # int16 (ConsumerProtocol, ConnectProtocol, DefaultKafkaPrincipalBuilder)
 
@@ -14,7 +14,7 @@ def versioned(name: str, data: bytes, start: int, end: int, *, tolerant: bool = 
     that does not fit, but fits an older layout whole, is that with a note: clients exist that write version 1
     without its field. `tolerant`: that is legal (Connect takes missing fields for defaults).
     """
-    message = registry.payload(name)
+    message = protocol_messages.payload(name)
     body = start + VERSION_SIZE
     if end < body:
         return Plain(name, None, DecodeError(name, start, "too short for a version"))
@@ -35,6 +35,6 @@ def is_exactly(name: str, data: bytes, start: int, end: int) -> bool:
     """Whether the bytes are exactly such a payload, in the version that they say: to recognise it unasked."""
     if end - start < VERSION_SIZE:
         return False
-    message = registry.payload(name)
+    message = protocol_messages.payload(name)
     said = int.from_bytes(data[start : start + VERSION_SIZE], signed=True)
     return said in message.versions and fits(message, said, data, start + VERSION_SIZE, end)

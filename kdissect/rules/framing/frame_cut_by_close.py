@@ -8,7 +8,7 @@ from kdissect.model.wording import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 
 class FrameCutByClose(ConnectionRule):
@@ -39,7 +39,7 @@ class FrameCutByClose(ConnectionRule):
         sender = Who.CLIENT if side == REQUEST else Who.BROKER
         if frame is None or close.by != sender:
             return
-        api = registry.api_name(exchange.api_key) if exchange.api_key is not None else None
+        api = protocol_messages.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
         yield Fault("a whole frame before the connection ends", what, who=sender)

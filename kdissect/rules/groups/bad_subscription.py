@@ -8,7 +8,7 @@ from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 _SUBSCRIPTION = "ConsumerProtocolSubscription"
 
@@ -35,7 +35,7 @@ class BadSubscription(BodyRule):
         """The metadata of each protocol."""
         if body.value.protocol_type != "consumer":
             return
-        message = registry.payload(_SUBSCRIPTION)
+        message = protocol_messages.payload(_SUBSCRIPTION)
         for index, protocol in enumerate(body.value.protocols):
             metadata = bytes(protocol.metadata)
             version = min(int.from_bytes(metadata[:2], signed=True), message.versions.last)

@@ -9,7 +9,7 @@ from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
 
@@ -33,7 +33,7 @@ class HeaderTags(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions whose headers have a tag section."""
-        api = None if api_key is None else registry.api(api_key)
+        api = None if api_key is None else protocol_messages.api(api_key)
         if api_key is None or api_version is None or api is None or api_version not in api.versions:
             return False
         return request_header_version(api_key, api_version) == 2

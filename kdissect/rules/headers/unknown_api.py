@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
 
@@ -32,12 +32,12 @@ class UnknownApi(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Keys that no API has."""
-        return api_key is not None and registry.api(api_key) is None
+        return api_key is not None and protocol_messages.api(api_key) is None
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The key of the request header."""
         key = exchange.api_key
-        if exchange.request is not None and key is not None and registry.api(key) is None:
+        if exchange.request is not None and key is not None and protocol_messages.api(key) is None:
             yield Fault(
                 "an API of this schema",
                 f"API key {key}, newer than this schema or a vendor's",

@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
 
@@ -32,13 +32,13 @@ class UnknownVersion(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions above those of the schema."""
-        api = None if api_key is None else registry.api(api_key)
+        api = None if api_key is None else protocol_messages.api(api_key)
         return api is not None and api_version is not None and api_version > api.versions.last
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version of the request header."""
         key, version = exchange.api_key, exchange.api_version
-        api = registry.api(key) if key is not None else None
+        api = protocol_messages.api(key) if key is not None else None
         if exchange.request is None or api is None or version is None:
             return
         if version > api.versions.last:

@@ -9,7 +9,7 @@ from kdissect.model.finding import Claim, Level
 from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 CONTROL_TYPES = range(7)  # org.apache.kafka.common.record.internal.ControlRecordType
 
@@ -53,7 +53,7 @@ def _unknown(payload: Payload) -> str:
     """What of a payload the schema does not know; empty: nothing."""
     if payload.error is not None:
         return f"{payload.name}: {payload.error.why}" if payload.error.kind is FaultKind.UNKNOWN else ""
-    known = registry.payload(payload.name).versions.last
+    known = protocol_messages.payload(payload.name).versions.last
     version = payload.version
     if version is None or version <= known or payload.name.endswith("Key"):
         return ""

@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Fault, Once
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 
 
 class AdvertisedAboveKnown(BodyRule):
@@ -32,7 +32,7 @@ class AdvertisedAboveKnown(BodyRule):
         """Each range against the schema; one finding for the list."""
         newer = []
         for entry in body.value.api_keys:
-            api = registry.api(entry.api_key)
+            api = protocol_messages.api(entry.api_key)
             if api is None:
                 newer.append(f"API key {entry.api_key}")
             elif entry.max_version > api.versions.last:

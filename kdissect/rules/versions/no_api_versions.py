@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault, Once
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
 FIRST = frozenset({18, 17, 36})  # ApiVersions, or SASL
@@ -45,5 +45,5 @@ class NoApiVersions(ExchangeRule):
             and exchange.api_key is not None
             and exchange.api_key not in FIRST
         ):
-            name = registry.api_name(exchange.api_key) or f"API key {exchange.api_key}"
+            name = protocol_messages.api_name(exchange.api_key) or f"API key {exchange.api_key}"
             yield Fault("ApiVersions first", f"{name} v{exchange.api_version} first", start=0, end=4)

@@ -16,7 +16,7 @@ from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.tree import render
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.all_fields import all_fields, has_payloads
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.secrets import may_hold_secrets
@@ -41,9 +41,9 @@ def response_json(key: int, version: int, body: dict[str, Any], **facts: Any) ->
 
 
 def test_every_place_of_the_schema_has_a_format() -> None:
-    messages = [message for api in registry.all_apis() for message in (api.request, api.response)]
+    messages = [message for api in protocol_messages.all_apis() for message in (api.request, api.response)]
     places = set()
-    for message in [*messages, *registry.all_payloads()]:
+    for message in [*messages, *protocol_messages.all_payloads()]:
         for field in all_fields(message):
             if field.payload:
                 places.add(field.payload)
@@ -210,13 +210,13 @@ def test_a_response_tree_knows_the_inner_api() -> None:
 
 
 def test_messages_without_payloads_take_the_fast_way() -> None:
-    assert {api.key for api in registry.all_apis() if has_payloads(api.request)} == {
+    assert {api.key for api in protocol_messages.all_apis() if has_payloads(api.request)} == {
         JOIN_GROUP, SYNC_GROUP, 36, ENVELOPE, TELEMETRY,
     }  # fmt: skip
-    assert not any(has_payloads(api.request) for api in registry.all_apis() if api.key in (0, 1, 3))
+    assert not any(has_payloads(api.request) for api in protocol_messages.all_apis() if api.key in (0, 1, 3))
     secret = {
         api.key
-        for api in registry.all_apis()
+        for api in protocol_messages.all_apis()
         if may_hold_secrets(api.request) or may_hold_secrets(api.response)
     }
     assert secret == {19, 32, 33, 36, 38, 39, 40, 41, 44, 51, 58}

@@ -8,7 +8,7 @@ from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
 from kdissect.decoders.payloads.records import NOTHING, decode_record, find_record
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.model.errors import SchemaError
-from kdissect.schema import protocol_messages as registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.logs import Framing, all_logs, log, parse_logs
 from tests.decoders.payloads.vectors import assert_tiles, records
 
@@ -134,14 +134,14 @@ def test_the_table_of_logs_is_the_schema() -> None:
     for logged in all_logs():
         for number, name in logged.records.items():
             if logged.framing is Framing.KEYED:
-                assert registry.payload(f"{name}Key").record_type == number
-                assert registry.payload(f"{name}Value").record_type == number
+                assert protocol_messages.payload(f"{name}Key").record_type == number
+                assert protocol_messages.payload(f"{name}Value").record_type == number
             elif logged.framing is Framing.FRAMED:
-                assert registry.payload(name).record_type == number
+                assert protocol_messages.payload(name).record_type == number
             else:
-                assert registry.payload(name).record_type is None
+                assert protocol_messages.payload(name).record_type is None
     told_by_logs = {name for logged in all_logs() for name in logged.records.values()}
-    typed = {message.name for message in registry.all_payloads() if message.record_type is not None}
+    typed = {message.name for message in protocol_messages.all_payloads() if message.record_type is not None}
     bare = {name.removesuffix("Key").removesuffix("Value") for name in typed}
     assert bare - told_by_logs == {"QuotaRecord"}  # Kafka 2.8's, whose number ClientQuotaRecord has now
     assert log("orders") is None

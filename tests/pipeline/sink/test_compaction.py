@@ -16,7 +16,7 @@ from kdissect.pipeline.sink.lock import BusyError
 from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from kdissect.pipeline.sink.rewriting import Rewriting
 from kdissect.pipeline.sink.table_directory import Recovered
-from kdissect.pipeline.table_files import small_files as compaction
+from kdissect.pipeline.table_files import small_files
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from tests.pipeline.sink.crashes import CrashError, Crashing
 from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
@@ -143,7 +143,7 @@ def test_joined_files_are_not_larger_than_those_of_a_run(
     for batch in range(7):
         place.commit_batch(batch, staged(place, batch, "rates", rates([batch])), {}, {})
     size = place.entries()[0].bytes
-    monkeypatch.setattr(compaction, "FILE_BYTES", int(2.5 * size))
+    monkeypatch.setattr(small_files, "FILE_BYTES", int(2.5 * size))
     assert compact(place)[:2] == (6, 3)
     assert numbers_in(tmp_path) == list(range(7))
 

@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.pipeline.sink.table_directory import StreamDirectory
-from kdissect.pipeline.streaming import micro_batch as batch
-from kdissect.pipeline.streaming import set_work
+from kdissect.pipeline.streaming import micro_batch, set_work
 from kdissect.pipeline.streaming.micro_batch import Batches
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
@@ -44,8 +43,8 @@ MOMENTS = {
     "while the state of a capture set is written": (set_work, "write_whole", 2),
     "while what is open is written": (set_work, "write_whole", 3),
     "while the judgement is written": (set_work, "write_whole", 4),
-    "while names are written": (batch, "write_whole", 1),
-    "while the index is written": (batch, "write_whole", 2),
+    "while names are written": (micro_batch, "write_whole", 1),
+    "while the index is written": (micro_batch, "write_whole", 2),
     "before the commit": (StreamDirectory, "commit_batch", 1),
     "while rewritten files move": (StreamDirectory, "move_in", 1),
     "while files move": (StreamDirectory, "move_in", 2),
