@@ -85,23 +85,23 @@ def run(spark: SparkSession, job: Job) -> Summary:
     Nothing that stands in a capture makes it fail.
     """
     filesystem, root = filesystem_of(job.output)
-    place = OutputDirectory(filesystem, root)
-    place.undo_killed()
-    before = place.manifest()
+    directory = OutputDirectory(filesystem, root)
+    directory.undo_killed()
+    before = directory.manifest()
     if before is not None and not job.overwrite:
         raise OutputExistsError(job.output)
     name = uuid4().hex[:12]
-    with place.staged(name):
+    with directory.staged(name):
         files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
-        staging = f"{place.staging_of(name)}/"
+        staging = f"{directory.staging_of(name)}/"
         told = list(_rows(filesystem, staging, files, ALWAYS, ["file", "format", "error", "anomalies"]))
         unread = tuple(unread_of(told))
         if before is not None and all(row["format"] is None for row in told):
             return Summary((), unread, ConnectionTally())
         connections = tally_of(_rows(filesystem, staging, files, "connections", ["kind", "same_as", "tls"]))
         if before is not None:
-            place.clear(before)
-        place.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
+            directory.clear(before)
+        directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
     return Summary(tuple(files), unread, connections)
 
 

@@ -68,10 +68,10 @@ class Alerts:
     """
 
     def __init__(
-        self, targets: Sequence[Target], place: StreamDirectory, warn: Callable[[str], None]
+        self, targets: Sequence[Target], directory: StreamDirectory, warn: Callable[[str], None]
     ) -> None:
         self._targets = targets
-        self._place = place
+        self._directory = directory
         self._warn = warn
         self._mails: list[_Mail] | None = None
         self._run: str | None = None
@@ -95,15 +95,17 @@ class Alerts:
     def _begun(self) -> list[_Mail]:
         """The state of another stream, in a directory that was written anew, is none."""
         if self._mails is None:
-            self._run = (self._place.manifest() or {}).get("run")
+            self._run = (self._directory.manifest() or {}).get("run")
             held = self._read()
             known = held["targets"] if held.get("run") == self._run else {}
             self._mails = [_Mail(target, known.get(_key(target), {})) for target in self._targets]
         return self._mails
 
     def _read(self) -> dict[str, Any]:
-        path = f"{self._place.root}/{STATE}"
-        text = read_whole(self._place.filesystem, path) or read_whole(self._place.filesystem, path + NEXT)
+        path = f"{self._directory.root}/{STATE}"
+        text = read_whole(self._directory.filesystem, path) or read_whole(
+            self._directory.filesystem, path + NEXT
+        )
         try:
             found = json.loads(text or b'{"targets": {}}')
             return found if isinstance(found["targets"], dict) else {"targets": {}}
@@ -115,7 +117,9 @@ class Alerts:
         targets = {_key(mail.target): mail.state() for mail in mails}
         document = {"run": self._run, "targets": targets}
         write_whole(
-            self._place.filesystem, f"{self._place.root}/{STATE}", json.dumps(document, indent=1).encode()
+            self._directory.filesystem,
+            f"{self._directory.root}/{STATE}",
+            json.dumps(document, indent=1).encode(),
         )
 
 

@@ -39,8 +39,8 @@ def amended(rewriting: Rewriting, entries: Iterable[Entry], amendment: Amendment
     for entry in entries:
         if entry.batch is None or entry.batch < amendment.since:
             continue
-        path = f"{rewriting.place.root}/{entry.path}"
-        marks, names = _concerns(rewriting.place.filesystem, path, entry.table, amendment)
+        path = f"{rewriting.directory.root}/{entry.path}"
+        marks, names = _concerns(rewriting.directory.filesystem, path, entry.table, amendment)
         if marks or names:
             change = _Change(entry, amendment, marks, names)
             yield rewriting.write([entry], change.rows)

@@ -90,9 +90,9 @@ class Done(NamedTuple):
 class Batches:
     """Commits batches. Keeps nothing between two of them but what stands in the checkpoint."""
 
-    def __init__(self, settings: Settings, place: StreamDirectory, alerts: Alerts | None = None) -> None:
+    def __init__(self, settings: Settings, directory: StreamDirectory, alerts: Alerts | None = None) -> None:
         self._settings = settings
-        self._place = place
+        self._directory = directory
         self._alerts = alerts
         self._filesystem, self._root = filesystem_of(settings.own)
 
@@ -116,7 +116,7 @@ class Batches:
 
     def staging(self, batch: int) -> str:
         """Where the tasks of a batch write, as a URL like that of the output."""
-        return staging_url(self._settings, self._place, batch)
+        return staging_url(self._settings, self._directory, batch)
 
     # state
 
@@ -137,8 +137,8 @@ class Batches:
         filesystem, root = filesystem_of(self.staging(batch))
         files = [file for report in reports for file in (*report.files, *report.open_files)]
         unnamed = with_more(before.unnamed, unnamed_in(filesystem, root, files, names), batch)
-        for place in named_now(before.unnamed, names):
-            del unnamed[place]
+        for topic in named_now(before.unnamed, names):
+            del unnamed[topic]
         after = Index(records, path, unnamed)
         write_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}"), pickle.dumps(after))
         return after
@@ -221,16 +221,16 @@ class Batches:
     ) -> None:  # fmt: skip
         facts = {"tables": sorted(self._settings.tables | {ALWAYS})}
         if not (amendment.roots or amendment.ids):
-            self._place.commit_batch(batch, added, replaced, facts)
+            self._directory.commit_batch(batch, added, replaced, facts)
             return
-        with waiting_for(Rewriting(self._place)) as rewriting:
+        with waiting_for(Rewriting(self._directory)) as rewriting:
             entries = [
                 entry
-                for entry in self._place.entries()
+                for entry in self._directory.entries()
                 if entry.batch != batch and entry.replaced_as not in replaced
             ]
             swaps = list(amended(rewriting, entries, amendment))
-            self._place.commit_batch(batch, added, replaced, facts, Rewritten(rewriting.run, swaps))
+            self._directory.commit_batch(batch, added, replaced, facts, Rewritten(rewriting.run, swaps))
 
     def _compacted(
         self, spark: SparkSession, staging: str, names: Names, roots: dict[str, str], files:
@@ -268,7 +268,7 @@ class Batches:
         gone = {_EMPTY_TABLES, *replaced}
         there = {
             entry.table
-            for entry in self._place.entries()
+            for entry in self._directory.entries()
             if (entry.part or entry.table) not in gone and entry.batch != batch
         }
         parts = parts_in(self.staging(batch), self._settings.partition_by)
@@ -293,9 +293,9 @@ class Batches:
         )
 
 
-def staging_url(settings: Settings, place: StreamDirectory, batch: int) -> str:
+def staging_url(settings: Settings, directory: StreamDirectory, batch: int) -> str:
     """Where the tasks of a batch write, as a URL like that of the output."""
-    return f"{settings.output.rstrip('/')}{place.staging(batch).removeprefix(place.root)}"
+    return f"{settings.output.rstrip('/')}{directory.staging(batch).removeprefix(directory.root)}"
 
 
 def _records(before: Index, reports: Sequence[Report]) -> dict[int, SetRecord]:

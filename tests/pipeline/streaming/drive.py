@@ -78,8 +78,8 @@ class Stream:
         self._filesystem, self._root = filesystem_of(settings.own)
         self.registry = Registry(self._filesystem, self._root)
         self.scanner = Scanner(settings.paths, self.registry, settings.patience, settings.recursive)
-        self.place = StreamDirectory(*filesystem_of(settings.output))
-        self.batches = Batches(settings, self.place)
+        self.directory = StreamDirectory(*filesystem_of(settings.output))
+        self.batches = Batches(settings, self.directory)
 
     def catch_up(self, now_s: float = 2e9) -> list[Done]:
         """All batches until nothing is ready."""
