@@ -171,7 +171,7 @@ class _Lz4:
     __slots__ = ("_inner",)
 
     def __init__(self) -> None:
-        import lz4.frame
+        import lz4.frame  # at first use: start-up
 
         self._inner = lz4.frame.LZ4FrameDecompressor()
 

@@ -181,7 +181,7 @@ def open_captures(
 def _most_open() -> int:
     """How many files may be held open."""
     try:
-        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit  # start-up; not on Windows
     except ImportError:  # Windows has no such limit
         return MAX_OPEN_FILES
     limit = getrlimit(RLIMIT_NOFILE)[0]

@@ -83,7 +83,7 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
     """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
     import glob  # only here: a shell usually expands patterns itself
 
-    from kdissect.capture.natural_order import natural_order
+    from kdissect.capture.natural_order import natural_order  # start-up: it needs re
 
     found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
     if not found:

@@ -7,10 +7,14 @@ that lives keeps its own, and so does one that cannot be seen from here (another
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
 
 _NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay where it is
 _MEMORY = "/dev/shm/"  # files like others
@@ -182,9 +186,7 @@ def _lives(pid: int) -> bool:
 
 def _lock(handle: int) -> bool:
     """Lock what is open; False where another holds the lock. File systems without locks lock nothing."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if sys.platform == "win32":
         return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

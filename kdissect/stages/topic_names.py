@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kdissect.engine.own_records import own_record
 from kdissect.history.topics import TopicNames
 from kdissect.model.record_batch import Record
 from kdissect.schema.logs import log
@@ -90,8 +91,6 @@ def _with_own_records(batch: Any) -> Any:
     own = [place for place, topic in enumerate(topics) if topic is not None and log(topic) is not None]
     if not own:
         return batch
-    from kdissect.engine.own_records import own_record  # and with it the payloads: few captures have them
-
     columns = {name: batch.column(name).to_pylist() for name in ("key", "value", "decoded")}
     control = batch.column("control").to_pylist()
     for place in own:

@@ -155,7 +155,7 @@ def certificate_names(body: bytes, is_13: bool) -> tuple[str, ...]:
 
 def _names(der: bytes) -> tuple[str, ...]:
     try:
-        from cryptography import x509
+        from cryptography import x509  # an extra
     except ImportError:
         return ()
     try:

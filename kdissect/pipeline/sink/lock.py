@@ -6,12 +6,16 @@ must have one writer, which compacts and forgets by itself.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pyarrow import fs
+
+if sys.platform != "win32":
+    import fcntl
 
 _LOCK = "_kdissect.lock"
 REWRITING_LOCK = "_kdissect.rewriting.lock"
@@ -27,13 +31,7 @@ def locked(filesystem: Any, root: str, name: str = _LOCK, busy: str = "") -> Ite
 
     Gives whether there is a lock at all.
     """
-
-    if not isinstance(filesystem, fs.LocalFileSystem):
-        yield False
-        return
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if sys.platform == "win32" or not isinstance(filesystem, fs.LocalFileSystem):
         yield False
         return
     Path(root).mkdir(parents=True, exist_ok=True)
