@@ -1,7 +1,7 @@
 """The compiled part, as the type check sees it: all that `native/src` exports, and nothing else.
 
 tests/native/test_stub.py holds it to the module. What each does is said there and in the Python piece that it
-is the twin of.
+is the native counterpart of.
 """
 
 from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ from kdissect.excerpt.excerpt_reader import Recorder, listen
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.model.endpoint import ANY_PORTS, Ports
+from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.rules import judge as judging
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event

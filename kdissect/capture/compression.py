@@ -111,7 +111,7 @@ def _decompressor(compression: Compression, before: Decompressor | None = None) 
         return _Gzip()
     if compression is Compression.LZ4:
         return _Lz4()
-    from kdissect.capture.zstd_frames import ZstdFrame
+    from kdissect.capture.zstd_frames import ZstdFrame  # at first use: start-up
 
     return ZstdFrame(before.library if isinstance(before, ZstdFrame) else None)
 
@@ -122,7 +122,7 @@ class _Gzip:
     __slots__ = ("_broken", "_inner")
 
     def __init__(self) -> None:
-        import zlib
+        import zlib  # at first use: start-up
 
         self._inner = zlib.decompressobj(31)  # 16 + 15: a gzip header and the largest window
         self._broken: Exception | None = None  # what the next step raises
@@ -171,7 +171,7 @@ class _Lz4:
     __slots__ = ("_inner",)
 
     def __init__(self) -> None:
-        import lz4.frame
+        import lz4.frame  # at first use: start-up
 
         self._inner = lz4.frame.LZ4FrameDecompressor()
 

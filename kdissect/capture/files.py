@@ -24,10 +24,10 @@ from kdissect.model.packets.packet import Packet, PlainPacket
 # usual limit of a process is 256 (macOS) or 1024 handles. Where it is less (`ulimit -n`) so many are left for
 # everything else.
 MAX_OPEN_FILES = 64
-FREE_HANDLES = 32
+_FREE_HANDLES = 32
 # Bytes of read buffers of all open files together; past it each reads smaller chunks, down to the least that
 # pays.
-MAX_BUFFERS = 16 << 20
+_MAX_BUFFERS = 16 << 20
 MIN_CHUNK = 1 << 14
 # Bytes read of a file to learn the time of its first packet.
 _PROBE_CHUNK = 1 << 12
@@ -106,10 +106,10 @@ class CaptureSet:
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
         if merged:
             from kdissect.capture.merge import (
-                merge,
-            )  # not for a single input, which is to be answered at once
+                merge,  # not for a single input, which is to be answered at once
+            )
 
-            yield from merge(merged, partial(_share, most_open()))
+            yield from merge(merged, partial(_share, _most_open()))
         for file in self.files:
             if file not in self._first_times:
                 yield from file.batches()
@@ -178,14 +178,14 @@ def open_captures(
     return CaptureSet(files)
 
 
-def most_open() -> int:
+def _most_open() -> int:
     """How many files may be held open."""
     try:
-        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit  # start-up; not on Windows
     except ImportError:  # Windows has no such limit
         return MAX_OPEN_FILES
     limit = getrlimit(RLIMIT_NOFILE)[0]
-    return MAX_OPEN_FILES if limit == RLIM_INFINITY else min(MAX_OPEN_FILES, limit - FREE_HANDLES)
+    return MAX_OPEN_FILES if limit == RLIM_INFINITY else min(MAX_OPEN_FILES, limit - _FREE_HANDLES)
 
 
 def refusal(file: CaptureFile) -> CaptureError | None:
@@ -210,4 +210,4 @@ def _first_time(file: CaptureFile) -> int | None:
 def _share(most: int, file: CaptureFile, open_files: int) -> None:
     """Bound handles and buffers while `open_files` files are open, `file` included."""
     file.source.keep_open = open_files <= most
-    file.source.chunk_size = max(MIN_CHUNK, min(CHUNK, MAX_BUFFERS // open_files))
+    file.source.chunk_size = max(MIN_CHUNK, min(CHUNK, _MAX_BUFFERS // open_files))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 
@@ -33,17 +34,15 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     pyarrow itself knows local paths, `s3://`, `gs://`, `abfss://` and `hdfs://`; what else there is comes
     through fsspec where that is installed. Raises ValueError, OSError, ImportError.
     """
-    from pyarrow import fs
+    from pyarrow import fs  # an extra
 
     if not is_url(url):
-        from pathlib import Path
+        from pathlib import Path  # start-up
 
         return fs.LocalFileSystem(), str(Path(url).absolute())
     try:
         found, path = fs.FileSystem.from_uri(url)
     except (ValueError, NotImplementedError):
-        from importlib import import_module
-
         # An optional package that is asked for by what the user names, and that has no types.
         other, path = import_module("fsspec.core").url_to_fs(url)
         found = fs.PyFileSystem(fs.FSSpecHandler(other))

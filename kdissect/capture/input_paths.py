@@ -83,7 +83,7 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
     """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
     import glob  # only here: a shell usually expands patterns itself
 
-    from kdissect.capture.natural_order import natural_order
+    from kdissect.capture.natural_order import natural_order  # start-up: it needs re
 
     found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
     if not found:
@@ -94,7 +94,7 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
 
 def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
     """The inputs that a URL stands for."""
-    from kdissect.capture.objects import ObjectSource, objects_at, without_credentials
+    from kdissect.capture.objects import ObjectSource, objects_at, without_credentials  # start-up
 
     try:
         found, is_file = objects_at(url, recursive)

@@ -70,7 +70,7 @@ def without_credentials(url: str) -> str:
 
 
 def _listed(url: str, recursive: bool) -> tuple[list[Place], bool]:
-    from pyarrow import fs
+    from pyarrow import fs  # an extra
 
     bare, mark, options = url.partition("?")
     base, pattern = bare.rstrip("/"), None

@@ -7,10 +7,14 @@ that lives keeps its own, and so does one that cannot be seen from here (another
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
 
 _NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay where it is
 _MEMORY = "/dev/shm/"  # files like others
@@ -34,7 +38,7 @@ def beside(path: str) -> str:
     return os.path.join(folder, f"{name}.{os.getpid()}.part")  # noqa: PTH118
 
 
-def forget_killed(path: str) -> None:
+def _forget_killed(path: str) -> None:
     """Delete what processes that were killed left beside a place. Raises nothing: it is in nobody's way."""
     mine = beside(path)
     wanted = _PART.fullmatch(os.path.basename(mine))  # noqa: PTH119
@@ -82,7 +86,7 @@ class WholeFile:
 
     def __enter__(self) -> BinaryIO:
         if self._beside != self._path:
-            forget_killed(self._path)
+            _forget_killed(self._path)
         self._stream = open(self._beside, "wb")  # noqa: PTH123  paths stay strings
         if self._beside != self._path:
             _lock(self._stream.fileno())
@@ -128,7 +132,7 @@ class WholeFiles:
         self._handle = -1
 
     def __enter__(self) -> str:
-        forget_killed(self._place)
+        _forget_killed(self._place)
         _delete(self._staging)  # of a killed process with our number
         os.mkdir(self._staging)  # noqa: PTH102
         with suppress(OSError):  # Windows opens no folders
@@ -182,9 +186,7 @@ def _lives(pid: int) -> bool:
 
 def _lock(handle: int) -> bool:
     """Lock what is open; False where another holds the lock. File systems without locks lock nothing."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if sys.platform == "win32":
         return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

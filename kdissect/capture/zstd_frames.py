@@ -37,7 +37,7 @@ class ZstdFrame:
 
     def __init__(self, library: "zstandard.ZstdDecompressor | None" = None) -> None:
         if library is None:
-            import zstandard
+            import zstandard  # at first use: start-up
 
             # One for each stream: shared ones corrupt when used from two places at once. One for each frame
             # takes 25 us, and a frame may have 9 bytes.

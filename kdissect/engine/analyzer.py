@@ -85,9 +85,9 @@ class Analyzer:
 
     `ports` are taken for Kafka brokers without detection, or the only ones looked at. `capture_set_of` maps
     a file index (`ref >> 40`) to the name of its capture set; `secrets` open TLS; `names` are those of
-    addresses, for people (`model.hosts`); `limits` bound memory (None: those of the process); `duplicate_taps` mark
-    traffic that several sets have; `brokers` hold which ends are proven to be Kafka's. Any exception out of
-    `feed()` is a bug of kdissect: bad input raises nothing.
+    addresses, for people (`model.hosts`); `limits` bound memory (None: those of the process);
+    `duplicate_taps` mark traffic that several sets have; `brokers` hold which ends are proven to be Kafka's.
+    Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     # What `feed_each` has yet to come to; empty in between, so that nobody pickles it.
@@ -131,9 +131,8 @@ class Analyzer:
         self._log = AnomalyLog(self.limits.anomalies)
         self._tally = ConnectionTally()
         self._count = 0  # connections that are open, in all capture sets together
-        self._holds_syns = (
-            duplicate_taps is None
-        )  # who compares connections must have them from the first packet
+        # Who compares connections must have them from the first packet.
+        self._holds_syns = duplicate_taps is None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled where the bulk path is another one goes on with the one that is here."""

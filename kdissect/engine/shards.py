@@ -1,10 +1,10 @@
 """An analyzer of some of the connections: several together, each with all packets, are one analyzer.
 
 Rules:
-- Both directions of a pair of ends, all its incarnations, and its duplicate_taps of other capture sets belong to one
-  shard (`shard_of`).
+- Both directions of a pair of ends, all its incarnations, and its duplicate taps in other capture sets belong
+  to one shard (`shard_of`).
 - Time is that of all packets: silence ends a connection at the same packet as in one analyzer.
-- Each event has a place (`placed`), which is the same whoever saw it; sorted by it, the events of all shards
+- Each event has a key (`placed`), which is the same whoever saw it; sorted by it, the events of all shards
   stand as one analyzer reports them. It is cheaper than `event_order`, because shards read the same batches.
 - Bounds of `Limits` hold for each shard.
 """

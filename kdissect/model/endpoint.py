@@ -1,5 +1,6 @@
 """Addresses of the two ends of a connection."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -11,3 +12,19 @@ class Endpoint(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Ports:
+    """`brokers` are taken for Kafka without a look.
+
+    Where `only` is not empty, connections with neither port in it are left out.
+    """
+
+    __slots__ = ("brokers", "only")  # no named tuple: making one costs a start more than all else here
+
+    def __init__(self, brokers: Iterable[int] = (), only: Iterable[int] = ()) -> None:
+        self.brokers = frozenset(brokers)
+        self.only = frozenset(only)
+
+
+ANY_PORTS = Ports()

@@ -7,8 +7,10 @@ port, `10.0.0.1:9092` or `[fe80::1]:9092`: then the name is for this port alone.
 
 from collections.abc import Iterator
 
+from kdissect.model.endpoint import Endpoint
+
 # A DNS name's limit (RFC 1035 section 3.1); what is longer is no name.
-MAX_NAME = 255
+_MAX_NAME = 255
 _FORBIDDEN = frozenset(' \t",:[]/\\')
 
 
@@ -53,8 +55,6 @@ def _address(text: str) -> str | None:
     """An address, with or without a port, in the form that is compared; None for anything else."""
     from ipaddress import ip_address  # only where a file was given: it costs a millisecond or two
 
-    from kdissect.model.endpoint import Endpoint
-
     host, port = text, ""
     if text.startswith("["):
         host, _, port = text[1:].partition("]")
@@ -72,6 +72,6 @@ def _address(text: str) -> str | None:
 
 def _checked(name: str) -> str:
     """A name that is safe to print beside a port."""
-    if not name.isprintable() or len(name) > MAX_NAME or _FORBIDDEN & set(name):
+    if not name.isprintable() or len(name) > _MAX_NAME or _FORBIDDEN & set(name):
         raise ValueError(f"{name!r} is no name of a host")
     return name

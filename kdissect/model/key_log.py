@@ -5,14 +5,14 @@ the last two in hex; `#` begins a comment. Older lines, which agents for Java st
 session by the id in its ServerHello: `RSA Session-ID:ID Master-Key:SECRET`.
 """
 
-RANDOM_BYTES = 32  # of a hello, RFC 8446 section 4.1.2
+_RANDOM_BYTES = 32  # of a hello, RFC 8446 section 4.1.2
 # Sessions kept: about 1 KB each. A broker that logs for a day at 10 new connections a second stays below.
 MAX_SESSIONS = 1 << 20
-MAX_SECRET = 255  # bytes; the longest in use is 48, a TLS 1.2 master secret or a SHA-384 hash
+_MAX_SECRET = 255  # bytes; the longest in use is 48, a TLS 1.2 master secret or a SHA-384 hash
 # Longest line: a label and twice the bytes above. What is longer without a line end is no key log.
 MAX_LINE = 1024
 MASTER_SECRET = "CLIENT_RANDOM"  # the label of TLS 1.2
-LABELS = frozenset(
+_LABELS = frozenset(
     {
         MASTER_SECRET,
         "CLIENT_EARLY_TRAFFIC_SECRET",
@@ -85,7 +85,7 @@ class KeyLog:
         except (IndexError, ValueError):
             self.bad_lines += 1
             return
-        if label in LABELS:  # others are of no use here, EXPORTER_SECRET for one
+        if label in _LABELS:  # others are of no use here, EXPORTER_SECRET for one
             self._add(label, random, secret)
 
     def _add_by_id(self, session_id: bytes, secret: bytes) -> None:
@@ -95,7 +95,7 @@ class KeyLog:
             self._by_id[session_id] = {MASTER_SECRET: secret}
 
     def _add(self, label: str, random: bytes, secret: bytes) -> None:
-        if len(random) != RANDOM_BYTES or not 0 < len(secret) <= MAX_SECRET:
+        if len(random) != _RANDOM_BYTES or not 0 < len(secret) <= _MAX_SECRET:
             self.bad_lines += 1
             return
         session = self._sessions.get(random)

@@ -102,7 +102,7 @@ def _value(name: str, text: str) -> int:
 
 
 def _nearest(name: str) -> str:
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # at first use: start-up
 
     near = get_close_matches(name, LIMIT_NOTES, 1)
     return f", perhaps {near[0]}" if near else ""

@@ -201,9 +201,9 @@ class Reassembly(StreamState, Pickled):
     def _park(self, segment: Parked) -> None:
         odd = self.oddities()
         parked = odd.parked
-        twin = self._parked_copy(segment)
-        if twin is not None:
-            self._count_repeat(is_copy(segment.ip_id, segment.time_ns, twin.ip_id, twin.time_ns), segment)
+        copy = self._parked_copy(segment)
+        if copy is not None:
+            self._count_repeat(is_copy(segment.ip_id, segment.time_ns, copy.ip_id, copy.time_ns), segment)
             return
         if parked and segment.offset < parked[-1].offset:
             overtaken = segment.time_ns - parked[-1].time_ns <= REORDER_WINDOW_NS

@@ -1,6 +1,6 @@
 """What changes with every segment of a direction.
 
-The compiled hot path has a twin of it: `Reassembly` is made of the one that is there.
+The compiled hot path has a counterpart of it: `Reassembly` is made of the one that is there.
 """
 
 from collections import deque

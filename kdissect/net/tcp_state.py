@@ -1,6 +1,6 @@
 """What both directions of a connection share, and the fast path of `TcpConnection.feed`.
 
-The compiled hot path has a twin of it: `TcpConnection` is made of the one that is there.
+The compiled hot path has a counterpart of it: `TcpConnection` is made of the one that is there.
 """
 
 from kdissect.model.native import is_compiled, native

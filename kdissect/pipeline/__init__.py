@@ -17,7 +17,7 @@ __all__ = ["KdissectDataSource"]
 
 def __getattr__(name: str) -> Any:
     if name == "KdissectDataSource":
-        from kdissect.pipeline.spark_source.data_source import KdissectDataSource
+        from kdissect.pipeline.spark_source.data_source import KdissectDataSource  # needs an extra
 
         return KdissectDataSource
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

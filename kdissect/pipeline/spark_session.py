@@ -58,7 +58,7 @@ def open_session(
     embedded, connects = master.startswith("local"), master.startswith(CONNECT)
     if embedded:
         _prepare()
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession  # an extra
 
     builder = SparkSession.builder.appName(app)
     builder = builder.remote(master) if connects else builder.master(master)

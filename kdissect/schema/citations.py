@@ -14,9 +14,9 @@ from kdissect.model.errors import SchemaError
 from kdissect.schema.fact_tables import read_rows
 
 TABLE = "sources.table"
-KIP_PAGES = "https://cwiki.apache.org/confluence/display/KAFKA/"
-KAFKA_SOURCES = "https://github.com/apache/kafka/blob"
-RFC_PAGES = "https://www.rfc-editor.org/rfc/rfc"
+_KIP_PAGES = "https://cwiki.apache.org/confluence/display/KAFKA/"
+_KAFKA_SOURCES = "https://github.com/apache/kafka/blob"
+_RFC_PAGES = "https://www.rfc-editor.org/rfc/rfc"
 
 
 class Source(NamedTuple):
@@ -79,14 +79,14 @@ def _document(words: list[str]) -> Source:
 
 def _kip(words: list[str]) -> Source:
     title = " ".join(words)
-    return Source(words[0].rstrip(":"), title, KIP_PAGES + quote_plus(title), ())
+    return Source(words[0].rstrip(":"), title, _KIP_PAGES + quote_plus(title), ())
 
 
 def _class(words: list[str]) -> Source:
     name, folder = words[0], words[1]
     ref = words[2] if len(words) > 2 else "trunk"
     suffix = "scala" if folder.endswith("scala") else "java"
-    return Source(name, name, f"{KAFKA_SOURCES}/{ref}/{folder}/{name.replace('.', '/')}.{suffix}", ())
+    return Source(name, name, f"{_KAFKA_SOURCES}/{ref}/{folder}/{name.replace('.', '/')}.{suffix}", ())
 
 
 _KINDS = {"document": _document, "kip": _kip, "class": _class}
@@ -94,7 +94,7 @@ _KINDS = {"document": _document, "kip": _kip, "class": _class}
 
 def _rfc(words: list[str]) -> Source | None:
     number = words[0].rstrip(".,;:") if words else ""
-    return Source(f"RFC {number}", f"RFC {number}", f"{RFC_PAGES}{number}", ()) if number.isdigit() else None
+    return Source(f"RFC {number}", f"RFC {number}", f"{_RFC_PAGES}{number}", ()) if number.isdigit() else None
 
 
 def _find(word: str) -> Source | None:

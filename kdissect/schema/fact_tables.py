@@ -1,9 +1,23 @@
 """Reading the schema's `.table` files: one fact a line, words separated by spaces, `#` before a comment."""
 
+import os
 from collections.abc import Iterator
 
 from kdissect.model.errors import SchemaError
-from kdissect.schema.fact_tables import read_text
+
+FOLDER = os.path.dirname(__file__)  # noqa: PTH120
+
+
+def read_text(path: str) -> str:
+    """The text of a file; `path` is relative to the schema folder. Raises OSError if there is none."""
+    with open(os.path.join(FOLDER, path), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+        return file.read()
+
+
+def file_names(folder: str) -> list[str]:
+    """The names of the files in one of the schema's folders, in no order."""
+    with os.scandir(os.path.join(FOLDER, folder)) as entries:  # noqa: PTH118
+        return [entry.name for entry in entries]
 
 
 def read_rows(name: str) -> Iterator[tuple[str, list[str]]]:

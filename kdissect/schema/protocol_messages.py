@@ -13,7 +13,7 @@ from kdissect.schema.kafka_names import camel_case, snake_case
 from kdissect.schema.schema_parser import parse_schema
 from kdissect.schema.types import Api, Message, MessageKind
 
-SUFFIX = ".schema"
+_SUFFIX = ".schema"
 
 
 def api(api_key: int) -> Api | None:
@@ -65,7 +65,7 @@ def payload(name: str) -> Message:
 
     Raises KeyError if there is none.
     """
-    stem = payload_stem(name)
+    stem = _payload_stem(name)
     if stem not in _payload_stems():
         raise KeyError(name)
     return _load_payloads(stem)[name]
@@ -78,10 +78,10 @@ def all_payloads() -> tuple[Message, ...]:
 
 def api_source(api_key: int) -> str:
     """The text of an API's schema file. Raises KeyError if the API is unknown."""
-    return read_text(f"messages/{_stems()[api_key]}{SUFFIX}")
+    return read_text(f"messages/{_stems()[api_key]}{_SUFFIX}")
 
 
-def payload_stem(name: str) -> str:
+def _payload_stem(name: str) -> str:
     """The file of a payload: its snake_case name without `_key` and `_value`."""
     stem = snake_case(name)
     return stem.removesuffix("_key").removesuffix("_value")
@@ -99,7 +99,7 @@ def _stems() -> dict[int, str]:
         number = stem.partition("_")[0]
         if not number.isdigit() or int(number) in stems:
             raise SchemaError(
-                f"messages/{stem}{SUFFIX}:1: file names are NN_name{SUFFIX}, one for each API key"
+                f"messages/{stem}{_SUFFIX}:1: file names are NN_name{_SUFFIX}, one for each API key"
             )
         stems[int(number)] = stem
     return stems
@@ -126,7 +126,7 @@ def _payload_stems() -> frozenset[str]:
 
 
 def _list(folder: str) -> list[str]:
-    return [name.removesuffix(SUFFIX) for name in file_names(folder) if name.endswith(SUFFIX)]
+    return [name.removesuffix(_SUFFIX) for name in file_names(folder) if name.endswith(_SUFFIX)]
 
 
 def _read(path: str) -> list[Message]:
@@ -136,17 +136,17 @@ def _read(path: str) -> list[Message]:
 
 @cache
 def _headers() -> dict[str, Message]:
-    return {message.name: message for message in _read(f"headers{SUFFIX}")}
+    return {message.name: message for message in _read(f"headers{_SUFFIX}")}
 
 
 @cache
 def _load_payloads(stem: str) -> dict[str, Message]:
-    return {message.name: message for message in _read(f"payloads/{stem}{SUFFIX}")}
+    return {message.name: message for message in _read(f"payloads/{stem}{_SUFFIX}")}
 
 
 @cache
 def _load_api(api_key: int) -> Api:
-    path = f"messages/{_stems()[api_key]}{SUFFIX}"
+    path = f"messages/{_stems()[api_key]}{_SUFFIX}"
     by_kind = {message.kind: message for message in _read(path)}
     try:
         request, response = by_kind[MessageKind.REQUEST], by_kind[MessageKind.RESPONSE]

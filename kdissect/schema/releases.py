@@ -59,7 +59,7 @@ def _parse_row(place: str, words: list[str]) -> ApiHistory:
     if len(words) < 3:
         raise SchemaError(f"{place}: a row is 'KEY NAME VERSION:RELEASE ...'")
     pairs = [word.partition(":") for word in words[2:] if ":" in word]
-    options = words[2 + len(pairs) :]
+    options = [word for word in words[2:] if ":" not in word]
     try:
         gone = parse_versions(options[options.index("gone") + 1]) if "gone" in options else NO_VERSIONS
         return ApiHistory(

@@ -57,7 +57,7 @@ class ConnectionInfo:
     `anomaly_counts` has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
     `opened_at` is the place of its first packet and `over_ns` the time at which its silence was known to be
     its end (0: it did not end so), both for `engine.event_order`. `same_as` is the connection of another
-    capture set that is this one, captured elsewhere, and counted instead (`engine.duplicate_taps`).
+    capture set that is this one, captured elsewhere, and counted instead (`engine.taps`).
     """
 
     __slots__ = (

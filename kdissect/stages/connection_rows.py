@@ -35,7 +35,7 @@ class ExchangeTables:
     """Puts the rows of each event into `rows`. `files` are the inputs' names by file index.
 
     Without `names` rows have the names of topics that stand on the wire alone, and that of the metadata log,
-    whose id never changes: see `stages.names`.
+    whose id never changes: see `stages.topic_names`.
     """
 
     def __init__(self, files: Sequence[str], rows: TableRows, names: TopicNames | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.exchange_rows import Row
@@ -49,3 +50,27 @@ def file_anomaly_rows(files: Iterable[CaptureFile], names: Sequence[str]) -> Ite
                 "packet": found.ref & NUMBER_MASK or None,
                 "time_ns": found.time_ns or None,
             }
+
+
+EMPTY = "no packets, only a file header"
+
+
+class FileRows(NamedTuple):
+    """The row of `files`, and those of `anomalies` about the file."""
+
+    file: dict[str, Any]
+    anomalies: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, file: CaptureFile, name: str) -> FileRows:
+        """The rows of a file that was read, or could not be."""
+        return cls(file_row(file, name), tuple(file_anomaly_rows([file], [name])))
+
+
+def note_empty(told: Iterable[FileRows]) -> None:
+    """Say of whole files without packets that they have none, as `capture.files` does once all are read."""
+    rows = [one.file for one in told]
+    alive = {row["capture_set"] for row in rows if row["packets"]}
+    for row in rows:
+        if not (row["packets"] or row["error"] or row["anomalies"]) and row["capture_set"] not in alive:
+            row["error"] = EMPTY

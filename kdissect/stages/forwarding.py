@@ -1,8 +1,8 @@
-"""What the first stage hands over to the second: every event, thin, with its place among all.
+"""What the per-flow stage forwards: every event, with stub frames and its `event_order`.
 
 One row for each exchange and each end of a connection: capture set, `event_order`, and a blob of plain
-tuples. The second stage sorts the rows of a capture set by their order and has the events of one process, but
-for the records in them. What is known of the connection goes with each event that finds it changed.
+tuples. The per-capture-set stage sorts the rows by their order and has the events of one process,
+but for the records in them. What is known of the connection goes with each event that finds it changed.
 
 Exchanges that tell names of topic ids have a second row, whose order puts it before all events: names are
 needed before the message that tells them.
@@ -27,7 +27,7 @@ EXCHANGE, CLOSED = 0, 1
 # What orders of rows with names begin with; those of events do not, for times behind the year 1678.
 NAMES = b"\0"
 # Exchanges remembered that told the same names already: Metadata is polled all the time.
-MAX_TOLD = 4096
+_MAX_TOLD = 4096
 Codes = frozenset[str]
 NO_CODES: Codes = frozenset()
 Silenced = tuple[tuple[str, int, tuple[str, ...]], ...]
@@ -45,7 +45,7 @@ class ForwardedEvent(NamedTuple):
 class Forwarder:
     """Makes the rows of connections, whose events come one after the other.
 
-    The row of an event also says what rules of the first stage silenced about exchanges whose turn it was
+    The row of an event also says what rules of the per-flow stage silenced about exchanges whose turn it was
     with this event, its own or held ones: rows stand in the order of events, and none waits for a later one.
     """
 
@@ -62,26 +62,26 @@ class Forwarder:
         order, event = placed
         info = event.connection
         if isinstance(event, Exchange):
-            fields = exchange_fields(event)
+            fields = _exchange_fields(event)
             place = EXCHANGE, info.id
             self._held = order, info.capture_set, (*place, self._news(info), *fields)
             self.add_names(placed, fields)
         elif isinstance(event, ConnectionClosed):
-            end = closed_fields(event)
+            end = _closed_fields(event)
             self._held = order, info.capture_set, (CLOSED, info.id, self._news(info, True), *end)
             self._known.pop(info.id, None)
 
     def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
-        """Take an exchange for the names it may tell alone; `fields` are its `exchange_fields`, if known."""
+        """Take an exchange for the names it may tell alone; `fields` are its `_exchange_fields`, if known."""
         order, event = placed
         if isinstance(event, Exchange) and self._tells_names(event):
             info = event.connection
-            told = fields or exchange_fields(event)
-            named = EXCHANGE, info.id, connection_fields(info), *told, ()
+            told = fields or _exchange_fields(event)
+            named = EXCHANGE, info.id, _connection_fields(info), *told, ()
             self._ready.append(_row(NAMES + order, info.capture_set, named))
 
     def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
-        """The first stage judged an exchange, with the event that was added last."""
+        """The per-flow stage judged an exchange, with the event that was added last."""
         if silenced:
             self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
 
@@ -109,14 +109,14 @@ class Forwarder:
         told = hash((exchange.api_key, exchange.connection.broker_address, what))
         if told in self._told:
             return False
-        if len(self._told) >= MAX_TOLD:
+        if len(self._told) >= _MAX_TOLD:
             self._told.clear()
         self._told.add(told)
         return True
 
     def _news(self, info: ConnectionInfo, is_over: bool = False) -> tuple[Any, ...] | None:
         """What is known of a connection, None where that was forwarded already."""
-        now = connection_fields(info)
+        now = _connection_fields(info)
         if not is_over and self._known.get(info.id) == now:
             return None
         self._known[info.id] = now
@@ -127,7 +127,7 @@ def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> ForwardedEv
     return ForwardedEvent(capture_set, order, pickle.dumps(fields, protocol=5))
 
 
-def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
+def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
     """An exchange as plain values."""
     request, response = stubs_of(exchange)
     close = exchange.close
@@ -140,8 +140,8 @@ def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
-    """What is known of a connection once it is over, and asked for by the second stage."""
+def _closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
+    """What is known of a connection once it is over, and asked for by the per-capture-set stage."""
     info = event.connection
     return (
         None if event.problem is None else tuple(event.problem),
@@ -163,8 +163,8 @@ ASKED = (
 )  # fmt: skip
 
 
-def connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
-    """A connection as plain values, as far as the second stage asks."""
+def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
+    """A connection as plain values, as far as the per-capture-set stage asks."""
     tcp = info.tcp
     return (
         info.capture_set, tuple(info.client), tuple(info.broker), info.client_text, info.broker_text,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pyarrow import dataset, fs
+
 from kdissect.config.suppression import Suppression
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
@@ -32,8 +34,6 @@ class TableDirectory:
 
     def rows(self, table: str) -> Iterator[Row]:
         """The rows of a table, batch by batch; none where it was not written."""
-        from pyarrow import dataset, fs
-
         path = f"{self._root}/{table}"
         source: str | list[str] = path
         if self._files is not None:

@@ -1,9 +1,9 @@
 """The judge in two stages: rules about connections, then rules about what histories of several show.
 
 Rules:
-- The first judge looks at everything but the facts of machines whose keys cross connections; those the second
-  one asks, with events that have no records any more.
-- What a rule silenced about an exchange in the first stage is silent in the second.
+- The per-flow judge looks at everything but the facts of machines whose keys cross connections; those the
+  per-capture-set judge asks, with events that have no records any more.
+- What a rule silenced about an exchange in the per-flow stage is silent in the other.
 - Judgements merge: findings fold as they do in one judge, counts add up.
 """
 
@@ -101,7 +101,7 @@ class CaptureSetJudge(Judge):
         self._silenced: dict[tuple[str, int], Codes] = {}
 
     def add_replayed(self, event: Event, silenced: Silenced) -> None:
-        """Judge what an event of the first stage completes."""
+        """Judge what a forwarded event completes."""
         for connection, ordinal, codes in silenced:
             self._silenced[connection, ordinal] = frozenset(codes)
         self.add(event)

@@ -1,4 +1,4 @@
-"""The second stage: the events of one capture set, thin and in order, to what crosses connections.
+"""The per-capture-set stage: events with stub frames, in order, to what crosses connections.
 
 It feeds the very machines and statistics that the commands feed, with the events in the order in which one
 process reports them: what comes of it is what one process tells. It costs one task for each capture set; its
@@ -66,7 +66,7 @@ def learn_names(names: TopicNames, rows: Iterator[Ordered]) -> list[Ordered]:
 
 
 class CaptureSetStage:
-    """Takes the events of a capture set, thin or not, in order; `close` gives the tables."""
+    """Takes the events of a capture set, whole or with stub frames, in order; `close` gives the tables."""
 
     def __init__(
         self, capture_set: str, tables: frozenset[str], names: TopicNames, judging: Judging | None = None
@@ -83,7 +83,7 @@ class CaptureSetStage:
         return not self._tables.isdisjoint(tables)
 
     def add(self, event: Event, silenced: Silenced) -> None:
-        """Take the next event; `silenced` is what rules of the first stage silenced when it came."""
+        """Take the next event; `silenced` is what rules of the per-flow stage silenced when it came."""
         if isinstance(event, Exchange):
             event.bodies()  # decoded once for all
         self.add_kept(event)

@@ -1,4 +1,4 @@
-"""The first stage: the events of connections to rows, to what the second stage needs, and to a judgement.
+"""The per-flow stage: events of connections to rows, to forwarded events, and to a judgement.
 
 Flows come one after the other, each with its own events in order; which of them come together, and in what
 order, changes nothing in what comes of all of them.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from kdissect.engine.event_order import Placed
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
@@ -22,13 +24,13 @@ from kdissect.stages.forwarding import ForwardedEvent, Forwarder
 from kdissect.stages.judges import FlowJudge, Judgement
 from kdissect.stages.table_rows import BATCH_BYTES, BATCH_ROWS, TableRows
 
-# Tables of the first stage, and of the second.
+# Tables of this stage, and of the per-capture-set stage.
 OF_CONNECTIONS = frozenset(
     {"connections", "exchanges", "topic_partitions", "batches", "records", "anomalies"}
 )  # fmt: skip
 OF_JUDGES = frozenset({"findings", "coverage"})
 OF_STATES = frozenset({"latencies", "rates", "topics", "groups", "producers", "transactions"})
-# What goes to the second stage, beside tables: `ForwardedEvent` rows, and `Judgement`s, pickled, one a row.
+# What goes to the per-capture-set stage, as staged tables: `ForwardedEvent` rows, and `Judgement`s, pickled.
 FORWARDED, JUDGEMENT = "_relay", "_judgement"
 
 
@@ -41,7 +43,7 @@ class Judging(NamedTuple):
 
 
 class FlowStage:
-    """Takes events with `add`; `take` and `close` give (name, record batch) of tables, FORWARDED and JUDGEMENT.
+    """Takes events with `add`; `take` and `close` give (name, record batch) of tables, FORWARDED, JUDGEMENT.
 
     `files` are the inputs' names by file index. Stages that make rows into one `tables_into` give none of
     them back.
@@ -57,12 +59,12 @@ class FlowStage:
         self._rows = TableRows(tables & OF_CONNECTIONS)
         self._tables = tables_into or ExchangeTables(files, self._rows)
         self._pieces = SnapshotPieces()
-        self._relay = Forwarder() if tables & (OF_JUDGES | OF_STATES) else None
+        self._forwarder = Forwarder() if tables & (OF_JUDGES | OF_STATES) else None
         self._forwarded: list[ForwardedEvent] = []
         self._forwarded_bytes = 0
         self._judge: FlowJudge | None = None
-        if tables & OF_JUDGES and self._relay is not None:
-            self._judge = FlowJudge(self._relay.judged, *(judging or Judging()))
+        if tables & OF_JUDGES and self._forwarder is not None:
+            self._judge = FlowJudge(self._forwarder.judged, *(judging or Judging()))
 
     def begin_flow(self) -> None:
         """The next events are those of another flow."""
@@ -78,8 +80,8 @@ class FlowStage:
             return
         if isinstance(event, Exchange) and self._judge is not None:
             event.bodies()  # decoded once for rows and rules
-        if self._relay is not None:
-            self._relay.add(placed)
+        if self._forwarder is not None:
+            self._forwarder.add(placed)
         if isinstance(event, Exchange):
             self._tables.exchange(event, order, self._pieces)
         elif isinstance(event, ConnectionClosed):
@@ -87,8 +89,8 @@ class FlowStage:
         if self._judge is not None:
             self._judge.add(event)
         elif isinstance(event, Exchange):
-            if self._relay is not None:
-                self._relay.judged(event)
+            if self._forwarder is not None:
+                self._forwarder.judged(event)
             event.forget_bodies()
         self._take_forwarded()
 
@@ -97,16 +99,16 @@ class FlowStage:
         order, event = placed
         if isinstance(event, Exchange):
             self._tables.exchange(event, order, self._pieces)
-            if self._relay is not None:
-                self._relay.add_names(placed)
+            if self._forwarder is not None:
+                self._forwarder.add_names(placed)
             event.forget_bodies()
         elif isinstance(event, ConnectionClosed):
             self._tables.connection(event.connection, order)
         self._take_forwarded()
 
     def _take_forwarded(self) -> None:
-        if self._relay is not None:
-            for row in self._relay.take():
+        if self._forwarder is not None:
+            for row in self._forwarder.take():
                 self._forwarded.append(row)
                 self._forwarded_bytes += len(row.blob)
 
@@ -144,7 +146,6 @@ class FlowStage:
 
 def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
     """ForwardedEvent events as a record batch."""
-    import pyarrow as pa
 
     columns = [
         pa.array([row.capture_set for row in rows], pa.string()),
@@ -156,6 +157,4 @@ def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
 
 def judgement_batch(judgement: Judgement) -> Any:
     """A judgement as a record batch of one row."""
-    import pyarrow as pa
-
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(judgement)], pa.binary())], names=["blob"])

@@ -1,4 +1,4 @@
-"""The other end of `relay`: rows back to events."""
+"""Forwarded rows back to events: the other end of `forwarding`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kdissect.tls.tls_info import TlsInfo
 
 
 class Replayed(NamedTuple):
-    """An event, and what rules of the first stage silenced when it came."""
+    """An event, and what rules of the per-flow stage silenced when it came."""
 
     event: Event
     silenced: Silenced
@@ -29,7 +29,7 @@ class Replayed(NamedTuple):
 def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
     """The events of one capture set, from rows in the order of `event_order`.
 
-    The blobs are those of `relay` in the same run: they are unpickled.
+    The blobs are those of `forwarding` in the same run: they are unpickled.
     """
     return Replay().events(blobs)
 

@@ -1,7 +1,7 @@
 """Frames without their records: what machines, statistics and rules about several connections need of them.
 
 Rules:
-- Everything but the records stays byte by byte, at its place: who decodes a thin frame gets the same values,
+- Everything but the records stays byte by byte, at its place: who decodes a stub frame gets the same values,
   batches, sizes and counts, and cannot read records.
 - Bytes of records become zeros, which take no room, but for four of them, by which the checksum of the batch
   is right as it stands (`forged`).
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import cache
 
 from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, MAGIC_AT
 from kdissect.decoders.records.checksum import crc32c
@@ -22,7 +23,6 @@ from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
-from kdissect.stages.stub_frames import CASTAGNOLI, FORGED_BYTES, IEEE, forged
 
 Piece = bytes | int
 """Bytes, or a number of zeros."""
@@ -42,12 +42,12 @@ def stubs_of(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
     frame = exchange.response if side else exchange.request
     if frame is None:
         return request, response
-    pieces = _thin(frame.data, record_batches(exchange))
+    pieces = _stub(frame.data, record_batches(exchange))
     return (request, pieces) if side else (pieces, response)
 
 
 def stub_bytes(pieces: Pieces) -> bytes:
-    """The bytes of a thin frame."""
+    """The bytes of a stub frame."""
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
         return pieces[0]
     return b"".join(bytes(piece) if isinstance(piece, int) else piece for piece in pieces)
@@ -57,7 +57,7 @@ def _whole(frame: Frame | None) -> Pieces | None:
     return None if frame is None else (frame.data,)
 
 
-def _thin(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
+def _stub(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
     pieces: list[Piece] = []
     at = 0
     for batch in _batches(sections):
@@ -97,3 +97,39 @@ def _last_bytes(batch: RecordBatch, head: bytes, zeros: int) -> bytes:
     if batch.magic == CURRENT_MAGIC:
         return forged(CASTAGNOLI, crc32c(head[ATTRIBUTES_AT:] + bytes(zeros)), batch.crc)
     return forged(IEEE, zlib.crc32(head[MAGIC_AT:] + bytes(zeros)), batch.crc)
+
+
+# Reflected polynomials: CRC-32C (RFC 3720 appendix B.4), CRC-32 (ISO 3309, RFC 1952 section 8).
+CASTAGNOLI = 0x82F63B78
+IEEE = 0xEDB88320
+FORGED_BYTES = 4
+_ALL = 0xFFFFFFFF  # registers begin and end inverted
+
+
+def forged(polynomial: int, before: int, wanted: int) -> bytes:
+    """The bytes to put behind a message of checksum `before`, so that the whole has the checksum `wanted`.
+
+    A CRC is a shift register: from the value wanted at the end one can step back over four bytes, which are
+    then what leads there from the value before them.
+    """
+    table, index_of = _tables(polynomial)
+    register = wanted ^ _ALL
+    for _ in range(FORGED_BYTES):
+        index = index_of[register >> 24]
+        register = ((register ^ table[index]) << 8 | index) & _ALL
+    return (register ^ before ^ _ALL).to_bytes(FORGED_BYTES, "little")
+
+
+@cache
+def _tables(polynomial: int) -> tuple[list[int], list[int]]:
+    """What each byte adds to the register, and which byte does by the highest byte of that."""
+    table = []
+    for byte in range(256):
+        register = byte
+        for _ in range(8):
+            register = register >> 1 ^ (polynomial if register & 1 else 0)
+        table.append(register)
+    index_of = [0] * 256
+    for byte, register in enumerate(table):
+        index_of[register >> 24] = byte
+    return table, index_of

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
@@ -53,7 +55,6 @@ class TableRows:
 
 def batch_of(table: str, rows: list[Row]) -> Any:
     """Rows as a record batch of the table's schema. Counts by name are sorted by name."""
-    import pyarrow as pa
 
     schema = arrow_schema(TABLES[table])
     try:

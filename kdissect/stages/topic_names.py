@@ -1,7 +1,7 @@
-"""Names of topic ids in rows of the first stage, which has only the names that stand on the wire.
+"""Names of topic ids in rows of the per-flow stage, which has only the names that stand on the wire.
 
 An exchange may name a topic by an id that another connection, or a later exchange, tells the name of. The
-second stage knows all names of a capture set; rows are completed when they are written.
+per-capture-set stage knows all names of a capture set; rows are completed when they are written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from json import dumps
 from typing import Any
 
+import pyarrow as pa
+
+from kdissect.engine.records.internal_records import own_record
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.record_batch import Record
 from kdissect.schema.logs import log
@@ -88,10 +91,6 @@ def _with_own_records(batch: Any) -> Any:
     own = [place for place, topic in enumerate(topics) if topic is not None and log(topic) is not None]
     if not own:
         return batch
-    from kdissect.engine.records.internal_records import (
-        own_record,  # and with it the payloads: few captures have them
-    )
-
     columns = {name: batch.column(name).to_pylist() for name in ("key", "value", "decoded")}
     control = batch.column("control").to_pylist()
     for place in own:
@@ -109,8 +108,6 @@ def _with_own_records(batch: Any) -> Any:
 
 
 def _replaced(batch: Any, name: str, values: list[Any]) -> Any:
-    import pyarrow as pa
-
     place = batch.schema.get_field_index(name)
     field = batch.schema.field(place)
     return batch.set_column(place, field, pa.array(values, field.type))

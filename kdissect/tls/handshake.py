@@ -1,6 +1,7 @@
 """What the handshake of one connection has told so far."""
 
-from kdissect.tls.handshake import certificate_names
+import warnings
+
 from kdissect.tls.handshake_messages import HandshakeType
 from kdissect.tls.hello import (
     ALPN,
@@ -16,7 +17,7 @@ from kdissect.tls.hello import (
 from kdissect.tls.suites import SUITES, Suite, suite_name
 from kdissect.tls.tls_info import TlsInfo, version_name
 from kdissect.tls.tls_record import ContentType
-from kdissect.tls.vector_reader import Cursor
+from kdissect.tls.vector_reader import Cursor, ShortMessageError
 
 _CLOSE_NOTIFY = 0
 _ALERT_RECORD = 7  # header, level and description, RFC 8446 sections 5.1 and 6
@@ -38,10 +39,10 @@ def alert_in(data: bytes) -> str | None:
     """The name of the alert that plaintext begins with, as one record of its own; None if it is none."""
     if len(data) < _ALERT_RECORD or data[0] != ContentType.ALERT or data[3:5] != b"\0\2":
         return None
-    return alert_name(data[6])
+    return _alert_name(data[6])
 
 
-def alert_name(code: int) -> str:
+def _alert_name(code: int) -> str:
     """The name of an alert."""
     return _ALERTS.get(code, f"alert {code}")
 
@@ -107,7 +108,7 @@ class Handshake:
     def alert(self, direction: int, content: bytes) -> str:
         """Count an alert (RFC 8446 section 6); gives a text for one that is no orderly close."""
         code = content[1] if len(content) > 1 else -1
-        name = alert_name(code)
+        name = _alert_name(code)
         sender = "client" if direction == self.client else "server"
         self._info.alerts[sender, name] += 1
         return "" if code == _CLOSE_NOTIFY else f"{sender} sent {name}"
@@ -134,3 +135,38 @@ class Handshake:
         elif not self.is_13:
             return f"{info.version} is not supported"
         return None if self.is_supported else f"cipher suite {info.suite} is not supported"
+
+
+def certificate_names(body: bytes, is_13: bool) -> tuple[str, ...]:
+    """Subject and alternative names of the first certificate of a Certificate message.
+
+    RFC 8446 section 4.4.2 and RFC 5246 section 7.4.2. Empty where there is none, where it is malformed, or
+    without the package cryptography.
+    """
+    cursor = Cursor(body)
+    try:
+        if is_13:
+            cursor.pull_vector(1)  # certificate_request_context
+        entries = Cursor(cursor.pull_vector(3))
+        return _names(entries.pull_vector(3)) if entries.left else ()
+    except ShortMessageError:
+        return ()
+
+
+def _names(der: bytes) -> tuple[str, ...]:
+    try:
+        from cryptography import x509  # an extra
+    except ImportError:
+        return ()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about a certificate is not for stderr
+            certificate = x509.load_der_x509_certificate(der)
+        subject = certificate.subject.rfc4514_string()
+        try:
+            extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        except x509.ExtensionNotFound:
+            return (subject,)
+        return (subject, *(str(name.value) for name in extension.value))
+    except Exception:
+        return ()

@@ -39,7 +39,7 @@ class Protection(Protocol):
 
 
 def _aead(suite: Suite, key: bytes) -> Any:
-    from cryptography.hazmat.primitives.ciphers import aead
+    from cryptography.hazmat.primitives.ciphers import aead  # an extra
 
     if suite.bulk is Bulk.GCM:
         return aead.AESGCM(key)
@@ -49,7 +49,7 @@ def _aead(suite: Suite, key: bytes) -> Any:
 
 
 def _decrypt(cipher: Any, nonce: bytes, data: bytes, associated: bytes) -> bytes | None:
-    from cryptography.exceptions import InvalidTag
+    from cryptography.exceptions import InvalidTag  # an extra
 
     try:
         opened: bytes = cipher.decrypt(nonce, data, associated)
@@ -152,7 +152,7 @@ class Cbc12(_Keyed):
         return Plain(record.kind, content, _BLOCK)
 
     def _decrypted(self, body: bytes) -> bytes:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # an extra
 
         decryptor = Cipher(algorithms.AES(self.keys.key), modes.CBC(body[:_BLOCK])).decryptor()
         return decryptor.update(body[_BLOCK:]) + decryptor.finalize()

@@ -9,10 +9,10 @@ from kdissect.tls.protection import Protection
 from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
 
 # Bytes searched for a record before the direction is given up.
-SEARCHED_BYTES = 1 << 20
+_SEARCHED_BYTES = 1 << 20
 # Numbers tried for one place: as many records may be lost at once, 64 MB of full ones.
 MAX_LOST_RECORDS = 4096
-MAX_TRIALS = 1 << 16  # in one hole; about 2 us each for small records
+_MAX_TRIALS = 1 << 16  # in one hole; about 2 us each for small records
 
 
 class Recovery:
@@ -28,7 +28,7 @@ class Recovery:
     @property
     def is_hopeless(self) -> bool:
         """Whether too much was searched."""
-        return self._trials >= MAX_TRIALS or self._at >= SEARCHED_BYTES
+        return self._trials >= _MAX_TRIALS or self._at >= _SEARCHED_BYTES
 
     def widen(self, length: int) -> None:
         """More bytes are missing: what was collected before them is given up."""

@@ -27,9 +27,9 @@ from kdissect.tls.vector_reader import ShortMessageError
 WAITING_BYTES = 1 << 16
 # So many records in a row that do not open: the secrets are of another connection, or the bytes are damaged
 # beyond use.
-BAD_RECORDS_IN_A_ROW = 8
+_BAD_RECORDS_IN_A_ROW = 8
 # Encrypted records of a handshake: a few, one for each message at most, certificates in several.
-GUESSED_RECORDS = 64
+_GUESSED_RECORDS = 64
 _NOTHING_OPENS = "no record opens with the secrets in the key log"
 
 
@@ -172,15 +172,15 @@ class TlsConnection:
         protection = side.protection
         self._bad_in_a_row += 1
         is_first = not side.is_finished
-        if self._keying.is_guessing and is_first and self._bad_in_a_row <= GUESSED_RECORDS:
+        if self._keying.is_guessing and is_first and self._bad_in_a_row <= _GUESSED_RECORDS:
             return
         last = record.pieces[-1]
         self.info.bad_records += 1
         self._note(AnomalyKind.TLS_BAD_RECORD, "the record does not open", last.ref, last.time_ns)
         if is_first:
             self.give_up("the secrets in the key log do not fit the connection")
-        elif self._bad_in_a_row >= BAD_RECORDS_IN_A_ROW or protection is None:
-            self.give_up(f"{BAD_RECORDS_IN_A_ROW} records in a row do not open")
+        elif self._bad_in_a_row >= _BAD_RECORDS_IN_A_ROW or protection is None:
+            self.give_up(f"{_BAD_RECORDS_IN_A_ROW} records in a row do not open")
         else:
             protection.number += 1
             overhead = protection.overhead

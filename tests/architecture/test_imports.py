@@ -28,7 +28,7 @@ RARE = {
     "config.key_lines", "decoders.as_json", "decoders.decoded",
     "decoders.generated.canonical", "decoders.generated.naming", "decoders.messages", "decoders.payloads",
     "decoders.records", "decoders.trees", "engine.exchange_bodies", "engine.taps", "metrics",
-    "model.finding", "model.record",
+    "model.finding",
     "model.record_batch", "net.datagram", "net.foreign", "net.fragments", "net.ip", "net.layers", "net.link",
     "net.tunnel", "query", "rules", "session.inference", "tls",
 }  # fmt: skip

@@ -8,7 +8,7 @@ from kdissect.capture.formats import pcapng
 from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.packets.commented import comments_of, taken_apart, without_comments
+from kdissect.model.packets.commented import is_commented, taken_apart, without_comments
 from kdissect.model.packets.packet import Packet, ref_number
 from tests.capture.capture_samples import (
     SECOND,
@@ -117,7 +117,8 @@ def test_options_behind_a_packet_are_not_its_data() -> None:
     body = struct.pack("<IIIII", 0, 0, 1, 3, 3) + b"abc\0" + option(1, b"a comment") + bytes(4)
     packets, parser = feed(section() + interface() + block(6, body) + enhanced(2, b"next"))
     assert [without_comments(p.link_type, p.data) for p in packets] == [(1, b"abc"), (1, b"next")]
-    assert [comments_of(p.link_type, p.data) for p in packets] == [["a comment"], ()]
+    assert [is_commented(p.link_type) for p in packets] == [True, False]
+    assert taken_apart(packets[0].link_type, packets[0].data).comments() == ["a comment"]
     assert [p.wire_length for p in packets] == [3, 4]
     assert parser.captured_bytes == 7
 

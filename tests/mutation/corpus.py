@@ -178,8 +178,8 @@ def scene_at(recording: Recording, index: int) -> Scene:
     first = min(opening(recording), index)
     target = exchanges[index]
     kind = target.api_key, target.api_version
-    twin = [n for n in range(first, index) if (exchanges[n].api_key, exchanges[n].api_version) == kind]
-    chosen = [*range(first), *twin[-1:], index, *range(index + 1, min(index + 2, len(exchanges)))]
+    earlier = [n for n in range(first, index) if (exchanges[n].api_key, exchanges[n].api_version) == kind]
+    chosen = [*range(first), *earlier[-1:], index, *range(index + 1, min(index + 2, len(exchanges)))]
     return Scene(recording.capture, tuple(exchanges[n] for n in chosen), chosen.index(index))
 
 

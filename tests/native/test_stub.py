@@ -122,10 +122,10 @@ def test_the_check_sees_a_class_in_python_with_the_same_fields_and_methods(name:
     methods = {each: of for each, of in in_python.items() if isinstance(of, ast.FunctionDef)}
     for called, method in methods.items():
         if called not in IN_PYTHON:
-            twin = compiled[called]
-            assert isinstance(twin, ast.FunctionDef)
-            assert len(_arguments(method)) == len(_arguments(twin))
-            assert _is_property(method) == _is_property(twin)
+            stub = compiled[called]
+            assert isinstance(stub, ast.FunctionDef)
+            assert len(_arguments(method)) == len(_arguments(stub))
+            assert _is_property(method) == _is_property(stub)
     fields = {
         each for each, of in compiled.items() if not isinstance(of, ast.FunctionDef) or _is_property(of)
     }

@@ -64,14 +64,14 @@ def there(folder: Path) -> set[str]:
     return {f"{path.name.partition('-')[0]} {len(seen)}" for path in seen}
 
 
-def commit(place: OutputDirectory, folder: Path, run: str) -> None:
+def commit(directory: OutputDirectory, folder: Path, run: str) -> None:
     """What `job.run` does once everything is staged."""
     files = wrote(folder, run)
-    place.undo_killed()
-    before = place.manifest()
+    directory.undo_killed()
+    before = directory.manifest()
     if before is not None:
-        place.clear(before)
-    place.commit(run, files, {})
+        directory.clear(before)
+    directory.commit(run, files, {})
 
 
 def test_a_run_killed_at_any_change_is_whole_or_gone_for_the_next(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def spy(file, *args, **kwargs):
         opened.append(str(file))
     return real(file, *args, **kwargs)
 builtins.open = spy
-from kdissect.schema import protocol_messages
+from kdissect.schema.protocol_messages import *
 {call}
 print(len(opened), "pathlib" in sys.modules, "dataclasses" in sys.modules)
 """
@@ -35,11 +35,11 @@ print(len(opened), "pathlib" in sys.modules, "dataclasses" in sys.modules)
 @pytest.mark.parametrize(
     ("call", "files"),
     [
-        ("registry.api_keys(); protocol_messages.api_name(1); protocol_messages.api(32000)", 0),
-        ("registry.api(1); protocol_messages.api(1); protocol_messages.api_by_name('fetch')", 1),
-        ("registry.payload('ConsumerProtocolAssignment')", 1),
-        ("registry.header_message('RequestHeader'); protocol_messages.header_message('ResponseHeader')", 1),
-        ("registry.all_apis()", len(SCHEMAS)),
+        ("api_keys(); api_name(1); api(32000)", 0),
+        ("api(1); api(1); api_by_name('fetch')", 1),
+        ("payload('ConsumerProtocolAssignment')", 1),
+        ("header_message('RequestHeader'); header_message('ResponseHeader')", 1),
+        ("all_apis()", len(SCHEMAS)),
     ],
 )
 def test_only_what_is_asked_for_is_opened(call: str, files: int) -> None:

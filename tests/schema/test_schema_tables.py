@@ -92,6 +92,12 @@ def test_errors_name_table_and_line(parse: Callable[[Any], object], text: str, e
     assert str(raised.value).startswith(error)
 
 
+def test_a_version_may_stand_behind_what_is_gone() -> None:
+    (row,) = releases.parse_releases(parse_rows("1 Fetch 0:1.0 1:2.0 gone 0 in 4.0 2:4.6", "t")).values()
+    assert row.since == {0: "1.0", 1: "2.0", 2: "4.6"}
+    assert (str(row.gone), row.gone_in) == ("0", "4.0")
+
+
 @pytest.mark.parametrize(
     ("citation", "id_"),
     [

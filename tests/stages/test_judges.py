@@ -97,13 +97,13 @@ def test_fixtures_of_every_rule(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("code", ["TXN004", "PRD003", "GRP013", "FET012"])
-def test_what_the_first_stage_silenced_is_silent_in_the_second(code: str) -> None:
+def test_what_the_per_flow_stage_silenced_is_silent_in_the_other(code: str) -> None:
     said = CASES[code].violating
     assert any(row["code"] == code for row in _in_stages(said())[0])
     assert not any(row["code"] == code for row in _in_stages(said(), silenced=frozenset({code}))[0])
 
 
-def test_the_first_stage_tells_what_it_silenced() -> None:
+def test_the_per_flow_stage_reports_what_it_silenced() -> None:
     rules = [rule for rule in ALL_RULES if isinstance(rule, ExchangeRule | BodyRule) and rule.overrides]
     told: set[str] = set()
     for rule in rules:

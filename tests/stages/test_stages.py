@@ -1,4 +1,4 @@
-"""The stages, with flows dealt out and forwarded events shuffled, give the tables of one process row by row."""
+"""The stages, with flows dealt out and forwarded events shuffled, give the tables of one process by row."""
 
 from pathlib import Path
 

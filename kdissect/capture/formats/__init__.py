@@ -1,0 +1,1 @@
+"""Formats of capture files: pcap and pcapng, read and written, and which of them a file is."""

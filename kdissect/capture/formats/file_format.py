@@ -24,9 +24,8 @@ _OTHER_KINDS = (
 def parser_for(head: bytes) -> type[CaptureParser] | None:
     """The parser for a file that begins with `head` (4 bytes are enough), None when it is no capture."""
     if head[:MAGIC_BYTES] == PCAPNG_MAGIC:
-        from kdissect.capture.formats.pcapng import (
-            PcapngParser,  # a capture is one or the other: load what it needs
-        )
+        # a capture is one or the other: load what it needs
+        from kdissect.capture.formats.pcapng import PcapngParser
 
         return PcapngParser
     return PcapParser if head[:MAGIC_BYTES] in MAGICS else None

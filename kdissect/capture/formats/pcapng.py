@@ -12,7 +12,7 @@ from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.formats.pcapng_interface import Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import native
-from kdissect.model.packets.commented import has_comment
+from kdissect.model.packets.commented import BIG, LITTLE, has_comment
 from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, PlacedPacket
 from kdissect.model.wording import plural
 
@@ -31,7 +31,7 @@ MAX_BLOCK = 1 << 24
 # Interfaces a section may describe: numbers of the obsolete Packet Block are 16 bits wide.
 MAX_INTERFACES = 1 << 16
 # Headers kept to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
-MAX_PREAMBLE = 1 << 20
+_MAX_PREAMBLE = 1 << 20
 # Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
 MAX_SECRET_BYTES = 1 << 22
 
@@ -176,7 +176,7 @@ class PcapngParser(CaptureParser):
     def _extend_preamble(self, kind: int, block: bytes) -> None:
         """Packets refer to the interfaces of their section by number."""
         known = b"" if kind == SECTION else self.preamble
-        if len(known) + len(block) <= MAX_PREAMBLE:
+        if len(known) + len(block) <= _MAX_PREAMBLE:
             self.preamble = known + block
 
     def _block_head(self, data: bytes, position: int) -> tuple[int, int]:
@@ -235,8 +235,6 @@ class PcapngParser(CaptureParser):
         time_ns = self._odd_time(interface, stamp, self.packets)
         self._deliver(interface, time_ns, (20, length), wire, places)
         if has_comment(body, 20 + length + (-length & 3), self._order):
-            from kdissect.model.packets.commented import BIG, LITTLE  # few captures have any
-
             start, _, link_type, _, wire = places[-1]
             mark = LITTLE if self._order == "<" else BIG
             whole = start - 20 + _LENGTHS_AT, time_ns, link_type | mark, start - 20 + len(body), wire

@@ -23,7 +23,7 @@ from kdissect.capture.live.programs import FILE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle
 
-Handle = PcapHandle | ScapyHandle
+_Handle = PcapHandle | ScapyHandle
 
 _STDOUT = 1
 _STATISTICS_S = 1.0
@@ -74,7 +74,7 @@ class _Reader:
     """The packets of one interface, as blocks."""
 
     def __init__(
-        self, handle: Handle, number: int, output: _Output, writer: PcapngWriter, out: BytesIO
+        self, handle: _Handle, number: int, output: _Output, writer: PcapngWriter, out: BytesIO
     ) -> None:
         self._handle = handle
         self._number = number
@@ -149,7 +149,7 @@ def main() -> int:
     return _fail(failures[0]) if failures else 0
 
 
-def _open(name: str, settings: LiveSettings) -> Handle:
+def _open(name: str, settings: LiveSettings) -> _Handle:
     kind = ScapyHandle if settings.source == SCAPY else PcapHandle
     return kind(
         name,
@@ -160,7 +160,7 @@ def _open(name: str, settings: LiveSettings) -> Handle:
     )
 
 
-def _begin(handles: list[Handle], settings: LiveSettings, output: _Output) -> tuple[bytes, list[_Reader]]:
+def _begin(handles: list[_Handle], settings: LiveSettings, output: _Output) -> tuple[bytes, list[_Reader]]:
     """What every file begins with, and a reader for each interface."""
     preamble, readers = b"", []
     for number, handle in enumerate(handles):
@@ -182,7 +182,7 @@ def _begin(handles: list[Handle], settings: LiveSettings, output: _Output) -> tu
     return preamble, readers
 
 
-def _run(read: Callable[[], None], handles: list[Handle], failures: list[Exception]) -> None:
+def _run(read: Callable[[], None], handles: list[_Handle], failures: list[Exception]) -> None:
     try:
         read()
     except BrokenPipeError:
@@ -193,7 +193,7 @@ def _run(read: Callable[[], None], handles: list[Handle], failures: list[Excepti
         handle.stop()
 
 
-def _wait_for_end(handles: list[Handle]) -> None:
+def _wait_for_end(handles: list[_Handle]) -> None:
     while os.read(0, 4096):
         pass
     for handle in handles:

@@ -25,11 +25,11 @@ from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
 
-Tape = FollowedFile | GrowingFile | Spool
+_Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
 
 
-class Backend(Protocol):
+class _Backend(Protocol):
     """Who puts packets on tapes: a `Recorder` in a thread, or a `Recording` in another process."""
 
     name: str
@@ -74,10 +74,10 @@ class LiveCaptures:
         """Bytes in files that the ring removed before the analysis came to them: our own loss."""
         self.is_drained = False
         """Whether `batches` has given everything."""
-        self._tapes: queue.SimpleQueue[Tape | None] = queue.SimpleQueue()
+        self._tapes: queue.SimpleQueue[_Tape | None] = queue.SimpleQueue()
         self._spool: Spool | None = None
         if source is not None:
-            self._backend: Backend = self._recorder(source)
+            self._backend: _Backend = self._recorder(source)
         else:
             self._backend = first_that_works(settings, self._start)
         self._timer: threading.Timer | None = None
@@ -115,7 +115,7 @@ class LiveCaptures:
             if not isinstance(tape, Spool):
                 tape.skip()
 
-    def _start(self, program: Program) -> Backend:
+    def _start(self, program: Program) -> _Backend:
         writes = program.writes_rings if self.settings.ring.is_rotated else program.writes_file
         if self.settings.path is not None and writes:
             return Recording(program, self.settings, self.lag, self._tapes.put, self._ended)
@@ -188,7 +188,7 @@ class LiveCaptures:
         self._backend.measure()
         return self.lag.behind()
 
-    def _next(self) -> Tape | None:
+    def _next(self) -> _Tape | None:
         while True:
             try:
                 return self._tapes.get(timeout=_WAIT_S)
@@ -207,17 +207,17 @@ def open_live(settings: LiveSettings) -> LiveCaptures:
     if settings.source == STDIN:
         source = PipeSource()
     else:
-        settings = settings._replace(interfaces=tuple(settings.interfaces) or (default_interface(),))
+        settings = settings._replace(interfaces=tuple(settings.interfaces) or (_default_interface(),))
     captures = LiveCaptures(settings, source)
     captures.start()
     return captures
 
 
-def default_interface() -> str:
+def _default_interface() -> str:
     """Where one captures who names no interface: everywhere on Linux, else the first that is up."""
     if platform() == "Linux":
         return "any"
-    from kdissect.capture.live.bindings import list_interfaces
+    from kdissect.capture.live.bindings import list_interfaces  # loads libpcap, which Linux need not have
 
     for interface in list_interfaces():
         if interface.is_up and not interface.is_loopback:

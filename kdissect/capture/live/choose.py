@@ -22,8 +22,8 @@ from kdissect.capture.live.programs import PROGRAMS, Program
 # for 250 ms, after 200; where packets come at their fastest dumpcap is the one that still takes them all.
 # A ring is written by our own child: dumpcap puts no comment into files of a ring.
 # scapy needs nothing but Python, and is the slowest.
-WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP, SCAPY)
-KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP, SCAPY)
+_WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP, SCAPY)
+_KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP, SCAPY)
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def first_that_works(settings: LiveSettings, start: Callable[[Program], T]) -> T
 
     A bad filter is bad for all of them; of several that do not work, the reason is told that can be mended.
     """
-    names = KEEPING if settings.path is not None and not settings.ring.is_rotated else WATCHING
+    names = _KEEPING if settings.path is not None and not settings.ring.is_rotated else _WATCHING
     reasons: list[LiveError] = []
     for name in names if settings.source == AUTO else (settings.source,):
         try:
@@ -48,14 +48,14 @@ def first_that_works(settings: LiveSettings, start: Callable[[Program], T]) -> T
 def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
     for reason in reasons:
         if isinstance(reason, NotPermittedError):
-            return NotPermittedError(f"no permission to capture: {how_to_permit(settings)}")
+            return NotPermittedError(f"no permission to capture: {_how_to_permit(settings)}")
     present = [reason for reason in reasons if not isinstance(reason, MissingError)]
     if not present and len(reasons) > 1:
         return MissingError(f"nothing to capture with: {'; '.join(map(str, reasons))}")
     return (present or reasons)[0]
 
 
-def how_to_permit(settings: LiveSettings) -> str:
+def _how_to_permit(settings: LiveSettings) -> str:
     """What grants the right to capture, or does without, in one line."""
     if sys.platform in ("darwin", "win32"):
         return how_to_grant()

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kdissect.model.errors import KdissectError
+
 # Kernel buffer in MiB. dumpcap's own default of 2 MiB is 20 ms of 100 MB/s: less than a scheduler may take.
 BUFFER_MIB = 64
 # libpcap MAXIMUM_SNAPLEN: whole packets, also the 64 KiB ones of loopback and of segmentation offload.
@@ -56,3 +58,19 @@ class LiveSettings(NamedTuple):
             f"promiscuous: {'yes' if self.promiscuous else 'no'}",
         ]
         return "; ".join(parts)
+
+
+class LiveError(KdissectError):
+    """A capture cannot be started; the message is one line and says what to do where that is known."""
+
+
+class BadFilterError(LiveError):
+    """A capture filter that libpcap does not understand."""
+
+
+class NotPermittedError(LiveError):
+    """The process, or the program it starts, may not read packets."""
+
+
+class MissingError(LiveError):
+    """A program or library is not installed."""

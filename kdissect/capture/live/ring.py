@@ -73,7 +73,7 @@ class FileRing:
         room = max(self._ring.bytes - file.written, _first_length(blocks.data))
         if len(blocks.data) <= room:
             return blocks, None
-        size, count = whole_blocks(blocks.data, room)
+        size, count = _whole_blocks(blocks.data, room)
         count = min(count, blocks.packets)
         return Blocks(blocks.data[:size], count), Blocks(blocks.data[size:], max(blocks.packets - count, 1))
 
@@ -129,7 +129,7 @@ class FileRing:
             while rest:
                 rest = rest[os.write(self._handle, rest) :]
         except OSError:
-            whole, count = whole_blocks(data, len(data) - len(rest))
+            whole, count = _whole_blocks(data, len(data) - len(rest))
             os.ftruncate(self._handle, file.written + whole)
             os.lseek(self._handle, 0, os.SEEK_END)  # or what is written next would leave a hole
             file.wrote(whole, min(count, packets))
@@ -142,7 +142,7 @@ def _first_length(data: bytes) -> int:
     return length
 
 
-def whole_blocks(data: bytes, size: int) -> tuple[int, int]:
+def _whole_blocks(data: bytes, size: int) -> tuple[int, int]:
     """Bytes and number of the blocks that are whole within the first `size` bytes."""
     position = count = 0
     while position + 8 <= size:

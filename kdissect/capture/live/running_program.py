@@ -11,6 +11,9 @@ from collections.abc import Callable
 from kdissect.capture.live.live_settings import LiveError, LiveSettings, MissingError
 from kdissect.capture.live.programs import FILE, Program, error_of, lost_packets
 
+if sys.platform == "linux":
+    import fcntl
+
 # Seconds until a program that does not say that it captures is given up; dumpcap takes 0.3 s.
 _START_S = 30.0
 # Seconds until a program that does not end when asked is killed.
@@ -155,8 +158,6 @@ def _is_busy(pid: int) -> bool:
 def _widen(handle: int) -> None:
     """Let the pipe hold more, where that can be asked for: fewer changes between the processes."""
     if sys.platform == "linux":
-        import fcntl
-
         try:
             fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _PIPE)
         except OSError:

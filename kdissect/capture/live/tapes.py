@@ -13,7 +13,7 @@ from kdissect.capture.live.lag import Lag
 
 # Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. Behind it the pipe
 # fills, and then the kernel drops packets and counts them.
-MAX_SPOOL = 128 << 20
+_MAX_SPOOL = 128 << 20
 # How often a file that another process writes is looked at.
 _POLL_S = 0.01
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -149,7 +149,7 @@ class FollowedFile:
 class Spool:
     """Bytes in memory, at most `limit` of them; whoever writes more waits."""
 
-    def __init__(self, path: str, lag: Lag, limit: int = MAX_SPOOL) -> None:
+    def __init__(self, path: str, lag: Lag, limit: int = _MAX_SPOOL) -> None:
         self.path = path
         self.bytes_read = 0
         self.chunk_size = CHUNK

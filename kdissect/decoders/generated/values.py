@@ -162,9 +162,7 @@ def _restore(message_name: str, struct_name: str, state: dict[str, Any], tags: d
 
 
 def _message_named(name: str) -> Message:
-    from kdissect.schema import (
-        protocol_messages,  # only unpickling looks a message up by its name
-    )
+    from kdissect.schema import protocol_messages  # only unpickling looks a message up by its name
 
     api = protocol_messages.api_by_name(name)
     if api is not None:

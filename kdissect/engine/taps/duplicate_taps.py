@@ -1,7 +1,7 @@
 """Connections that two capture sets have: one traffic, tapped at two places, known by its first packet.
 
 Rules:
-- Connections of two sets are duplicate_taps if they have the same two ends, the sequence numbers of one TCP
+- Two sets have the same connection if both have the same two ends, the sequence numbers of one TCP
   connection, and times no further apart than clocks are wrong. Where both sets have a SYN, its number must be
   the same; else the first number that a set has must lie where the other one's stream was.
 - Small numbers are those of tools that write packets and begin all connections alike: they prove nothing. Of
@@ -9,8 +9,8 @@ Rules:
 - The one that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`): where
   clocks are right that is the tap nearest to who opened the connection. It is known before anything of the
   connection is told, live and on many machines, where "the one with fewer losses" is known at the end only.
-- Two connections of one set are never duplicate_taps, whatever others they have: what a set sees again is new to it.
-- Sets stay apart all the same: duplicate_taps share nothing but their mark.
+- Two connections of one set are never the same: what a set sees again is new to it.
+- Sets stay apart all the same: the two share nothing but their mark.
 """
 
 from __future__ import annotations

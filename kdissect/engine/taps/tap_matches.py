@@ -1,10 +1,10 @@
 """What tells whether two capture sets have the same connection, where nobody sees both when it begins.
 
-`DuplicateTaps` needs the packets of all sets in one order. Who gets the files of one set hours before those of
-another writes down what each set saw of a connection, and decides again whenever more is known.
+`DuplicateTaps` needs the packets of all sets in one order. Who gets the files of one set hours before those
+of another writes down what each set saw of a connection, and decides again whenever more is known.
 
-A connection that began before its capture is looked for in all that another set saw of its streams, and
-not, as in `DuplicateTaps`, in what that set had seen by then: that can differ only where the same two ends had
+A connection that began before its capture is looked for in all that another set saw of its streams, and not,
+as in `DuplicateTaps`, in what that set had seen by then: that can differ only where the same two ends had
 several connections within two hours.
 """
 
@@ -42,7 +42,7 @@ class Sighting(NamedTuple):
 
 
 class Sightings(DuplicateTaps):
-    """Takes the place of `DuplicateTaps` in an `Analyzer`: marks nothing, and tells what it saw. Picklable."""
+    """Stands for `DuplicateTaps` in an `Analyzer`: marks nothing, and gives what it saw. Picklable."""
 
     def __init__(self) -> None:
         super().__init__()

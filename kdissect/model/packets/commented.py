@@ -5,11 +5,29 @@ padding, options (draft-ietf-opsawg-pcapng section 4.3), with a link type that s
 moves their comments too, and the others cost nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kdissect.model.packets.commented import OPT_COMMENT, options
+OPT_END, OPT_COMMENT = 0, 1  # section 3.5.1 opt_endofopt, opt_comment
+
+
+def has_comment(block: bytes, position: int, order: str) -> bool:
+    """Whether there is a comment among the options from `position` on."""
+    return any(code == OPT_COMMENT for code, _ in options(block, position, order))
+
+
+def options(body: bytes, position: int, order: str) -> Iterator[tuple[int, bytes]]:
+    """(code, value) of each option from `position`, as far as the list makes sense (section 3.5)."""
+    head = Struct(order + "HH")
+    while position + 4 <= len(body):
+        code, length = head.unpack_from(body, position)
+        end = position + 4 + length
+        if code == OPT_END or end > len(body):
+            return
+        yield code, body[position + 4 : end]
+        position = end + (-length & 3)  # padded to 32 bits
+
 
 # Added to the link type, which has 16 bits: the byte order of the block.
 LITTLE, BIG = 1 << 16, 1 << 17
@@ -83,8 +101,3 @@ def plain_link(link_type: int) -> int:
 def without_comments(link_type: int, data: bytes) -> tuple[int, bytes]:
     """Link type and data of any packet, as they were captured."""
     return taken_apart(link_type, data)[:2] if is_commented(link_type) else (link_type, data)
-
-
-def comments_of(link_type: int, data: bytes) -> Sequence[str]:
-    """The comments of any packet."""
-    return taken_apart(link_type, data).comments() if is_commented(link_type) else ()

@@ -7,14 +7,17 @@ what a task that failed half-way has written is never named.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
 from kdissect.capture.filesystems import filesystem_of
+from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.model.limits import use
-from kdissect.pipeline.flow_shuffle.reduction import flows
-from kdissect.pipeline.flow_shuffle.run import from_batches
-from kdissect.pipeline.flow_shuffle.sent_to_all import News
+from kdissect.model.packets.packet import FILE_SHIFT
+from kdissect.pipeline.flow_shuffle.run import Run, from_batches, merged
+from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, brokers_batch, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, written_batch
 from kdissect.pipeline.task_setup import Setup
@@ -76,3 +79,39 @@ def parts_in(staging: str, partition_by: tuple[str, ...]) -> ParquetParts:
     """Files of an attempt of its own."""
     filesystem, root = filesystem_of(staging)
     return ParquetParts(filesystem, root, partition_by, uuid4().hex[:12])
+
+
+def flows(
+    runs: Iterable[Run], setup: Setup, news: News | None = None, brokers: Brokers | None = None
+) -> Iterator[Iterator[Placed]]:
+    """The events of each flow of a partition, in their order; to be consumed flow by flow.
+
+    `news` is filled before the first flow, `brokers` as flows are consumed.
+    """
+    news = news or News()
+    brokers = brokers or Brokers(setup.brokers)
+    secrets = setup.secrets(news)
+    numbers = setup.numbers()
+    for key, rows in groupby(runs, key=attrgetter("key")):
+        if key == KEY:
+            for row in rows:
+                news.take(row)
+        else:
+            analyzer = OrderedAnalyzer(setup.analyzer(secrets, brokers), numbers.__getitem__)
+            yield _events(analyzer, rows, setup, news)
+
+
+def _events(analyzer: OrderedAnalyzer, rows: Iterator[Run], setup: Setup, news: News) -> Iterator[Placed]:
+    """All events of one flow."""
+    files: set[int] = set()
+    feed = analyzer.feed_segment
+    for now_ns, ref, segment, time_ns in merged(_noting(rows, files)):
+        yield from feed(segment, ref, time_ns, now_ns)
+    yield from analyzer.close(setup.ends_of(files, news))
+
+
+def _noting(rows: Iterator[Run], files: set[int]) -> Iterator[Run]:
+    """Rows as they come, and the files they are of."""
+    for row in rows:
+        files.add(row.ref >> FILE_SHIFT)
+        yield row

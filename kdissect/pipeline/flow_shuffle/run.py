@@ -4,17 +4,20 @@ A row for each segment would cost Spark more than the bytes do: it sorts and cop
 Source of the order: docs/architecture.md, "Identity".
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from kdissect.model.packets.segment import PlainSegment, reverse_flow
 
 # order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, payload bytes.
 _HEAD = Struct("<qqqIIBBHiiI")
-HEAD_BYTES = _HEAD.size
+_HEAD_BYTES = _HEAD.size
 
-pack_head = _HEAD.pack
+_pack_head = _HEAD.pack
 
 Placed = tuple[int, int, PlainSegment, int]
 """Running maximum of time within the file, packet reference, segment, time of the packet.
@@ -40,7 +43,7 @@ class Run(NamedTuple):
 def flow_key(flow: bytes) -> tuple[bytes, int]:
     """The key both directions of a flow share, and the direction of this one (0 or 1).
 
-    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.duplicate_taps`).
+    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.taps`).
     """
     other = reverse_flow(flow)
     return (flow, 0) if flow <= other else (other, 1)
@@ -49,7 +52,9 @@ def flow_key(flow: bytes) -> tuple[bytes, int]:
 def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSegment) -> bytes:
     """A segment as bytes of a run."""
     _, seq, ack, flags, window, payload, missing, ip_id = segment
-    head = pack_head(order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, len(payload))
+    head = _pack_head(
+        order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, len(payload)
+    )
     return head + payload
 
 
@@ -63,7 +68,7 @@ def unpack(key: bytes, data: bytes) -> list[Placed]:
         order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, size = read(
             data, position
         )
-        start = position + HEAD_BYTES
+        start = position + _HEAD_BYTES
         position = start + size
         segment = flows[direction], seq, ack, flags, window, data[start:position], missing, ip_id
         append((order_ns, ref, segment, time_ns))
@@ -91,10 +96,51 @@ def merged(runs: Iterator[Run]) -> Iterator[Placed]:
 
 
 def _first_behind(placed: list[Placed], place: tuple[int, int]) -> int:
-    from bisect import bisect_left
-
     return bisect_left(placed, place, key=_place)
 
 
 def _place(placed: Placed) -> tuple[int, int]:
     return placed[0], placed[1]
+
+
+_RUN_SCHEMA = pa.schema(
+    [
+        ("part", pa.int32()),
+        ("key", pa.binary()),
+        ("order_ns", pa.int64()),
+        ("ref", pa.int64()),
+        ("data", pa.binary()),
+    ]
+)
+RUN_DDL = "part INT, key BINARY, order_ns BIGINT, ref BIGINT, data BINARY"
+# Of the bytes in a batch on its way out of Python.
+BATCH_BYTES = 8 << 20
+
+
+def to_batches(runs: Iterable[Run]) -> Iterator[Any]:
+    """Record batches of some 8 MiB."""
+    kept: list[Run] = []
+    size = 0
+    for run in runs:
+        kept.append(run)
+        size += len(run.data)
+        if size >= BATCH_BYTES:
+            yield _batch(kept)
+            kept, size = [], 0
+    if kept:
+        yield _batch(kept)
+
+
+def from_batches(batches: Iterable[Any]) -> Iterator[Run]:
+    """The runs of record batches, one at a time."""
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in _RUN_SCHEMA.names]
+        yield from map(Run._make, zip(*columns, strict=True))
+
+
+def _batch(runs: list[Run]) -> Any:
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*runs, strict=True), _RUN_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_RUN_SCHEMA)

@@ -2,7 +2,7 @@
 
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
-- Memory is bounded by `BUFFERED` and by the number of connections that spoke since the last flush.
+- Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ from kdissect.net.parser import SegmentParser
 from kdissect.pipeline.flow_shuffle.run import Run, flow_key, pack
 
 # A run is a row that Spark sorts and copies: long enough that rows do not count, short enough for its pages.
-RUN_BYTES = 1 << 16
+_RUN_BYTES = 1 << 16
 # Segments of all connections waiting for their runs to fill.
-BUFFERED = 16 << 20
+_BUFFERED = 16 << 20
 _time_of = itemgetter(1)  # PlainPacket
 
 Partition = Callable[[bytes], int]
@@ -92,10 +92,10 @@ class RunReader:
             size = len(piece)
             run.size += size
             self._buffered += size
-            if run.size >= RUN_BYTES:
+            if run.size >= _RUN_BYTES:
                 self._buffered -= run.size
                 yield run.take()
-        if self._buffered >= BUFFERED:
+        if self._buffered >= _BUFFERED:
             yield from self._flush()
 
     def _open(self, flow: bytes) -> tuple[_Open, int]:

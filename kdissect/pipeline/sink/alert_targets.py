@@ -10,11 +10,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from http.client import HTTPException
+from typing import Any, Protocol
+from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-if TYPE_CHECKING:
-    from kdissect.pipeline.sink.alerts import Alert
+from kdissect import __version__
+
+Alert = dict[str, Any]
+"""A finding as others are told of it."""
 
 # A person waits for the alert, a stream for the person's webhook: less than the batches of most.
 TIMEOUT_S = 5.0
@@ -93,12 +98,6 @@ class Webhook:
 
     def _post(self, body: bytes) -> tuple[str, bool]:
         """Why it did not work (empty: it did), and whether another attempt may."""
-        from http.client import HTTPException
-        from urllib.error import HTTPError, URLError
-        from urllib.request import Request
-
-        from kdissect import __version__
-
         headers = {"Content-Type": "application/json", "User-Agent": f"kdissect/{__version__}"}
         request = Request(self._url, body, headers, method="POST")
         try:
@@ -139,14 +138,13 @@ def _checked(url: str) -> SplitResult:
     return parts
 
 
+class _Stay(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None  # the status becomes an error
+
+
 def _opener() -> Any:
-    from urllib.request import HTTPRedirectHandler, build_opener
-
-    class Stay(HTTPRedirectHandler):
-        def redirect_request(self, *_: Any) -> None:
-            return None  # the status becomes an error
-
-    return build_opener(Stay)
+    return build_opener(_Stay)
 
 
 def _reason(error: object) -> str:

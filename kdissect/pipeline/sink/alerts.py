@@ -14,14 +14,47 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from kdissect.pipeline.sink.alert_targets import NotToldError, Target
-from kdissect.pipeline.sink.alerts import Alert, alert_of
+from kdissect.engine.times import rfc3339
+from kdissect.pipeline.sink.alert_targets import Alert, NotToldError, Target
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole
+from kdissect.rules.findings import key_of
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import Once
+from kdissect.stages.judgement_rows import finding_of_row
+
+# Columns of `findings`; not the bytes, which those who are told have no use for.
+_TOLD = (
+    "severity", "code", "name", "level", "claim", "expected", "seen", "consequence", "role", "address",
+    "software", "version", "client_id", "label", "capture_set", "connection", "exchange", "api",
+    "api_version", "side", "path", "file", "first_packet", "last_packet", "count", "fingerprint",
+)  # fmt: skip
+# Bytes of an id, in hex; it tells apart the findings of one directory.
+_ID_BYTES = 16
+_ONCE = {rule.code: rule.once for rule in ALL_RULES}
+
+
+def alert_of(row: Mapping[str, Any]) -> Alert:
+    """What is told of a row of `findings`, as one JSON object. Secrets are not in it: rows have none.
+
+    `id` is the same whenever the same finding is told, so that receivers drop doubles. It is made of what
+    makes findings equal (`rules.findings`), not of where the first of them stands: a file that comes late may
+    have an earlier one.
+    """
+    time_ns = row["time_ns"]
+    time = None if time_ns is None else rfc3339(time_ns)
+    return {"id": _id(row), "time": time, **{name: row[name] for name in _TOLD}}
+
+
+def _id(row: Mapping[str, Any]) -> str:
+    key = key_of(_ONCE.get(row["code"], Once.EACH), finding_of_row(row, {}))
+    text = "\0".join(map(str, key)).encode("utf-8", "backslashreplace")
+    return blake2b(text, digest_size=_ID_BYTES).hexdigest()
+
 
 STATE = "_alerts.json"
 # Alerts of one request: some hundred kilobytes of JSON.
-MAX_TOGETHER = 100
+_MAX_TOGETHER = 100
 # For each target. The judge keeps ten thousand findings; an id is 35 bytes in the file.
 MAX_REMEMBERED = 50_000
 # Some megabytes in the file, which is written with each batch while a target is away.
@@ -35,10 +68,10 @@ class Alerts:
     """
 
     def __init__(
-        self, targets: Sequence[Target], place: StreamDirectory, warn: Callable[[str], None]
+        self, targets: Sequence[Target], directory: StreamDirectory, warn: Callable[[str], None]
     ) -> None:
         self._targets = targets
-        self._place = place
+        self._directory = directory
         self._warn = warn
         self._mails: list[_Mail] | None = None
         self._run: str | None = None
@@ -62,15 +95,17 @@ class Alerts:
     def _begun(self) -> list[_Mail]:
         """The state of another stream, in a directory that was written anew, is none."""
         if self._mails is None:
-            self._run = (self._place.manifest() or {}).get("run")
+            self._run = (self._directory.manifest() or {}).get("run")
             held = self._read()
             known = held["targets"] if held.get("run") == self._run else {}
             self._mails = [_Mail(target, known.get(_key(target), {})) for target in self._targets]
         return self._mails
 
     def _read(self) -> dict[str, Any]:
-        path = f"{self._place.root}/{STATE}"
-        text = read_whole(self._place.filesystem, path) or read_whole(self._place.filesystem, path + NEXT)
+        path = f"{self._directory.root}/{STATE}"
+        text = read_whole(self._directory.filesystem, path) or read_whole(
+            self._directory.filesystem, path + NEXT
+        )
         try:
             found = json.loads(text or b'{"targets": {}}')
             return found if isinstance(found["targets"], dict) else {"targets": {}}
@@ -82,7 +117,9 @@ class Alerts:
         targets = {_key(mail.target): mail.state() for mail in mails}
         document = {"run": self._run, "targets": targets}
         write_whole(
-            self._place.filesystem, f"{self._place.root}/{STATE}", json.dumps(document, indent=1).encode()
+            self._directory.filesystem,
+            f"{self._directory.root}/{STATE}",
+            json.dumps(document, indent=1).encode(),
         )
 
 
@@ -120,7 +157,7 @@ class _Mail:
 
     def _send(self) -> None:
         while self._waiting:
-            together = list(self._waiting.values())[:MAX_TOGETHER]
+            together = list(self._waiting.values())[:_MAX_TOGETHER]
             self.target.tell(together)
             for alert in together:
                 self._told[alert["id"]] = None

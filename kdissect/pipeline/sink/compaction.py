@@ -24,8 +24,8 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import LARGE_BYTES, plan
 
 # What is staged at a time: as much disk again, and as much work lost if it is killed.
-PORTION_BYTES = 1 << 30
-FACT = "compacted"
+_PORTION_BYTES = 1 << 30
+_FACT = "compacted"
 """What the manifest calls the batch that was the last one at the latest compaction."""
 
 
@@ -37,42 +37,44 @@ class Compacted(NamedTuple):
     bytes: int = 0
 
 
-def compact(place: StreamDirectory, whole: bool = True) -> Compacted:
-    """Join the small files of a place. `whole` also those that would wait for more. Raises OSError."""
-    manifest = place.manifest() or {}
+def compact(directory: StreamDirectory, whole: bool = True) -> Compacted:
+    """Join the small files of a directory. `whole` also those that would wait for more. Raises OSError."""
+    manifest = directory.manifest() or {}
     last = manifest.get("batch")
-    entries = [entry for entry in place.entries() if not entry.part and (last is None or entry.batch != last)]
+    entries = [
+        entry for entry in directory.entries() if not entry.part and (last is None or entry.batch != last)
+    ]
     done = Compacted()
     for portion in _portions(groups_of(entries, whole)):
-        with Rewriting(place) as rewriting:
+        with Rewriting(directory) as rewriting:
             made = rewriting.swap([rewriting.write(group) for group in portion])
         done = _added(done, made)
-    place.tidy()
+    directory.tidy()
     return done
 
 
 def compact_every(
-    place: StreamDirectory, batches: int, warn: Callable[[str], None] | None = None
+    directory: StreamDirectory, batches: int, warn: Callable[[str], None] | None = None
 ) -> Compacted | None:
     """Compact if that was not done for so many batches; None if it was, or did not work.
 
     For streams, behind `commit_batch`. What fails leaves the tables as they were and is tried again as many
     batches later; `warn` gets one line about it. Raises OSError where the manifest cannot be written.
     """
-    manifest = place.manifest() or {}
+    manifest = directory.manifest() or {}
     last = manifest.get("batch", -1)
-    if last - manifest.get(FACT, -1) < batches:
+    if last - manifest.get(_FACT, -1) < batches:
         return None
     done: Compacted | None
     try:
-        done = compact(place, whole=False)
+        done = compact(directory, whole=False)
     except BusyError:  # by hand, or by a cron job: next time
         return None
     except (OSError, ValueError) as error:  # ValueError is what Arrow raises, too: a file that is damaged
         done = None
         if warn is not None:
             warn(f"small files were not joined: {error}")
-    place.swap("", (), {FACT: last})
+    directory.swap("", (), {_FACT: last})
     return done
 
 
@@ -111,7 +113,7 @@ def _portions(groups: Iterable[Sequence[Entry]]) -> Iterator[list[Sequence[Entry
     for group in groups:
         held.append(group)
         size += sum(entry.bytes for entry in group)
-        if size >= PORTION_BYTES:
+        if size >= _PORTION_BYTES:
             yield held
             held, size = [], 0
     if held:

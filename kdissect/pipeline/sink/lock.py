@@ -6,12 +6,18 @@ must have one writer, which compacts and forgets by itself.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-LOCK = "_kdissect.lock"
+from pyarrow import fs
+
+if sys.platform != "win32":
+    import fcntl
+
+_LOCK = "_kdissect.lock"
 REWRITING_LOCK = "_kdissect.rewriting.lock"
 
 
@@ -20,19 +26,12 @@ class BusyError(OSError):
 
 
 @contextmanager
-def locked(filesystem: Any, root: str, name: str = LOCK, busy: str = "") -> Iterator[bool]:
+def locked(filesystem: Any, root: str, name: str = _LOCK, busy: str = "") -> Iterator[bool]:
     """Hold a lock of a directory: wait for it, or raise BusyError with the text `busy`.
 
     Gives whether there is a lock at all.
     """
-    from pyarrow import fs
-
-    if not isinstance(filesystem, fs.LocalFileSystem):
-        yield False
-        return
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if sys.platform == "win32" or not isinstance(filesystem, fs.LocalFileSystem):
         yield False
         return
     Path(root).mkdir(parents=True, exist_ok=True)

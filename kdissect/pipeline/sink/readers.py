@@ -5,17 +5,22 @@
     duckdb.read_parquet(committed_files("out", "rates"), hive_partitioning=True, union_by_name=True)
 
 For tables of `kdissect tables`, of `pipeline run` and of `pipeline watch` alike. A list of files stays good
-for a while after other files took their place (`place.GRACE_S`): ask again for each query.
+for a while after other files took their place (`table_directory.GRACE_S`): ask again for each query.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import dataset
+
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.all_tables import TABLES
+from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.pipeline.sink.entry import Entry
 from kdissect.pipeline.sink.table_directory import StreamDirectory
+from kdissect.pipeline.table_files.hive_partitions import values_of
 
 
 def committed(output: str, table: str | None = None) -> list[Entry]:
@@ -36,20 +41,13 @@ def dataset_of(output: str, table: str) -> Any:
 
     Columns that older files lack are null, those that directories tell have their types.
     """
-    from kdissect.engine.tables.arrow import arrow_schema
-
     filesystem, root = filesystem_of(output)
     entries = StreamDirectory(filesystem, root).entries(table)
-    return dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
+    return _dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
 
 
-def dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
+def _dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
     """A dataset of some files below a root."""
-    import pyarrow as pa
-    from pyarrow import dataset
-
-    from kdissect.pipeline.table_files.hive_partitions import values_of
-
     told = {name: None for entry in entries for name in values_of(entry.directory)}
     partitions = dataset.partitioning(pa.schema([schema.field(name) for name in told]), flavor="hive")
     return dataset.dataset(

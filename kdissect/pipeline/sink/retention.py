@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, NamedTuple
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.rewriting import Rewriting
 from kdissect.pipeline.sink.table_directory import StreamDirectory
@@ -30,35 +33,33 @@ class Retained(NamedTuple):
     rewritten: int = 0
 
 
-def retain(place: StreamDirectory, before: date) -> Retained:
+def retain(directory: StreamDirectory, before: date) -> Retained:
     """Forget rows of days before one. Raises OSError."""
-    with Rewriting(place) as rewriting:
-        made = rewriting.swap(list(_swaps(place, rewriting, before)))
+    with Rewriting(directory) as rewriting:
+        made = rewriting.swap(list(_swaps(directory, rewriting, before)))
     rows = sum(swap.old[0].rows - (swap.new.rows if swap.new else 0) for swap in made)
     rewritten = sum(swap.new is not None for swap in made)
     return Retained(rows, len(made) - rewritten, rewritten)
 
 
-def _swaps(place: StreamDirectory, rewriting: Rewriting, before: date) -> Iterator[Swap]:
-    for entry in place.entries():
+def _swaps(directory: StreamDirectory, rewriting: Rewriting, before: date) -> Iterator[Swap]:
+    for entry in directory.entries():
         told = values_of(entry.directory)
         if DAY in told:
             day = told[DAY]
             if day is not None and day < before.isoformat():
                 yield Swap((entry,), None)
         elif entry.rows:
-            yield from _without_old_rows(place, rewriting, entry, before)
+            yield from _without_old_rows(directory, rewriting, entry, before)
 
 
 def _without_old_rows(
-    place: StreamDirectory, rewriting: Rewriting, entry: Entry, before: date
+    directory: StreamDirectory, rewriting: Rewriting, entry: Entry, before: date
 ) -> Iterator[Swap]:
     """The file without rows of days before; nothing if it has none."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    path = f"{place.root}/{entry.path}"
-    schema = pq.read_schema(path, filesystem=place.filesystem)
+    path = f"{directory.root}/{entry.path}"
+    schema = pq.read_schema(path, filesystem=directory.filesystem)
     column = next((name for name in (DAY, *_TIMES) if name in schema.names), None)
     if column is None:
         return
@@ -67,7 +68,7 @@ def _without_old_rows(
     def kept(rows: Any) -> Any:
         return pc.fill_null(pc.greater_equal(rows.column(column), least), True)
 
-    table = pq.read_table(path, columns=[column], filesystem=place.filesystem, partitioning=None)
+    table = pq.read_table(path, columns=[column], filesystem=directory.filesystem, partitioning=None)
     count = pc.sum(kept(table)).as_py() or 0
     if count == 0:
         yield Swap((entry,), None)

@@ -14,6 +14,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import conform
@@ -31,39 +34,39 @@ Rows = Callable[[Any], Any]
 
 
 class Rewriting:
-    """Stages files of a place, then swaps them. Use it in a `with`: what was not swapped is deleted.
+    """Stages files of tables, then swaps them. Use it in a `with`: what was not swapped is deleted.
 
     Entering raises BusyError where another one is at work.
     """
 
-    def __init__(self, place: StreamDirectory) -> None:
-        self.place = place
+    def __init__(self, directory: StreamDirectory) -> None:
+        self.directory = directory
         self.run = f"{_RUN}{uuid4().hex[:12]}"
         self._held = ExitStack()
 
     def __enter__(self) -> Rewriting:
-        place = self.place
+        directory = self.directory
         busy = "files are being rewritten by somebody else"
         with ExitStack() as held:
-            if held.enter_context(locked(place.filesystem, place.root, REWRITING_LOCK, busy)):
-                place.sweep(_RUN)
+            if held.enter_context(locked(directory.filesystem, directory.root, REWRITING_LOCK, busy)):
+                directory.sweep(_RUN)
             self._held = held.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         with self._held:
-            self.place.discard(self.run)
+            self.directory.discard(self.run)
 
     def write(self, old: Sequence[Entry], rows: Rows | None = None) -> Swap:
         """Stage one file for some of one partition. Raises OSError, also where rows are missing."""
-        filesystem, first = self.place.filesystem, old[0]
-        paths = [f"{self.place.root}/{entry.path}" for entry in old]
+        filesystem, first = self.directory.filesystem, old[0]
+        paths = [f"{self.directory.root}/{entry.path}" for entry in old]
         schema = _schema(filesystem, paths, first)
         batches: Iterable[Any] = (conform(batch, schema) for batch in batches_of(filesystem, paths))
         if rows is not None:
             batches = map(rows, batches)
         path = rewritten_path(first.path)
-        staged = f"{self.place.staging_of(self.run)}/{path}"
+        staged = f"{self.directory.staging_of(self.run)}/{path}"
         filesystem.create_dir(staged.rpartition("/")[0], recursive=True)
         count, size = write_rows(filesystem, staged, schema, batches)
         if rows is None and count != sum(entry.rows for entry in old):
@@ -73,7 +76,7 @@ class Rewriting:
 
     def swap(self, swaps: Sequence[Swap], **facts: Any) -> list[Swap]:
         """Put what is staged in its place, all at once; gives the swaps that were made."""
-        return self.place.swap(self.run, swaps, facts)
+        return self.directory.swap(self.run, swaps, facts)
 
 
 @contextmanager
@@ -92,9 +95,6 @@ def waiting_for(rewriting: Rewriting) -> Iterator[Rewriting]:
 
 def _schema(filesystem: Any, paths: Sequence[str], entry: Entry) -> Any:
     """The columns that this version writes to a partition; for tables of others those of their last file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if entry.table not in TABLES:
         return pq.read_schema(paths[-1], filesystem=filesystem)
     told = values_of(entry.directory)

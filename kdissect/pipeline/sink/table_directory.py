@@ -21,6 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from pyarrow import fs
+from pyarrow.fs import FileSelector
+
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
 from kdissect.pipeline.sink.lock import locked
@@ -53,10 +56,10 @@ class Rewritten(NamedTuple):
     swaps: Sequence[Swap]
 
 
-NOT_REWRITTEN = Rewritten("", ())
+_NOT_REWRITTEN = Rewritten("", ())
 
 
-def batch_name(batch: int) -> str:
+def _batch_name(batch: int) -> str:
     """What names of a batch begin with, and what its directory below `_staging` is called."""
     return f"b{batch:08}"
 
@@ -81,7 +84,7 @@ class StreamDirectory(OutputDirectory):
 
     def staging(self, batch: int) -> str:
         """Where the tasks of a batch write."""
-        return self.staging_of(batch_name(batch))
+        return self.staging_of(_batch_name(batch))
 
     def last_batch(self) -> int | None:
         """The batch that was committed last; None before the first. Raises ForeignTablesError."""
@@ -99,7 +102,7 @@ class StreamDirectory(OutputDirectory):
         appended: Sequence[WrittenFile],
         replaced: Mapping[str, Sequence[WrittenFile]],
         facts: Mapping[str, Any],
-        rewritten: Rewritten = NOT_REWRITTEN,
+        rewritten: Rewritten = _NOT_REWRITTEN,
     ) -> None:
         """Make staged files part of the tables, all at once.
 
@@ -122,7 +125,7 @@ class StreamDirectory(OutputDirectory):
             new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
             self._replace(before | dict(facts) | own, before, [*kept, *new])
-        self.discard(batch_name(batch))
+        self.discard(_batch_name(batch))
 
     def swap(self, run: str, swaps: Sequence[Swap], facts: Mapping[str, Any]) -> list[Swap]:
         """Put files that were staged under the name `run` in the place of others, all at once.
@@ -169,8 +172,6 @@ class StreamDirectory(OutputDirectory):
 
     def sweep(self, staged: str) -> None:
         """Delete what crashes left, beside another writer: of what is staged only what is named so."""
-        from pyarrow.fs import FileSelector
-
         with locked(self.filesystem, self.root):
             self._delete_orphans()
         selector = FileSelector(f"{self.root}/{STAGING}", allow_not_found=True)
@@ -194,8 +195,6 @@ class StreamDirectory(OutputDirectory):
 
     def _delete(self, paths: Sequence[str]) -> None:
         """Delete files, and the directories of partitions that they leave empty."""
-        from pyarrow import fs
-
         self.delete_files(paths)
         if not isinstance(self.filesystem, fs.LocalFileSystem):
             return  # object stores have no directories
@@ -215,15 +214,13 @@ class StreamDirectory(OutputDirectory):
         entries = []
         for number, (part, file) in enumerate(files):
             directory = file.path.rpartition("/")[0]
-            path = f"{directory}/{batch_name(batch)}-{token}-{number:04}.parquet"
+            path = f"{directory}/{_batch_name(batch)}-{token}-{number:04}.parquet"
             entries.append(Entry(file.table, path, file.rows, file.bytes, batch, part))
         moves = [(file.path, entry.path) for (_, file), entry in zip(files, entries, strict=True)]
-        self.move_in(batch_name(batch), moves)
+        self.move_in(_batch_name(batch), moves)
         return entries
 
     def _listed(self, directory: str) -> list[Any]:
-        from pyarrow import fs
-
         selector = fs.FileSelector(
             f"{self.root}/{directory}".rstrip("/"), allow_not_found=True, recursive=True
         )

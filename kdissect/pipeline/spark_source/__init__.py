@@ -1,0 +1,1 @@
+"""`spark.read.format("kdissect")`: captures as tables, without a shuffle."""

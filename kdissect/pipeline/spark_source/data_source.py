@@ -31,8 +31,8 @@ from kdissect.pipeline.spark_source.source_options import SourceOptions
 from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, Share, batches_of, table_of
 
 # Bytes of a capture set that one partition should analyse.
-SHARD_BYTES = 256 << 20
-MAX_SHARDS = 64  # each reads the whole capture set
+_SHARD_BYTES = 256 << 20
+_MAX_SHARDS = 64  # each reads the whole capture set
 
 
 class KdissectDataSource(DataSource):
@@ -112,4 +112,4 @@ class KdissectReader(DataSourceReader):
 
 def _shards_for(files: Sequence[Input]) -> int:
     size = sum(file.size or 0 for file in files)
-    return max(1, min(MAX_SHARDS, -(-size // SHARD_BYTES)))
+    return max(1, min(_MAX_SHARDS, -(-size // _SHARD_BYTES)))

@@ -1,4 +1,4 @@
-"""Rows of `packets` and `segments` as Arrow record batches, from one file."""
+"""The tables `packets` and `segments`, which only the data source has, and their rows from one file."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -7,12 +7,53 @@ from typing import Any
 import pyarrow as pa
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.engine.exchange_rows import RowField
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.tables.table import Table
 from kdissect.model.packets.commented import without_comments
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.segment import flow_endpoints
 from kdissect.net.parser import SegmentParser
-from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS
+
+_PLACE = (
+    RowField("capture_set", "string", "the set of files, which is the place where it was captured"),
+    RowField("file", "string", "path of the file"),
+    RowField("packet", "int64", "number of the packet within its file, from 1"),
+    RowField("time", "timestamp", "time of the packet, in microseconds; `time_ns` has all of it"),
+    RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+)
+
+PACKETS = Table(
+    "packets",
+    "One row for each captured packet, link layer first.",
+    (
+        *_PLACE,
+        RowField("link_type", "int32", "link type, by its number at tcpdump.org"),
+        RowField("wire_length", "int64", "bytes on the wire"),
+        RowField("data", "binary", "the packet as far as it was captured"),
+    ),
+    ("file", "packet"),
+    ("file", "packet"),
+)
+
+SEGMENTS = Table(
+    "segments",
+    "One row for each TCP segment, in the order of the packets.",
+    (
+        *_PLACE,
+        RowField("source", "string", "address and port of the sender"),
+        RowField("destination", "string", "address and port of the receiver"),
+        RowField("seq", "int64", "sequence number"),
+        RowField("ack", "int64", "acknowledgment number"),
+        RowField("flags", "int16", "flags, RFC 9293 section 3.1: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32"),
+        RowField("window", "int32", "window as it stands in the header"),
+        RowField("missing", "int32", "bytes of the payload that a snap length cut"),
+        RowField("payload", "binary", "the payload as far as it was captured"),
+    ),
+    ("file", "packet"),
+    ("file", "packet"),
+)
+
 
 _US = 1000  # nanoseconds
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
 # Columns that say which files are worth reading: all rows of a file have the same.
-OF_FILES = ("capture_set", "file")
+_OF_FILES = ("capture_set", "file")
 _COMPARISONS = {
     "EqualTo": "__eq__",
     "GreaterThan": "__gt__",
@@ -26,7 +29,6 @@ _TEXT = {
 
 def expression(found: Filter) -> Any:
     """A filter as a `pyarrow.compute` expression; None for one that is left to Spark."""
-    import pyarrow.compute as pc
 
     name = type(found).__name__
     if name == "Not":
@@ -49,7 +51,6 @@ def can_say(found: Filter, schema: Any) -> bool:
 
     It is tried on no rows at all: a failure later would end the job.
     """
-    import pyarrow as pa
 
     try:
         wanted = expression(found)
@@ -62,11 +63,11 @@ def can_say(found: Filter, schema: Any) -> bool:
 
 
 def file_test(filters: Iterable[Filter]) -> Callable[[dict[str, str]], bool]:
-    """Whether a file can hold rows that pass, by its `OF_FILES`."""
+    """Whether a file can hold rows that pass, by its `_OF_FILES`."""
     allowed: dict[str, set[Any]] = {}
     for found in filters:
         column = ".".join(getattr(found, "attribute", ()))
-        if column in OF_FILES and type(found).__name__ in ("EqualTo", "In"):
+        if column in _OF_FILES and type(found).__name__ in ("EqualTo", "In"):
             value = found.value  # type: ignore[attr-defined]
             values = set(value) if isinstance(value, (tuple, list)) else {value}
             allowed[column] = allowed.get(column, values) & values
@@ -74,6 +75,4 @@ def file_test(filters: Iterable[Filter]) -> Callable[[dict[str, str]], bool]:
 
 
 def _scalar(found: Any) -> Any:
-    import pyarrow.compute as pc
-
     return pc.scalar(found.value)

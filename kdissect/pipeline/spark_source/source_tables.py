@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 from zlib import crc32
+
+from pyspark.sql.datasource import InputPartition
 
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
@@ -15,6 +17,7 @@ from kdissect.engine.tables.table import Table
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.pipeline.flow_shuffle.run import flow_key
+from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS, packet_batches, segment_batches
 from kdissect.pipeline.spark_source.source_options import SourceOptions
 from kdissect.session.events import ConnectionClosed
@@ -24,8 +27,27 @@ from kdissect.stages.file_rows import file_row
 from kdissect.stages.one_process import placed_events, produce
 from kdissect.stages.table_rows import TableRows, batch_of
 
-if TYPE_CHECKING:
-    from kdissect.pipeline.spark_source.source_tables import Share
+
+class Share(InputPartition):
+    """What one task reads: `files`, and of their flows those whose number is `shard` modulo `shards`.
+
+    `others` are the paths of the files that other tasks read.
+    """
+
+    def __init__(
+        self, files: Sequence[Input], others: Sequence[str] = (), shard: int = 0, shards: int = 1
+    ) -> None:
+        super().__init__(None)
+        self.files = tuple(files)
+        self.others = tuple(others)
+        self.shard = shard
+        self.shards = shards
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is all there is."""
+        return self.shards == 1 and not self.others
+
 
 BY_FILE = frozenset({"packets", "segments", "files"})
 BY_FLOW = frozenset({"connections", "exchanges", "topic_partitions", "batches", "records"})

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.rewriting import Rewriting
+from kdissect.pipeline.table_files.hive_partitions import values_of
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import batches_of, named_rows, write_rows
 from kdissect.stages.topic_names import WITH_NAMES, Names
 
-WITH_MARKS = frozenset({"connections", "exchanges"})
+_WITH_MARKS = frozenset({"connections", "exchanges"})
 
 
 class Amendment(NamedTuple):
@@ -34,8 +39,8 @@ def amended(rewriting: Rewriting, entries: Iterable[Entry], amendment: Amendment
     for entry in entries:
         if entry.batch is None or entry.batch < amendment.since:
             continue
-        path = f"{rewriting.place.root}/{entry.path}"
-        marks, names = _concerns(rewriting.place.filesystem, path, entry.table, amendment)
+        path = f"{rewriting.directory.root}/{entry.path}"
+        marks, names = _concerns(rewriting.directory.filesystem, path, entry.table, amendment)
         if marks or names:
             change = _Change(entry, amendment, marks, names)
             yield rewriting.write([entry], change.rows)
@@ -58,7 +63,7 @@ class _Change(NamedTuple):
 
 def _concerns(filesystem: Any, path: str, table: str, amendment: Amendment) -> tuple[bool, bool]:
     """Whether rows of a file have a connection whose mark changed, or an id whose name is known now."""
-    marks = table in WITH_MARKS and _has(filesystem, path, "connection", amendment.roots)
+    marks = table in _WITH_MARKS and _has(filesystem, path, "connection", amendment.roots)
     column = "topic_ids" if table == "exchanges" else "topic_id"
     names = table in WITH_NAMES and _has(filesystem, path, column, amendment.ids)
     return marks, names
@@ -67,9 +72,6 @@ def _concerns(filesystem: Any, path: str, table: str, amendment: Amendment) -> t
 def _has(filesystem: Any, path: str, column: str, wanted: Collection[str]) -> bool:
     if not wanted:
         return False
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
     found = pq.read_table(path, columns=[column], filesystem=filesystem, partitioning=None).column(0)
     if pa.types.is_list(found.type):
@@ -79,7 +81,6 @@ def _has(filesystem: Any, path: str, column: str, wanted: Collection[str]) -> bo
 
 def marked(batch: Any, roots: Mapping[str, str | None]) -> Any:
     """Rows with the connections that count instead of theirs."""
-    import pyarrow as pa
 
     place = batch.schema.get_field_index("same_as")
     connections = batch.column("connection").to_pylist()
@@ -92,12 +93,11 @@ def marked_files(
     filesystem: Any, root: str, files: Iterable[WrittenFile], roots: Mapping[str, str | None]
 ) -> list[WrittenFile]:
     """Staged files, those with connections that do not count written again."""
-    import pyarrow.parquet as pq
 
     found = []
     for file in files:
         path = f"{root}/{file.path}"
-        if file.table in WITH_MARKS and _has(filesystem, path, "connection", roots):
+        if file.table in _WITH_MARKS and _has(filesystem, path, "connection", roots):
             changed = f"{file.path.removesuffix('.parquet')}-marked.parquet"
             schema = pq.read_schema(path, filesystem=filesystem)
             batches = (marked(batch, roots) for batch in batches_of(filesystem, [path]))
@@ -106,3 +106,56 @@ def marked_files(
         else:
             found.append(file)
     return found
+
+
+TopicRow = tuple[str, str, str]
+"""Capture set, broker and topic id, as rows have them."""
+Unnamed = dict[TopicRow, int]
+"""With the first batch that has rows of it."""
+# Some 200 bytes each. A cluster has fewer topics; ids of more stay without names that are told later.
+_MAX_UNNAMED = 100_000
+_COLUMNS = ("capture_set", "broker")
+
+
+def unnamed_in(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> set[TopicRow]:
+    """The ids in staged files that have no name."""
+    found: set[TopicRow] = set()
+    for file in files:
+        if file.table in WITH_NAMES and file.has_ids:
+            found |= _places(filesystem, f"{root}/{file.path}", file)
+    return {place for place in found if names.name(*place) is None}
+
+
+def named_now(unnamed: Unnamed, names: Names) -> Unnamed:
+    """Those whose names were told."""
+    return {place: since for place, since in unnamed.items() if names.name(*place) is not None}
+
+
+def with_more(unnamed: Unnamed, found: Iterable[TopicRow], batch: int) -> Unnamed:
+    """Those that are known, and those of a batch."""
+    more = dict(unnamed)
+    for place in found:
+        if len(more) >= _MAX_UNNAMED:
+            break
+        more.setdefault(place, batch)
+    return more
+
+
+def _places(filesystem: Any, path: str, file: WrittenFile) -> set[TopicRow]:
+    """What a file has, each once."""
+
+    told = values_of(file.directory)
+    column = "topic_ids" if file.table == "exchanges" else "topic_id"
+    wanted = [name for name in (*_COLUMNS, column) if name not in told]
+    table = pq.read_table(path, columns=wanted, filesystem=filesystem, partitioning=None).select(wanted)
+    if column == "topic_ids":
+        parents = pc.list_parent_indices(table.column(column).combine_chunks())
+        ids = pc.list_flatten(table.column(column).combine_chunks())
+        table = table.drop_columns([column]).take(parents).append_column("topic_id", ids)
+    for name in _COLUMNS:
+        if name in told:
+            table = table.append_column(name, pa.array([told[name]] * table.num_rows, pa.string()))
+    table = table.filter(pc.is_valid(table.column("topic_id")))
+    columns = ["capture_set", "broker", "topic_id"]
+    rows = table.group_by(columns).aggregate([]).select(columns).to_pylist()
+    return {(row["capture_set"], row["broker"], row["topic_id"]) for row in rows}

@@ -1,4 +1,4 @@
-"""What shards are told of files and batches, beside what `pipeline.news` tells: rows with the empty key."""
+"""What shards must know of files and batches, beside `flow_shuffle.sent_to_all`: rows with the empty key."""
 
 from __future__ import annotations
 
@@ -37,16 +37,11 @@ class BatchFacts(NamedTuple):
     def runs(self, shards: int) -> Iterator[Run]:
         """A row for each shard of the set."""
         told = BATCH + pickle.dumps(self)
-        for part in parts_of(self.capture_set, shards):
+        for part in _parts_of(self.capture_set, shards):
             yield Run(part, KEY, 0, 0, told)
 
 
-def group_of(part: int, shards: int) -> int:
-    """Which flows a shard has: those of the same number in other capture sets are between the same ends."""
-    return part % shards
-
-
-def parts_of(capture_set: int, shards: int) -> range:
+def _parts_of(capture_set: int, shards: int) -> range:
     """The numbers of the shards of a capture set: each has flows of one set only."""
     return range(capture_set * shards, (capture_set + 1) * shards)
 
@@ -68,17 +63,17 @@ class StreamMapping:
                     yield from _behind(run, entry.skip)
                 else:
                     yield run
-            first, *_ = parts_of(found.capture_set, self._shards)
+            first, *_ = _parts_of(found.capture_set, self._shards)
             for told in news_of(file, found.capture_set, self._shards):
                 yield told._replace(part=told.part + first)
-            for part in parts_of(found.capture_set, self._shards):
+            for part in _parts_of(found.capture_set, self._shards):
                 if reader.end_ns is not None:
                     yield Run(part, KEY, 0, packet_ref(found.number, 0), END + _END.pack(reader.end_ns))
             yield facts_of(file, found.name)._replace(part=first)
 
     def part_of(self, capture_set: int, key: bytes) -> int:
         """The shard of a flow in a capture set."""
-        return parts_of(capture_set, self._shards)[crc32(key) % self._shards]
+        return _parts_of(capture_set, self._shards)[crc32(key) % self._shards]
 
 
 def end_of(data: bytes) -> int:

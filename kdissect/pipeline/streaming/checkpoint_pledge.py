@@ -31,10 +31,10 @@ def pledged(settings: Settings) -> Iterator[Recovered]:
     with locked(filesystem, root, busy=f"{settings.checkpoint}: another stream uses this checkpoint"):
         path = f"{root}/{_NAME}"
         before = json.loads(read_whole(filesystem, path) or b"null")
-        place = StreamDirectory(*filesystem_of(settings.output))
-        now = _pledge(settings, place)
+        directory = StreamDirectory(*filesystem_of(settings.output))
+        now = _pledge(settings, directory)
         if before is None:
-            if place.last_batch() is not None:
+            if directory.last_batch() is not None:
                 raise PledgeError(
                     "the tables there were written with another checkpoint: name it, or another output"
                 )
@@ -42,12 +42,12 @@ def pledged(settings: Settings) -> Iterator[Recovered]:
         elif before != now:
             changed = ", ".join(sorted(name for name in now if before.get(name) != now[name]))
             raise PledgeError(f"the checkpoint was begun with other settings: {changed}")
-        yield place.recover()
+        yield directory.recover()
 
 
-def _pledge(settings: Settings, place: StreamDirectory) -> dict[str, object]:
+def _pledge(settings: Settings, directory: StreamDirectory) -> dict[str, object]:
     return {
-        "output": place.root,
+        "output": directory.root,
         "tables": sorted(settings.tables),
         "partition-by": list(settings.partition_by),
         "shards": settings.shards,

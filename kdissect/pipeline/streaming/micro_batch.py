@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ALWAYS = "files"
-EMPTY_TABLES = "empty tables"
+_EMPTY_TABLES = "empty tables"
 _INDEX = ".index"
 # What a capture set has in the checkpoint, in the order in which a `SetTask` takes the paths.
 _OF_SETS = (".state", ".segment", ".open", ".judgement")
@@ -68,7 +68,7 @@ class Index(NamedTuple):
         return named | ({self.names} if self.names else set())
 
 
-class Amends(NamedTuple):
+class _Amends(NamedTuple):
     """What a batch shows of batches before: connections and ids, and since when each capture set is wrong."""
 
     amendment: Amendment
@@ -90,9 +90,9 @@ class Done(NamedTuple):
 class Batches:
     """Commits batches. Keeps nothing between two of them but what stands in the checkpoint."""
 
-    def __init__(self, settings: Settings, place: StreamDirectory, alerts: Alerts | None = None) -> None:
+    def __init__(self, settings: Settings, directory: StreamDirectory, alerts: Alerts | None = None) -> None:
         self._settings = settings
-        self._place = place
+        self._directory = directory
         self._alerts = alerts
         self._filesystem, self._root = filesystem_of(settings.own)
 
@@ -116,7 +116,7 @@ class Batches:
 
     def staging(self, batch: int) -> str:
         """Where the tasks of a batch write, as a URL like that of the output."""
-        return staging_url(self._settings, self._place, batch)
+        return staging_url(self._settings, self._directory, batch)
 
     # state
 
@@ -137,8 +137,8 @@ class Batches:
         filesystem, root = filesystem_of(self.staging(batch))
         files = [file for report in reports for file in (*report.files, *report.open_files)]
         unnamed = with_more(before.unnamed, unnamed_in(filesystem, root, files, names), batch)
-        for place in named_now(before.unnamed, names):
-            del unnamed[place]
+        for topic in named_now(before.unnamed, names):
+            del unnamed[topic]
         after = Index(records, path, unnamed)
         write_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}"), pickle.dumps(after))
         return after
@@ -190,7 +190,7 @@ class Batches:
 
     def _commit(
         self, spark: SparkSession, batch: int, reports: Sequence[Report], sets: Sequence[SetReport], after:
-        Index, names: Names, amends: Amends,
+        Index, names: Names, amends: _Amends,
     ) -> None:  # fmt: skip
         staging = self.staging(batch)
         roots = {name: mark[0] for record in after.sets.values() for name, mark in record.marks.items()}
@@ -210,7 +210,7 @@ class Batches:
             findings, judged = self._judged(staging, after)
             replaced |= judged
         new = [*added, *(file for files in replaced.values() for file in files)]
-        replaced[EMPTY_TABLES] = self._empty(batch, new, replaced)
+        replaced[_EMPTY_TABLES] = self._empty(batch, new, replaced)
         self._commit_files(batch, added, replaced, amends.amendment)
         if self._alerts is not None:
             self._alerts.tell(batch, findings)
@@ -221,16 +221,16 @@ class Batches:
     ) -> None:  # fmt: skip
         facts = {"tables": sorted(self._settings.tables | {ALWAYS})}
         if not (amendment.roots or amendment.ids):
-            self._place.commit_batch(batch, added, replaced, facts)
+            self._directory.commit_batch(batch, added, replaced, facts)
             return
-        with waiting_for(Rewriting(self._place)) as rewriting:
+        with waiting_for(Rewriting(self._directory)) as rewriting:
             entries = [
                 entry
-                for entry in self._place.entries()
+                for entry in self._directory.entries()
                 if entry.batch != batch and entry.replaced_as not in replaced
             ]
             swaps = list(amended(rewriting, entries, amendment))
-            self._place.commit_batch(batch, added, replaced, facts, Rewritten(rewriting.run, swaps))
+            self._directory.commit_batch(batch, added, replaced, facts, Rewritten(rewriting.run, swaps))
 
     def _compacted(
         self, spark: SparkSession, staging: str, names: Names, roots: dict[str, str], files:
@@ -265,10 +265,10 @@ class Batches:
         self, batch: int, new: Iterable[WrittenFile], replaced: dict[str, list[WrittenFile]]
     ) -> list[WrittenFile]:
         """A file for each table without rows: who queries it finds its columns."""
-        gone = {EMPTY_TABLES, *replaced}
+        gone = {_EMPTY_TABLES, *replaced}
         there = {
             entry.table
-            for entry in self._place.entries()
+            for entry in self._directory.entries()
             if (entry.part or entry.table) not in gone and entry.batch != batch
         }
         parts = parts_in(self.staging(batch), self._settings.partition_by)
@@ -293,9 +293,9 @@ class Batches:
         )
 
 
-def staging_url(settings: Settings, place: StreamDirectory, batch: int) -> str:
+def staging_url(settings: Settings, directory: StreamDirectory, batch: int) -> str:
     """Where the tasks of a batch write, as a URL like that of the output."""
-    return f"{settings.output.rstrip('/')}{place.staging(batch).removeprefix(place.root)}"
+    return f"{settings.output.rstrip('/')}{directory.staging(batch).removeprefix(directory.root)}"
 
 
 def _records(before: Index, reports: Sequence[Report]) -> dict[int, SetRecord]:
@@ -322,7 +322,7 @@ def _last_times(reports: Iterable[Report]) -> dict[int, int | None]:
 
 def _amends(
     batch: int, records: dict[int, SetRecord], reports: Sequence[Report], unnamed: Unnamed, names: Names
-) -> Amends:
+) -> _Amends:
     """What of batches before is wrong by now."""
     changed = [mark for report in reports for mark in report.marks if mark.is_changed]
     named = named_now(unnamed, names)
@@ -334,7 +334,7 @@ def _amends(
         since[number] = min(first, since.get(number, first))
     roots = {mark.connection: mark.root for mark in changed}
     ids = {topic_id for _, _, topic_id in named}
-    return Amends(Amendment(min(since.values(), default=batch), roots, ids, names), since)
+    return _Amends(Amendment(min(since.values(), default=batch), roots, ids, names), since)
 
 
 def _stepped(task: SetTask, report: SetReport) -> SetRecord:

@@ -6,8 +6,8 @@ what every batch brought since (`Segment`).
 
 Rules:
 - States stay of the last batches, and of ever fewer before them; segments since the oldest state.
-- Both go when the set's capture is `KEPT_NS` further, or when segments have more than `LOG_BYTES`: what turns
-  out later changes rows, and leaves counts as they are.
+- Both go when the set's capture is `KEPT_NS` further, or when segments have more than `_LOG_BYTES`: what
+  turns out later changes rows, and leaves counts as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kdissect.pipeline.streaming.flows.known_duplicate_taps import KEPT_NS, Mark
 from kdissect.stages.per_capture_set import Ordered
 
 # Of one capture set: compressed events, some 300 bytes each.
-LOG_BYTES = 256 << 20
+_LOG_BYTES = 256 << 20
 _FAST = 1  # of zlib
 
 
@@ -116,12 +116,12 @@ FIRST = Step(-1, None, None, 0, None)
 def _remembered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     newest = steps[-1]
     stays = [_stays(step, newest.batch) for step in steps]
-    thinned = [
+    dropped = [
         step if keep or number == 0 else step._replace(state=None)
         for number, (step, keep) in enumerate(zip(steps, stays, strict=True))
     ]
-    first = _first(thinned)
-    return (thinned[first]._replace(segment=None, bytes=0), *thinned[first + 1 :])
+    first = _first(dropped)
+    return (dropped[first]._replace(segment=None, bytes=0), *dropped[first + 1 :])
 
 
 def _first(steps: list[Step]) -> int:
@@ -131,7 +131,7 @@ def _first(steps: list[Step]) -> int:
         if step.state is None:
             continue
         is_old = None not in (newest_ns, step.last_ns) and newest_ns - step.last_ns > KEPT_NS  # type: ignore[operator]
-        if is_old or sum(later.bytes for later in steps[at:]) > LOG_BYTES:
+        if is_old or sum(later.bytes for later in steps[at:]) > _LOG_BYTES:
             found = at
     return found
 

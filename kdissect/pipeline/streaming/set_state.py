@@ -1,4 +1,4 @@
-"""What of a capture set goes on from batch to batch beside its flows: the second stage, and its files.
+"""What of a capture set goes on from batch to batch beside its flows: its stage, and its files.
 
 Events come in their order: all of a batch stand behind all of the batch before (`shard`), so that machines
 and statistics see what one process would show them.
@@ -21,7 +21,7 @@ from kdissect.stages.per_flow import JUDGEMENT
 from kdissect.stages.replay import Replay
 
 
-class FileTurns:
+class _FileTurns:
     """Rows of files. That of the newest file may change yet, and so may those of files without packets."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class SetState:
         self._replay = Replay()
         self.judgement = Judgement()
         """Of connections that are over."""
-        self.files = FileTurns()
+        self.files = _FileTurns()
 
     def take(self, segment: Segment, uncounted: Collection[str]) -> None:
         """Take what a batch brought, but for connections that another set counts; names were learned."""

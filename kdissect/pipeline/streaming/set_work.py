@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
@@ -74,8 +77,6 @@ class SetWork:
         self._names = names
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         use(self._settings.limits)
         for batch in batches:
             for task in batch.column("task").to_pylist():
@@ -169,8 +170,6 @@ class SetWork:
         return kept, late
 
     def _forwarded(self, files: Iterable[WrittenFile]) -> list[Ordered]:
-        import pyarrow.parquet as pq
-
         filesystem, root = filesystem_of(self._staging)
         found: list[Ordered] = []
         for file in files:

@@ -12,7 +12,7 @@ from kdissect.pipeline.streaming.arrivals.candidates import Patience
 
 # Of a micro-batch: what a core analyses in some minutes, and what the tasks of its connections hold in
 # memory.
-MAX_FILES = 64
+_MAX_FILES = 64
 MAX_BYTES = 256 << 20
 
 
@@ -29,7 +29,7 @@ class Settings(NamedTuple):
     tables: frozenset[str]
     partition_by: tuple[str, ...] = ("day", "broker")
     shards: int = 2
-    max_files: int = MAX_FILES
+    max_files: int = _MAX_FILES
     max_bytes: int = MAX_BYTES
     recursive: bool = False
     patience: Patience = Patience()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 # Batches after which small files are joined.
-COMPACT_EVERY = 32
+_COMPACT_EVERY = 32
 _POLL_S = 1
 # Of a session for streams. Spark takes transformWithState with RocksDB only; changes are logged, so that a
 # batch uploads what it changed and not the whole store.
@@ -61,8 +61,8 @@ class Watch:
         self._settings = settings
         self._on_batch = on_batch
         self._warn = warn
-        self._place = StreamDirectory(*filesystem_of(settings.output), grace_s)
-        self._batches = Batches(settings, self._place, Alerts(alerts, self._place, warn))
+        self._directory = StreamDirectory(*filesystem_of(settings.output), grace_s)
+        self._batches = Batches(settings, self._directory, Alerts(alerts, self._directory, warn))
 
     def start(self, spark: SparkSession, pace: Pace) -> StreamingQuery:
         """Start the query. Raises what Spark raises."""
@@ -83,7 +83,7 @@ class Watch:
             return
         started = time.monotonic()
         done = self._batches.commit(frame.sparkSession, reports)
-        compact_every(self._place, COMPACT_EVERY, self._warn)
+        compact_every(self._directory, _COMPACT_EVERY, self._warn)
         self._on_batch(done, time.monotonic() - started)
 
 

@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pyarrow import fs
+
+from kdissect import __version__
 from kdissect.capture.whole_file import abandoned, claimed
 from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.pipeline.table_files.manifest_file import (
@@ -75,8 +78,6 @@ class OutputDirectory:
 
     @property
     def _is_local(self) -> bool:
-        from pyarrow import fs
-
         return isinstance(self.filesystem, fs.LocalFileSystem)
 
     def _delete_all(self, manifest: Manifest) -> None:
@@ -118,8 +119,6 @@ class OutputDirectory:
 
     def write(self, manifest: Manifest) -> None:
         """Write a manifest, with the versions of who writes it."""
-        from kdissect import __version__
-
         versions = {"tables_version": TABLES_VERSION, "kdissect": __version__}
         write_manifest(self.filesystem, self.root, manifest | versions)
 
@@ -133,8 +132,6 @@ class OutputDirectory:
 
     def discard(self, run: str) -> None:
         """Forget what the tasks of a run wrote."""
-        from pyarrow import fs
-
         for directory in (self.staging_of(run), f"{self.root}/{STAGING}"):
             selector = fs.FileSelector(directory, allow_not_found=True)
             is_run = directory.endswith(run)
@@ -143,8 +140,6 @@ class OutputDirectory:
 
     def delete_directory(self, directory: str) -> None:
         """Delete a directory with what is in it, if it is there."""
-        from pyarrow import fs
-
         if self.filesystem.get_file_info(directory).type == fs.FileType.Directory:
             self.filesystem.delete_dir(directory)
 

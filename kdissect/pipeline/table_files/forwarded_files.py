@@ -1,4 +1,4 @@
-"""What the first stage relays, staged as files like tables: events, names of topics,
+"""What the per-flow stage forwards, staged as files like tables: events, names of topics,
 brokers, judgements."""
 
 from __future__ import annotations
@@ -7,10 +7,14 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from kdissect.history.topic_names import TopicNames
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.session.brokers import Brokers, End
-from kdissect.stages import forwarding as relay
+from kdissect.stages import forwarding
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT
 from kdissect.stages.topic_names import Names
@@ -22,9 +26,8 @@ STAGED = frozenset({FORWARDED, NAMES, BROKERS, JUDGEMENT})
 
 def split_forwarded(batch: Any) -> tuple[Any, Any]:
     """The rows that tell names of topics, and the events."""
-    import pyarrow.compute as pc
 
-    tells = pc.starts_with(batch.column("event_order"), relay.NAMES)
+    tells = pc.starts_with(batch.column("event_order"), forwarding.NAMES)
     return batch.filter(tells), batch.filter(pc.invert(tells))
 
 
@@ -47,7 +50,6 @@ def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names:
 
 def brokers_batch(brokers: Brokers) -> Any:
     """The ends that a task proved to be brokers, and those it asked for."""
-    import pyarrow as pa
 
     blob = pickle.dumps((brokers.proven, brokers.asked))
     return pa.RecordBatch.from_arrays([pa.array([blob], pa.binary())], names=["blob"])
@@ -75,8 +77,6 @@ def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> J
 
 
 def _batches(filesystem: Any, root: str, files: Iterable[WrittenFile], name: str) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
     for file in files:
         if file.table == name:
             with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as opened:

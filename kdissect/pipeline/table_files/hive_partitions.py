@@ -5,6 +5,8 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, unquote
 
+import pyarrow as pa
+
 # What Hive writes for null (org.apache.hadoop.hive.conf.HiveConf, DEFAULTPARTITIONNAME).
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _PLAIN = "-_.,+@[]() "  # beside letters and digits
@@ -40,8 +42,6 @@ def split(batch: Any, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _mixed(names: Sequence[str], columns: list[Any], rest: Any) -> Iterator[tuple[str, Any]]:
-    import pyarrow as pa
-
     places: dict[tuple[int | None, ...], list[int]] = {}
     for row, codes in enumerate(zip(*(column.indices.to_pylist() for column in columns), strict=True)):
         places.setdefault(codes, []).append(row)

@@ -10,6 +10,7 @@ Rules:
   the end (`WrittenFile`).
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ GROUP_BYTES = 32 << 20
 WAITING_BYTES = 64 << 20
 FILE_BYTES = 256 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.
-MAX_OPEN = 64
+_MAX_OPEN = 64
 
 
 class WrittenFile(NamedTuple):
@@ -117,7 +118,7 @@ class ParquetParts:
 
     def _open(self, part: _Part, schema: Any) -> None:
         opened = [other for other in self._parts.values() if other.writer is not None]
-        if len(opened) >= MAX_OPEN:
+        if len(opened) >= _MAX_OPEN:
             self._finish(max(opened, key=lambda other: other.rows))
         directory = "/".join(filter(None, (part.table, part.directory)))
         self._filesystem.create_dir(f"{self._root}/{directory}", recursive=True)
@@ -162,3 +163,16 @@ def has_ids(table: Any) -> bool:
     if "topic_ids" in table.schema.names:
         return bool(len(table.column("topic_ids").combine_chunks().flatten()))
     return "topic_id" in table.schema.names and table.column("topic_id").null_count < table.num_rows
+
+
+WRITTEN_DDL = "table STRING, directory STRING, path STRING, rows BIGINT, bytes BIGINT, has_ids BOOLEAN"
+
+
+def written_batch(files: Sequence[WrittenFile]) -> Any:
+    """Files as rows of `WRITTEN_DDL`."""
+
+    names = WrittenFile._fields
+    types = (pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64(), pa.bool_())
+    columns = zip(*files, strict=True) if files else ((),) * len(names)
+    arrays = [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))

@@ -6,13 +6,27 @@ people call a data lake of splinters. Rows keep their files' order.
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.table_files.hive_partitions import values_of
-from kdissect.pipeline.table_files.parquet_parts import FILE_BYTES, GROUP_BYTES, WrittenFile
+from kdissect.pipeline.table_files.parquet_parts import (
+    FILE_BYTES,
+    GROUP_BYTES,
+    WRITTEN_DDL,
+    WrittenFile,
+    written_batch,
+)
 from kdissect.stages.topic_names import WITH_NAMES, Names
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # A file of this size is left alone: to rewrite it costs more than readers gain.
 LARGE_BYTES = FILE_BYTES // 2
@@ -52,7 +66,6 @@ def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
 
     Memory: one row group of each file.
     """
-    import pyarrow.parquet as pq
 
     first = group.files[0]
     path = f"{first.path.removesuffix('.parquet')}-joined.parquet"
@@ -65,8 +78,6 @@ def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
 
 def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) -> tuple[int, int]:
     """Write record batches as one file of large row groups; gives (rows, bytes)."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     rows = 0
     with filesystem.open_output_stream(path) as stream:
@@ -81,8 +92,6 @@ def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) 
 
 def batches_of(filesystem: Any, paths: Iterable[str]) -> Iterator[Any]:
     """The rows of files, one after the other, as record batches."""
-    import pyarrow.parquet as pq
-
     for path in paths:
         with pq.ParquetFile(path, filesystem=filesystem) as opened:
             yield from opened.iter_batches()
@@ -95,7 +104,6 @@ def named_rows(batch: Any, table: str, directory: str, names: Names, again: bool
     """
     if table not in WITH_NAMES:
         return batch
-    import pyarrow as pa
 
     schema = batch.schema
     for name, value in values_of(directory).items():
@@ -126,3 +134,31 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
             kept, size = [], 0
     if kept:
         yield kept
+
+
+# pyarrow joins 100 MB of small files in a second: less is not worth a job.
+_HERE_BYTES = 64 << 20
+
+
+class Joining:
+    """The function of a task, for `mapInArrow`: rows hold pickled groups in the column `task`."""
+
+    def __init__(self, staging: str, names: Names) -> None:
+        self._staging = staging
+        self._names = names
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        filesystem, root = filesystem_of(self._staging)
+        for batch in batches:
+            for task in batch.column("task").to_pylist():
+                yield written_batch([join(filesystem, root, pickle.loads(task), self._names)])
+
+
+def joined(spark: SparkSession, groups: Sequence[Group], staging: str, names: Names) -> list[WrittenFile]:
+    """The files that groups became."""
+    if sum(group.bytes for group in groups) <= _HERE_BYTES:
+        filesystem, root = filesystem_of(staging)
+        return [join(filesystem, root, group, names) for group in groups]
+    tasks = [(number, pickle.dumps(group)) for number, group in enumerate(groups)]
+    frame = spark.createDataFrame(tasks, "number INT, task BINARY").repartitionById(len(tasks), "number")
+    return [WrittenFile(*row) for row in frame.mapInArrow(Joining(staging, names), WRITTEN_DDL).collect()]

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyarrow import fs
+
 NEXT = ".next"
 # As `type_name` of file systems of pyarrow.
 _OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})
@@ -50,14 +52,11 @@ def settle(filesystem: Any, path: str) -> None:
 
 def is_file(filesystem: Any, path: str) -> bool:
     """Whether there is a file of this name."""
-    from pyarrow import fs
-
     return bool(filesystem.get_file_info(path).type == fs.FileType.File)
 
 
 def names_in(filesystem: Any, directory: str, suffix: str) -> list[str]:
     """Names of the files of a directory with a suffix, sorted; none where there is no directory."""
-    from pyarrow import fs
 
     found = filesystem.get_file_info(fs.FileSelector(directory, allow_not_found=True))
     return sorted(info.base_name for info in found if info.base_name.endswith(suffix))

@@ -1,5 +1,5 @@
 //! One version of a message, as `kdissect.decoders.generated.native_plan` tells it in rows: all that the readers of
-//! bodies know of it. Twin of `kdissect.decoders.generated.struct_layout`.
+//! bodies know of it. Native counterpart of `kdissect.decoders.generated.struct_layout`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

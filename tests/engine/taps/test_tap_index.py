@@ -36,7 +36,7 @@ def all_looked_at(known: Sequence[Seen], segment: Segment, capture_set: str, sta
 
 
 class Plainly(DuplicateTaps):
-    """The reference in the place of `DuplicateTaps`: remembers in a list, and looks at all. Forgets nothing."""
+    """The reference for `DuplicateTaps`: remembers in a list, and looks at all. Forgets nothing."""
 
     def __init__(self) -> None:
         super().__init__()

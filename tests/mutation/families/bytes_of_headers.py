@@ -256,7 +256,7 @@ def _with_answer(rng: random.Random, change: Callable[[Any, int], bool]) -> Iter
         value = None if answer is None else answer.value()
         if answer is not None and change(value, body.api.key):
             talk = scene.talk().replace(asked[-1], BROKER, answer.encoded(value))
-            yield Mutant(scene, talk)  # a twin before the scene's exchange breaks it too
+            yield Mutant(scene, talk)  # an equal one before the scene's exchange breaks it too
 
 
 @mutator("api-not-advertised", "VER001", "a request's API is one the broker advertised", MANY)

@@ -93,9 +93,9 @@ def _broker_twice(value: Any, answer: Any) -> bool:
 @edits("colliding-names", "ADM015", "topics do not differ in . and _ alone", ("CreateTopics",))
 def _colliding(value: Any, answer: Any) -> bool:
     topic = value.topics[0]
-    twin = copy.copy(topic)
-    topic.name, twin.name = topic.name + ".a", topic.name + "_a"
-    value.topics.append(twin)
+    other = copy.copy(topic)
+    topic.name, other.name = topic.name + ".a", topic.name + "_a"
+    value.topics.append(other)
     return created(answer)
 
 

@@ -40,12 +40,12 @@ def freeze() -> int:
         sys.stderr.write(f"{__version__} is frozen already\n")
         return 1
     text.write_text(schema_with_version())
-    place = StreamDirectory(fs.LocalFileSystem(), str(root))
-    parts = ParquetParts(place.filesystem, place.staging(0), (), "frozen")
+    directory = StreamDirectory(fs.LocalFileSystem(), str(root))
+    parts = ParquetParts(directory.filesystem, directory.staging(0), (), "frozen")
     for name, table in _tables().items():
         for batch in table.combine_chunks().to_batches() or [batch_of(name, [])]:
             parts.add(name, batch)
-    place.commit_batch(0, parts.close(), {}, {"inputs": [str(CAPTURE)]})
+    directory.commit_batch(0, parts.close(), {}, {"inputs": [str(CAPTURE)]})
     (root / "_kdissect.lock").unlink()
     (root / "_staging").rmdir()
     return 0

@@ -29,7 +29,7 @@ class Clock:
         return self.now
 
 
-def place_at(
+def directory_at(
     root: Path, filesystem: Any = None, grace_s: float = 300.0, clock: Any = None
 ) -> StreamDirectory:
     return StreamDirectory(filesystem or fs.LocalFileSystem(), str(root), grace_s, clock or Clock())
@@ -47,24 +47,24 @@ def topics(*names: str) -> Any:
 
 
 def staged(
-    place: StreamDirectory, batch: int, table: str, *rows: Any, by: tuple[str, ...] = ()
+    directory: StreamDirectory, batch: int, table: str, *rows: Any, by: tuple[str, ...] = ()
 ) -> list[WrittenFile]:
     """A file with each of the rows, as tasks of a batch write them."""
     files: list[WrittenFile] = []
     for number, each in enumerate(rows):
-        parts = ParquetParts(place.filesystem, place.staging(batch), by, f"task{number}")
+        parts = ParquetParts(directory.filesystem, directory.staging(batch), by, f"task{number}")
         parts.add(table, each)
         files += parts.close()
     return files
 
 
 def commit(
-    place: StreamDirectory, batch: int, numbers: Sequence[int], name: str, day: date = DAY_ONE
+    directory: StreamDirectory, batch: int, numbers: Sequence[int], name: str, day: date = DAY_ONE
 ) -> None:
     """A batch that appends to `rates` and replaces `topics`."""
-    place.commit_batch(
+    directory.commit_batch(
         batch,
-        staged(place, batch, "rates", *(rates([number], day) for number in numbers), by=("day",)),
-        {"topics": staged(place, batch, "topics", topics(name))},
+        staged(directory, batch, "rates", *(rates([number], day) for number in numbers), by=("day",)),
+        {"topics": staged(directory, batch, "topics", topics(name))},
         {"inputs": [f"file{batch}"]},
     )

@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from kdissect.pipeline.sink.compaction import compact, compact_every
 from kdissect.pipeline.sink.lock import BusyError
 from kdissect.pipeline.sink.readers import dataset_of
-from tests.pipeline.sink.directories import commit, place_at
+from tests.pipeline.sink.directories import commit, directory_at
 
 ROWS = 3  # of a batch, in so many files
 GRACE_S = 20.0
@@ -28,15 +28,15 @@ GRACE_S = 20.0
 
 def write(root: Path) -> None:
     """Commit batches until killed."""
-    place = place_at(root, grace_s=GRACE_S, clock=time.time)
-    left = place.recover()
+    directory = directory_at(root, grace_s=GRACE_S, clock=time.time)
+    left = directory.recover()
     if any(left):
         print(f"found {left}", flush=True)
-    last = place.last_batch()
+    last = directory.last_batch()
     batch = 0 if last is None else last + random.randrange(2)
     while True:
-        commit(place, batch, [batch * ROWS + row for row in range(ROWS)], str(batch))
-        compact_every(place, 5)
+        commit(directory, batch, [batch * ROWS + row for row in range(ROWS)], str(batch))
+        compact_every(directory, 5)
         batch += 1
 
 
@@ -44,7 +44,7 @@ def join(root: Path) -> None:
     """Compact by hand until killed; who finds the lock taken comes back."""
     while True:
         try:
-            compact(place_at(root, grace_s=GRACE_S, clock=time.time))
+            compact(directory_at(root, grace_s=GRACE_S, clock=time.time))
         except BusyError:
             pass
         except OSError as error:  # the writer began anew and took away what was staged
@@ -79,12 +79,12 @@ def soak(root: Path, kills: int) -> None:
         for child in children:
             os.kill(child.pid, signal.SIGKILL)
             child.wait()
-    place = place_at(root, grace_s=0, clock=time.time)
-    print(f"{kills} kills, {reads} reads, {batches} batches, left by the last: {place.recover()}")
-    compact(place)
+    directory = directory_at(root, grace_s=0, clock=time.time)
+    print(f"{kills} kills, {reads} reads, {batches} batches, left by the last: {directory.recover()}")
+    compact(directory)
     assert read(root) in (batches, batches + 1)
     found = len(list((root / "rates").rglob("*.parquet")))
-    assert found == len(place.entries("rates")), found
+    assert found == len(directory.entries("rates")), found
     print(f"{found} files in the end, all of them named")
 
 

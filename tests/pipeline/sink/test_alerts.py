@@ -23,14 +23,14 @@ from kdissect.pipeline.sink.alerts import STATE, Alerts, alert_of
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
-from tests.pipeline.sink.directories import commit, place_at
+from tests.pipeline.sink.directories import commit, directory_at
 from tests.pipeline.sink.hooks import Hook, different, finding_rows, listening
 from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> StreamDirectory:
-    made = place_at(tmp_path / "out")
+def directory(tmp_path: Path) -> StreamDirectory:
+    made = directory_at(tmp_path / "out")
     commit(made, 0, [1], "a")
     return made
 
@@ -50,9 +50,9 @@ class Said(list[str]):
         self.append(text)
 
 
-def alerting(place: StreamDirectory, *targets: Target, said: Said | None = None) -> Alerts:
+def alerting(directory: StreamDirectory, *targets: Target, said: Said | None = None) -> Alerts:
     """As a new process begins."""
-    return Alerts(targets, place, Said() if said is None else said)
+    return Alerts(targets, directory, Said() if said is None else said)
 
 
 def quick(hook: Hook, **options: Any) -> Webhook:
@@ -63,9 +63,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_an_alert_says_what_is_wrong_and_where(place: StreamDirectory, tmp_path: Path) -> None:
+def test_an_alert_says_what_is_wrong_and_where(directory: StreamDirectory, tmp_path: Path) -> None:
     (row, *_) = finding_rows()
-    alerting(place, JsonLines(str(tmp_path / "alerts"))).tell(0, [row])
+    alerting(directory, JsonLines(str(tmp_path / "alerts"))).tell(0, [row])
     (alert,) = lines_of(tmp_path / "alerts")
     assert alert.pop("id") == alert_of(row)["id"]
     assert alert.pop("time").startswith(row["time"].strftime("%Y-%m-%dT%H:%M:%S.%f"))
@@ -74,14 +74,14 @@ def test_an_alert_says_what_is_wrong_and_where(place: StreamDirectory, tmp_path:
     assert "bytes_seen" not in alert
 
 
-def test_each_finding_is_told_once_to_each(place: StreamDirectory, tmp_path: Path, hook: Hook) -> None:
+def test_each_finding_is_told_once_to_each(directory: StreamDirectory, tmp_path: Path, hook: Hook) -> None:
     rows = different(5)
     said = Said()
-    told = alerting(place, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
+    told = alerting(directory, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
     told.tell(0, rows[:2])
     told.tell(1, rows[:3])  # all so far, or those of the batch
     told.tell(1, rows[2:3])
-    again = alerting(place, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
+    again = alerting(directory, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
     again.tell(1, rows[:3])
     again.tell(2, rows)
     again.tell(3, [])
@@ -92,14 +92,14 @@ def test_each_finding_is_told_once_to_each(place: StreamDirectory, tmp_path: Pat
     assert said == []
 
 
-def test_a_target_that_is_added_is_told_what_comes(place: StreamDirectory, tmp_path: Path) -> None:
+def test_a_target_that_is_added_is_told_what_comes(directory: StreamDirectory, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    alerting(place, JsonLines(str(first))).tell(0, different(1))
-    alerting(place, JsonLines(str(first)), JsonLines(str(second))).tell(1, different(2))
+    alerting(directory, JsonLines(str(first))).tell(0, different(1))
+    alerting(directory, JsonLines(str(first)), JsonLines(str(second))).tell(1, different(2))
     assert (len(lines_of(first)), len(lines_of(second))) == (2, 2)
 
 
-def test_the_id_is_that_of_equal_findings(place: StreamDirectory) -> None:
+def test_the_id_is_that_of_equal_findings(directory: StreamDirectory) -> None:
     once = {rule.code: rule.once for rule in ALL_RULES}
     of_any = next(row for row in finding_rows() if once[row["code"]] == Once.EACH)
     row = of_any | {"role": "client", "address": "10.0.0.1:1", "software": None, "client_id": "app"}
@@ -123,19 +123,19 @@ def test_the_id_is_that_of_equal_findings(place: StreamDirectory) -> None:
         assert alert_of(row)["id"] != alert_of(row | change)["id"], change
 
 
-def test_another_stream_in_the_directory_begins_anew(place: StreamDirectory, tmp_path: Path) -> None:
+def test_another_stream_in_the_directory_begins_anew(directory: StreamDirectory, tmp_path: Path) -> None:
     target = JsonLines(str(tmp_path / "alerts"))
-    alerting(place, target).tell(0, different(1))
-    manifest = place.manifest()
+    alerting(directory, target).tell(0, different(1))
+    manifest = directory.manifest()
     assert manifest is not None
-    place.clear(manifest)
-    commit(place, 0, [1], "a")
-    alerting(place, target).tell(0, different(1))
+    directory.clear(manifest)
+    commit(directory, 0, [1], "a")
+    alerting(directory, target).tell(0, different(1))
     assert len(lines_of(tmp_path / "alerts")) == 2
 
 
-def test_what_is_posted(place: StreamDirectory, hook: Hook) -> None:
-    alerting(place, quick(hook)).tell(0, different(250))
+def test_what_is_posted(directory: StreamDirectory, hook: Hook) -> None:
+    alerting(directory, quick(hook)).tell(0, different(250))
     assert [len(request.alerts) for request in hook.requests] == [100, 100, 50]
     assert {request.path for request in hook.requests} == {"/hooks/TOKEN"}
     assert {request.headers["Content-Type"] for request in hook.requests} == {"application/json"}
@@ -143,36 +143,38 @@ def test_what_is_posted(place: StreamDirectory, hook: Hook) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_may_pass_is_tried_again(place: StreamDirectory, hook: Hook, status: int) -> None:
+def test_what_may_pass_is_tried_again(directory: StreamDirectory, hook: Hook, status: int) -> None:
     hook.answers = [status, status]
     waits: list[float] = []
     said = Said()
-    alerting(place, Webhook(hook.url, sleep=waits.append), said=said).tell(0, different(1))
+    alerting(directory, Webhook(hook.url, sleep=waits.append), said=said).tell(0, different(1))
     assert len(hook.requests) == 3
     assert waits == [0.5, 1.5]
     assert said == []
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404])
-def test_what_will_not_pass_waits_for_the_next_batch(place: StreamDirectory, hook: Hook, status: int) -> None:
+def test_what_will_not_pass_waits_for_the_next_batch(
+    directory: StreamDirectory, hook: Hook, status: int
+) -> None:
     hook.answers = [status, status]
     said = Said()
-    told = alerting(place, quick(hook), said=said)
+    told = alerting(directory, quick(hook), said=said)
     told.tell(0, different(2))
     told.tell(1, [])
     assert [request.path for request in hook.requests] == ["/hooks/TOKEN"] * 2
     assert said == [f"alerts: http://127.0.0.1: HTTP status {status}; 2 wait for the next batch"]
-    alerting(place, quick(hook), said=said).tell(2, different(3))  # also by the next process
+    alerting(directory, quick(hook), said=said).tell(2, different(3))  # also by the next process
     assert len(hook.requests[-1].alerts) == 3
     told.tell(2, [])
     assert said[-1] == "alerts: http://127.0.0.1 takes them again"
 
 
-def test_a_host_that_says_nothing_is_given_up(place: StreamDirectory, hook: Hook) -> None:
+def test_a_host_that_says_nothing_is_given_up(directory: StreamDirectory, hook: Hook) -> None:
     over = threading.Event()
     hook.answers = [lambda: over.wait() and 200] * 3  # type: ignore[list-item]
     said = Said()
-    alerting(place, quick(hook, timeout_s=0.05), said=said).tell(0, different(1))
+    alerting(directory, quick(hook, timeout_s=0.05), said=said).tell(0, different(1))
     over.set()
     assert said == ["alerts: http://127.0.0.1: no answer in time; 1 wait for the next batch"]
     # The host may come to the last one when nobody waits for its answer any more.
@@ -183,61 +185,61 @@ def test_a_host_that_says_nothing_is_given_up(place: StreamDirectory, hook: Hook
     assert len(hook.requests) == 3
 
 
-def test_nothing_stops_a_stream(place: StreamDirectory, tmp_path: Path, hook: Hook) -> None:
+def test_nothing_stops_a_stream(directory: StreamDirectory, tmp_path: Path, hook: Hook) -> None:
     said = Said()
     absent = JsonLines(str(tmp_path / "no" / "alerts"))
     refused = Webhook("http://127.0.0.1:1/TOKEN", pauses_s=())
-    alerting(place, absent, refused, quick(hook), said=said).tell(0, different(1))
+    alerting(directory, absent, refused, quick(hook), said=said).tell(0, different(1))
     assert said == [
         f"alerts: {tmp_path}/no/alerts: No such file or directory; 1 wait for the next batch",
         "alerts: http://127.0.0.1: Connection refused; 1 wait for the next batch",
     ]
     assert len(hook.ids) == 1
     said.clear()
-    lost = place_at(tmp_path / "out")
+    lost = directory_at(tmp_path / "out")
     (tmp_path / "file").touch()
     lost.root = str(tmp_path / "file" / "of" / "nobody")
     alerting(lost, quick(hook), said=said).tell(1, different(1))
-    alerting(place, quick(hook), said=said).tell(1, [{"code": "nonsense"}])
+    alerting(directory, quick(hook), said=said).tell(1, [{"code": "nonsense"}])
     assert [line.partition(":")[0] for line in said] == ["alerts of batch 1"] * 2
 
 
-def test_a_damaged_state_tells_again(place: StreamDirectory, tmp_path: Path) -> None:
+def test_a_damaged_state_tells_again(directory: StreamDirectory, tmp_path: Path) -> None:
     said = Said()
     for text in ("{", "[]", '{"targets": 3}'):
         (tmp_path / "out" / STATE).write_text(text)
-        alerting(place, JsonLines(str(tmp_path / "alerts")), said=said).tell(0, different(1))
+        alerting(directory, JsonLines(str(tmp_path / "alerts")), said=said).tell(0, different(1))
     assert len(lines_of(tmp_path / "alerts")) == 3
     assert len(said) == 2
     assert said[0] == f"{STATE} is damaged: findings are told again"
 
 
 def test_what_waits_and_what_is_remembered_is_bounded(
-    place: StreamDirectory, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    directory: StreamDirectory, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alerts_module, "MAX_WAITING", 3)
     monkeypatch.setattr(alerts_module, "MAX_REMEMBERED", 4)
     hook.answers = [404]
     said = Said()
-    told = alerting(place, quick(hook), said=said)
+    told = alerting(directory, quick(hook), said=said)
     told.tell(0, different(5))
     assert said[1] == "alerts: http://127.0.0.1: 2 are not kept, as too many wait"
     told.tell(1, different(8)[5:])
     assert len(hook.requests[-1].alerts) == 6
-    state = json.loads((Path(place.root) / STATE).read_text())
+    state = json.loads((Path(directory.root) / STATE).read_text())
     assert [len(held["told"]) for held in state["targets"].values()] == [4]
 
 
-def test_urls_are_written_down_nowhere(place: StreamDirectory, hook: Hook) -> None:
+def test_urls_are_written_down_nowhere(directory: StreamDirectory, hook: Hook) -> None:
     hook.answers = [500, 500, 500]
     said = Said()
-    alerting(place, quick(hook), said=said).tell(0, different(1))
+    alerting(directory, quick(hook), said=said).tell(0, different(1))
     assert said
-    written = "".join(path.read_text() for path in Path(place.root).glob("_*.json"))
+    written = "".join(path.read_text() for path in Path(directory.root).glob("_*.json"))
     assert "TOKEN" not in written + "".join(said)
 
 
-def test_a_line_that_a_kill_cut_off_is_taken_away(place: StreamDirectory, tmp_path: Path) -> None:
+def test_a_line_that_a_kill_cut_off_is_taken_away(directory: StreamDirectory, tmp_path: Path) -> None:
     path = tmp_path / "alerts"
     for text, kept in (
         ("", 0),
@@ -299,16 +301,16 @@ from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.hooks import different
-from tests.pipeline.sink.directories import place_at
-Alerts([target_of(sys.argv[2])], place_at(Path(sys.argv[1])), print).tell(0, different(2))
+from tests.pipeline.sink.directories import directory_at
+Alerts([target_of(sys.argv[2])], directory_at(Path(sys.argv[1])), print).tell(0, different(2))
 """
 
 
 def test_killed_between_telling_and_remembering_it_is_told_again_with_the_same_ids(
-    place: StreamDirectory, hook: Hook
+    directory: StreamDirectory, hook: Hook
 ) -> None:
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", _TELLING, place.root, f"webhook={hook.url}"])
+        return subprocess.Popen([sys.executable, "-c", _TELLING, directory.root, f"webhook={hook.url}"])
 
     def kill() -> int:
         os.kill(child.pid, signal.SIGKILL)
@@ -321,5 +323,5 @@ def test_killed_between_telling_and_remembering_it_is_told_again_with_the_same_i
     with start() as child:
         pass
     assert child.returncode == 0
-    alerting(place, quick(hook)).tell(1, different(2))
+    alerting(directory, quick(hook)).tell(1, different(2))
     assert hook.ids == [alert_of(row)["id"] for row in different(2)] * 2

@@ -12,16 +12,16 @@ from kdissect.cli import main
 from kdissect.cli.parquet_tables.committed_tables import first_day
 from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.pipeline.table_files.manifest_file import MANIFEST
-from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, commit, place_at
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, commit, directory_at
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
 def grown(tmp_path: Path) -> Path:
-    place = place_at(tmp_path / "out", grace_s=0)
+    directory = directory_at(tmp_path / "out", grace_s=0)
     for batch in range(4):
-        commit(place, batch, [batch], "a", DAY_ONE if batch < 2 else DAY_TWO)
+        commit(directory, batch, [batch], "a", DAY_ONE if batch < 2 else DAY_TWO)
     return tmp_path / "out"
 
 

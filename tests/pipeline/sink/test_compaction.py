@@ -19,7 +19,7 @@ from kdissect.pipeline.sink.table_directory import Recovered
 from kdissect.pipeline.table_files import small_files
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from tests.pipeline.sink.crashes import CrashError, Crashing
-from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, Clock, commit, directory_at, rates, staged
 
 
 def numbers_in(root: object, table: str = "rates") -> list[int]:
@@ -33,15 +33,15 @@ def files_in(root: object, table: str = "rates") -> list[str]:
 @pytest.fixture
 def grown(tmp_path: Path) -> Path:
     """Six batches of two files each, in two days."""
-    place = place_at(tmp_path / "grown", grace_s=0)
+    directory = directory_at(tmp_path / "grown", grace_s=0)
     for batch in range(6):
-        commit(place, batch, [2 * batch, 2 * batch + 1], "a", DAY_ONE if batch < 3 else DAY_TWO)
+        commit(directory, batch, [2 * batch, 2 * batch + 1], "a", DAY_ONE if batch < 3 else DAY_TWO)
     return tmp_path / "grown"
 
 
 def test_rows_and_their_order_stay(grown: Path) -> None:
     before = dataset_of(str(grown), "rates").to_table()
-    done = compact(place_at(grown, grace_s=0))
+    done = compact(directory_at(grown, grace_s=0))
     assert done[:2] == (10, 2)  # those of the last batch wait
     assert dataset_of(str(grown), "rates").to_table().equals(before)
     assert len(files_in(grown)) == 4 == len(list((grown / "rates").rglob("*.parquet")))
@@ -50,36 +50,36 @@ def test_rows_and_their_order_stay(grown: Path) -> None:
 
 
 def test_the_last_batch_can_still_be_committed_again(grown: Path) -> None:
-    place = place_at(grown)
-    compact(place)
-    commit(place, 5, [99], "b", DAY_TWO)
+    directory = directory_at(grown)
+    compact(directory)
+    commit(directory, 5, [99], "b", DAY_TWO)
     assert numbers_in(grown) == [*range(10), 99]
-    commit(place, 6, [100], "b", DAY_TWO)
-    compact(place)
+    commit(directory, 6, [100], "b", DAY_TWO)
+    compact(directory)
     assert numbers_in(grown) == [*range(10), 99, 100]
-    assert [entry.batch for entry in place.entries("rates")] == [2, 5, 6]
+    assert [entry.batch for entry in directory.entries("rates")] == [2, 5, 6]
 
 
 def test_who_holds_the_old_manifest_reads_on_for_a_while(grown: Path) -> None:
     import duckdb
 
     clock = Clock()
-    place = place_at(grown, grace_s=60, clock=clock)
+    directory = directory_at(grown, grace_s=60, clock=clock)
     held = files_in(grown)
-    compact(place)
+    compact(directory)
     query = "select exchanges from read_parquet(?, hive_partitioning=true)"
     assert [row[0] for row in duckdb.execute(query, [held]).fetchall()] == list(range(12))
     clock.now += 60
-    commit(place, 6, [12], "b", DAY_TWO)
+    commit(directory, 6, [12], "b", DAY_TWO)
     assert [Path(path).exists() for path in held] == [False] * 10 + [True] * 2
 
 
 def test_what_waits_to_be_deleted_goes_when_there_is_nothing_to_join(grown: Path) -> None:
     clock = Clock()
-    compact(place_at(grown, grace_s=60, clock=clock))
+    compact(directory_at(grown, grace_s=60, clock=clock))
     assert len(list((grown / "rates").rglob("*.parquet"))) == 14
     clock.now += 60
-    assert compact(place_at(grown, grace_s=60, clock=clock)) == Compacted()
+    assert compact(directory_at(grown, grace_s=60, clock=clock)) == Compacted()
     assert len(list((grown / "rates").rglob("*.parquet"))) == 4
 
 
@@ -90,14 +90,14 @@ def test_killed_at_any_change_there_are_the_old_files_or_the_new(grown: Path, tm
         copytree(grown, root)
         crashing = Crashing(changes)
         try:
-            compact(place_at(root, crashing.filesystem, grace_s=0))
+            compact(directory_at(root, crashing.filesystem, grace_s=0))
         except CrashError:
             pass
         else:
             break
         assert numbers_in(root) == list(range(12))
         seen.add(len(files_in(root)))
-        again = place_at(root, grace_s=0)
+        again = directory_at(root, grace_s=0)
         again.recover()
         assert again.recover() == Recovered()
         assert numbers_in(root) == list(range(12))
@@ -112,39 +112,39 @@ def test_killed_at_any_change_there_are_the_old_files_or_the_new(grown: Path, tm
 def test_what_a_killed_compaction_staged_goes_with_the_next(grown: Path) -> None:
     crashing = Crashing(6)
     with pytest.raises(CrashError):
-        compact(place_at(grown, crashing.filesystem))
+        compact(directory_at(grown, crashing.filesystem))
     left = grown / "_staging"
     assert [path.name[:8] for path in left.iterdir()] == ["rewrite-"]
     (left / "b00000006").mkdir()  # a batch is under way
     (left / "b00000006" / "task.parquet").write_bytes(b"")
-    compact(place_at(grown))
+    compact(directory_at(grown))
     assert [path.name for path in left.iterdir()] == ["b00000006"]
 
 
 def test_large_files_stay_and_keep_their_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files on both sides of a large one are two groups: else rows would change places."""
-    place = place_at(tmp_path)
+    directory = directory_at(tmp_path)
     for batch in range(6):
         numbers = range(batch * 1000, batch * 1000 + (1000 if batch == 2 else 1))
-        place.commit_batch(batch, staged(place, batch, "rates", rates(list(numbers))), {}, {})
+        directory.commit_batch(batch, staged(directory, batch, "rates", rates(list(numbers))), {}, {})
     before = numbers_in(tmp_path)
-    large = place.entries("rates")[2].bytes
+    large = directory.entries("rates")[2].bytes
     monkeypatch.setattr("kdissect.pipeline.table_files.small_files.LARGE_BYTES", large)
     monkeypatch.setattr("kdissect.pipeline.sink.compaction.LARGE_BYTES", large)
-    assert compact(place)[:2] == (4, 2)
+    assert compact(directory)[:2] == (4, 2)
     assert numbers_in(tmp_path) == before
-    assert [entry.batch for entry in place.entries()] == [1, 2, 4, 5]
+    assert [entry.batch for entry in directory.entries()] == [1, 2, 4, 5]
 
 
 def test_joined_files_are_not_larger_than_those_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = place_at(tmp_path)
+    directory = directory_at(tmp_path)
     for batch in range(7):
-        place.commit_batch(batch, staged(place, batch, "rates", rates([batch])), {}, {})
-    size = place.entries()[0].bytes
+        directory.commit_batch(batch, staged(directory, batch, "rates", rates([batch])), {}, {})
+    size = directory.entries()[0].bytes
     monkeypatch.setattr(small_files, "FILE_BYTES", int(2.5 * size))
-    assert compact(place)[:2] == (6, 3)
+    assert compact(directory)[:2] == (6, 3)
     assert numbers_in(tmp_path) == list(range(7))
 
 
@@ -177,54 +177,54 @@ def test_partitions_and_tables_are_joined_apart() -> None:
 
 
 def test_every_so_many_batches(tmp_path: Path) -> None:
-    place = place_at(tmp_path)
+    directory = directory_at(tmp_path)
     done = []
     for batch in range(9):
-        commit(place, batch, [batch], "a")
-        done.append(compact_every(place, 4))
+        commit(directory, batch, [batch], "a")
+        done.append(compact_every(directory, 4))
     assert [each and each[:2] for each in done] == [None, None, None, (3, 1), None, None, None, (5, 1), None]
     assert numbers_in(tmp_path) == list(range(9))
 
 
 def test_parts_are_not_joined_with_rows_that_stay(tmp_path: Path) -> None:
-    place = place_at(tmp_path, grace_s=0)
+    directory = directory_at(tmp_path, grace_s=0)
     for batch in range(4):
-        files = staged(place, batch, "rates", rates([batch]), rates([10 + batch]))
-        place.commit_batch(batch, files[:1], {"open": files[1:]} if batch == 1 else {}, {})
+        files = staged(directory, batch, "rates", rates([batch]), rates([10 + batch]))
+        directory.commit_batch(batch, files[:1], {"open": files[1:]} if batch == 1 else {}, {})
     assert numbers_in(tmp_path) == [0, 1, 11, 2, 3]
-    assert compact(place)[:2] == (3, 1)
+    assert compact(directory)[:2] == (3, 1)
     assert sorted(numbers_in(tmp_path)) == [0, 1, 2, 3, 11]
-    place.commit_batch(4, [], {"open": []}, {})
+    directory.commit_batch(4, [], {"open": []}, {})
     assert sorted(numbers_in(tmp_path)) == [0, 1, 2, 3]
 
 
 def test_a_file_that_is_damaged_does_not_stop_a_stream(tmp_path: Path) -> None:
-    place = place_at(tmp_path, grace_s=0)
+    directory = directory_at(tmp_path, grace_s=0)
     for batch in range(3):
-        place.commit_batch(batch, staged(place, batch, "rates", rates([batch])), {}, {})
+        directory.commit_batch(batch, staged(directory, batch, "rates", rates([batch])), {}, {})
     Path(files_in(tmp_path)[0]).write_bytes(b"no Parquet")
     said: list[str] = []
-    assert compact_every(place, 2, said.append) is None
+    assert compact_every(directory, 2, said.append) is None
     assert len(said) == 1
     assert said[0].startswith("small files were not joined: ")
-    assert compact_every(place, 2, said.append) is None
+    assert compact_every(directory, 2, said.append) is None
     assert len(said) == 1
-    assert len(place.entries()) == 3
+    assert len(directory.entries()) == 3
 
 
 def test_what_was_replaced_in_the_meantime_is_not_brought_back(grown: Path) -> None:
-    place = place_at(grown)
-    held = [old for old in place.entries("rates") if old.directory == f"day={DAY_TWO}"]
-    with Rewriting(place) as rewriting:
+    directory = directory_at(grown)
+    held = [old for old in directory.entries("rates") if old.directory == f"day={DAY_TWO}"]
+    with Rewriting(directory) as rewriting:
         swaps = [rewriting.write(held[-2:])]
-        commit(place, 5, [77], "b", DAY_TWO)  # tried again
+        commit(directory, 5, [77], "b", DAY_TWO)  # tried again
         assert rewriting.swap(swaps) == []
     assert numbers_in(grown) == [*range(10), 77]
-    assert place.recover() == Recovered()
+    assert directory.recover() == Recovered()
 
 
 def _compacting(root: str, entered: Any, finish: Any) -> None:
-    with Rewriting(place_at(Path(root))):
+    with Rewriting(directory_at(Path(root))):
         entered.set()
         finish.wait()
 
@@ -237,32 +237,32 @@ def test_two_at_a_time_are_refused(grown: Path) -> None:
     entered.wait()
     try:
         with pytest.raises(BusyError, match="being rewritten by somebody else"):
-            compact(place_at(grown))
-        assert compact_every(place_at(grown), 1) is None
-        commit(place_at(grown), 6, [12], "b")  # a stream goes on
+            compact(directory_at(grown))
+        assert compact_every(directory_at(grown), 1) is None
+        commit(directory_at(grown), 6, [12], "b")  # a stream goes on
     finally:
         finish.set()
         other.join()
-    assert compact(place_at(grown)).after == 2
+    assert compact(directory_at(grown)).after == 2
 
 
 def test_tables_of_a_run_are_compacted_too(tmp_path: Path) -> None:
-    place = place_at(tmp_path, grace_s=0)
-    OutputDirectory(place.filesystem, place.root).commit(
-        "b00000000", staged(place, 0, "rates", rates([1]), rates([2])), {}
+    directory = directory_at(tmp_path, grace_s=0)
+    OutputDirectory(directory.filesystem, directory.root).commit(
+        "b00000000", staged(directory, 0, "rates", rates([1]), rates([2])), {}
     )
-    assert compact(place).before == 2
+    assert compact(directory).before == 2
     assert numbers_in(tmp_path) == [1, 2]
-    assert compact(place) == Compacted()
+    assert compact(directory) == Compacted()
 
 
 def test_a_table_of_another_is_joined_as_it_is(tmp_path: Path) -> None:
     import pyarrow as pa
 
-    place = place_at(tmp_path, grace_s=0)
+    directory = directory_at(tmp_path, grace_s=0)
     for batch in range(3):
         rows = pa.RecordBatch.from_pylist([{"x": batch}])
-        place.commit_batch(batch, staged(place, batch, "_relay", rows), {}, {})
+        directory.commit_batch(batch, staged(directory, batch, "_relay", rows), {}, {})
     assert "_relay" not in TABLES
-    assert compact(place).before == 2
-    assert [old.rows for old in place.entries("_relay")] == [2, 1]
+    assert compact(directory).before == 2
+    assert [old.rows for old in directory.entries("_relay")] == [2, 1]

@@ -23,7 +23,7 @@ from kdissect.pipeline.sink.table_directory import Recovered
 from kdissect.pipeline.table_files.manifest_file import NewerTablesError
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.released.freeze import HERE, schema_with_version
-from tests.pipeline.sink.directories import place_at, staged
+from tests.pipeline.sink.directories import directory_at, staged
 
 RELEASED = sorted(path.stem for path in HERE.glob("*.schema"))
 UNCHANGED = schema_text(TABLES.values())
@@ -122,8 +122,8 @@ def test_tables_of_a_release_are_read(old: Path) -> None:
 
 
 def test_reports_are_made_from_tables_of_a_release(old: Path) -> None:
-    place = place_at(old)
-    tables = TableDirectory(place.filesystem, place.root)
+    directory = directory_at(old)
+    tables = TableDirectory(directory.filesystem, directory.root)
     assert len(list(tables.rows("findings"))) == committed(str(old), "findings")[0].rows
     assert tables.verdict().findings
 
@@ -146,7 +146,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     grow(monkeypatch, "files", RowField("anomalies.count", "int32", "in a list of structs"))
     for module in ("commit", "manifest_file"):
-        monkeypatch.setattr(f"kdissect.pipeline.{module}.TABLES_VERSION", TABLES_VERSION + 1)
+        monkeypatch.setattr(f"kdissect.pipeline.table_files.{module}.TABLES_VERSION", TABLES_VERSION + 1)
     yield
 
 
@@ -156,7 +156,7 @@ def column(root: Path, table: str, name: str) -> list[Any]:
 
 def add_later(root: Path, batch: int) -> None:
     """A batch of the later version."""
-    place = place_at(root, grace_s=0)
+    directory = directory_at(root, grace_s=0)
     rows = {
         "rates": {"exchanges": 5, "retries": 7},
         "exchanges": {"exchange": 1, "request": {"bytes": 9, "colour": "red"}, "seen_by": [{"host": "a"}]},
@@ -165,9 +165,9 @@ def add_later(root: Path, batch: int) -> None:
     made = []
     for name, row in rows.items():
         made += staged(
-            place, batch, name, pa.RecordBatch.from_pylist([row], schema=arrow_schema(TABLES[name]))
+            directory, batch, name, pa.RecordBatch.from_pylist([row], schema=arrow_schema(TABLES[name]))
         )
-    place.commit_batch(batch, made, {}, {})
+    directory.commit_batch(batch, made, {}, {})
 
 
 def old_rows(root: Path, table: str) -> int:
@@ -178,7 +178,7 @@ def old_rows(root: Path, table: str) -> int:
 def test_a_later_version_adds_to_what_a_release_wrote(old: Path) -> None:
     before = {name: dataset_of(str(old), name).to_table() for name in TABLES}
     rates, exchanges, files = (old_rows(old, name) for name in ("rates", "exchanges", "files"))
-    assert place_at(old).recover() == Recovered()
+    assert directory_at(old).recover() == Recovered()
     add_later(old, 1)
     for _ in range(2):  # before it is compacted, and after it
         assert column(old, "rates", "retries") == [None] * rates + [7]
@@ -196,9 +196,9 @@ def test_a_later_version_adds_to_what_a_release_wrote(old: Path) -> None:
         ]
         if len(committed(str(old), "rates")) == 2:
             add_later(old, 2)
-            place = place_at(old, grace_s=0)
-            place.commit_batch(2, [], {}, {})  # the last batch has nothing: all others may be joined
-            compact(place)
+            directory = directory_at(old, grace_s=0)
+            directory.commit_batch(2, [], {}, {})  # the last batch has nothing: all others may be joined
+            compact(directory)
     (joined,) = committed_files(str(old), "rates")
     assert pq.read_schema(joined).equals(arrow_schema(TABLES["rates"]))
     (joined,) = committed_files(str(old), "exchanges")
@@ -211,14 +211,14 @@ def test_what_a_later_version_wrote_is_refused_by_this_one(
 ) -> None:
     with monkeypatch.context() as context:
         for module in ("commit", "manifest_file"):
-            context.setattr(f"kdissect.pipeline.{module}.TABLES_VERSION", TABLES_VERSION + 1)
-        place_at(old).commit_batch(1, [], {}, {})
+            context.setattr(f"kdissect.pipeline.table_files.{module}.TABLES_VERSION", TABLES_VERSION + 1)
+        directory_at(old).commit_batch(1, [], {}, {})
         assert dataset_of(str(old), "rates").count_rows()
     for attempt in (
         lambda: dataset_of(str(old), "rates"),
-        lambda: place_at(old).recover(),
-        lambda: place_at(old).commit_batch(2, [], {}, {}),
-        lambda: compact(place_at(old)),
+        lambda: directory_at(old).recover(),
+        lambda: directory_at(old).commit_batch(2, [], {}, {}),
+        lambda: compact(directory_at(old)),
     ):
         with pytest.raises(NewerTablesError, match="update it, or choose another directory"):
             attempt()

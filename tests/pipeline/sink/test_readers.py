@@ -14,19 +14,19 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.pipeline.sink.readers import committed, committed_files, dataset_of
 from kdissect.pipeline.sink.table_directory import StreamDirectory
-from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, place_at, staged
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, directory_at, staged
 
 BROKERS = ["10.0.0.1:9092", "[::1]:9092", None]
 ROWS = [
-    {"day": day, "broker": broker, "exchange": 3 * number + place}
+    {"day": day, "broker": broker, "exchange": 3 * number + directory}
     for number, day in enumerate((DAY_ONE, DAY_TWO))
-    for place, broker in enumerate(BROKERS)
+    for directory, broker in enumerate(BROKERS)
 ]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> StreamDirectory:
-    made = place_at(tmp_path / "day=of" / "out=put")
+def directory(tmp_path: Path) -> StreamDirectory:
+    made = directory_at(tmp_path / "day=of" / "out=put")
     for batch, row in enumerate(ROWS):
         rows = pa.RecordBatch.from_pylist([row], schema=arrow_schema(TABLES["exchanges"]))
         files = staged(made, batch, "exchanges", rows, by=("day", "broker"))
@@ -34,8 +34,8 @@ def place(tmp_path: Path) -> StreamDirectory:
     return made
 
 
-def test_what_directories_tell_has_its_type(place: StreamDirectory) -> None:
-    found = dataset_of(place.root, "exchanges")
+def test_what_directories_tell_has_its_type(directory: StreamDirectory) -> None:
+    found = dataset_of(directory.root, "exchanges")
     assert found.schema.equals(arrow_schema(TABLES["exchanges"]))
     table = found.to_table(columns=["day", "broker", "exchange"])
     assert table.to_pylist() == ROWS
@@ -43,16 +43,16 @@ def test_what_directories_tell_has_its_type(place: StreamDirectory) -> None:
     assert found.to_table(filter=pc.field("broker") == "[::1]:9092").num_rows == 2
 
 
-def test_duckdb_reads_the_same(place: StreamDirectory) -> None:
+def test_duckdb_reads_the_same(directory: StreamDirectory) -> None:
     rows = duckdb.read_parquet(
-        committed_files(place.root, "exchanges"), hive_partitioning=True, union_by_name=True
+        committed_files(directory.root, "exchanges"), hive_partitioning=True, union_by_name=True
     )
     found = rows.select("exchange, broker").order("exchange").fetchall()
     assert found == [(row["exchange"], row["broker"]) for row in ROWS]
 
 
-def test_a_table_without_files_has_its_columns(place: StreamDirectory, tmp_path: Path) -> None:
-    for root in (place.root, str(tmp_path / "nothing")):
+def test_a_table_without_files_has_its_columns(directory: StreamDirectory, tmp_path: Path) -> None:
+    for root in (directory.root, str(tmp_path / "nothing")):
         found = dataset_of(root, "rates")
         assert found.schema.equals(arrow_schema(TABLES["rates"]))
         assert found.count_rows() == 0
@@ -60,8 +60,8 @@ def test_a_table_without_files_has_its_columns(place: StreamDirectory, tmp_path:
     assert not (tmp_path / "nothing").exists()
 
 
-def test_urls_stay_urls(place: StreamDirectory) -> None:
-    url = f"file://{place.root.replace('=', '%3D')}"
+def test_urls_stay_urls(directory: StreamDirectory) -> None:
+    url = f"file://{directory.root.replace('=', '%3D')}"
     assert len(committed(url)) == 6
     assert committed_files(url, "exchanges")[0].startswith(f"{url}/exchanges/day=2026-03-01/")
     assert dataset_of(url, "exchanges").to_table(columns=["day"])["day"].to_pylist()[0] == date(2026, 3, 1)

@@ -22,7 +22,7 @@ from kdissect.pipeline.streaming.arrivals.offsets import (
     tasks_of,
 )
 from kdissect.pipeline.streaming.arrivals.scanner import Scanner
-from kdissect.pipeline.streaming.batch_facts import StreamMapping, group_of
+from kdissect.pipeline.streaming.batch_facts import StreamMapping
 from kdissect.pipeline.streaming.flows.shard import Report, work_through
 from kdissect.pipeline.streaming.micro_batch import Batches, Done
 from kdissect.pipeline.streaming.stream_settings import Settings
@@ -78,8 +78,8 @@ class Stream:
         self._filesystem, self._root = filesystem_of(settings.own)
         self.registry = Registry(self._filesystem, self._root)
         self.scanner = Scanner(settings.paths, self.registry, settings.patience, settings.recursive)
-        self.place = StreamDirectory(*filesystem_of(settings.output))
-        self.batches = Batches(settings, self.place)
+        self.directory = StreamDirectory(*filesystem_of(settings.output))
+        self.batches = Batches(settings, self.directory)
 
     def catch_up(self, now_s: float = 2e9) -> list[Done]:
         """All batches until nothing is ready."""
@@ -113,7 +113,7 @@ class Stream:
         self._dice.shuffle(runs)
         by_group: dict[int, list[Run]] = {}
         for run in runs:
-            by_group.setdefault(group_of(run.part, self.settings.shards), []).append(run)
+            by_group.setdefault(run.part % self.settings.shards, []).append(run)
         return [report for group, rows in by_group.items() for report in self._group(group, rows)]
 
     def _group(self, group: int, rows: list[Run]) -> list[Report]:

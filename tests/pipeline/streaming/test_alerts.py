@@ -23,8 +23,8 @@ def test_each_finding_is_told_once(tmp_path: Path) -> None:
     counts = []
     for number, packets in enumerate(cut(packets_of("mock_rdk216_txn.pcap"), 3)):
         arrive(tmp_path / "in", number, packets)
-        alerts = Alerts([JsonLines(str(told))], stream.place, pytest.fail)
-        stream.batches = Batches(stream.settings, stream.place, alerts)
+        alerts = Alerts([JsonLines(str(told))], stream.directory, pytest.fail)
+        stream.batches = Batches(stream.settings, stream.directory, alerts)
         stream.catch_up()
         counts.append(len(told.read_text().splitlines()))
     assert counts[0] > 0, "the first file shows one already"

@@ -73,8 +73,10 @@ def test_a_batch_that_rewrites_rows_is_repeated(
         with pytest.raises(KilledError):
             stream.step()
     stream.stores = stores
-    stream.place.recover()
-    stream.batches = Batches(stream.settings, StreamDirectory(stream.place.filesystem, stream.place.root))
+    stream.directory.recover()
+    stream.batches = Batches(
+        stream.settings, StreamDirectory(stream.directory.filesystem, stream.directory.root)
+    )
     stream.step()
     assert_equal(tmp_path / "tables", folders)
     assert any(row["same_as"] for row in of_stream(tmp_path / "tables", "connections"))
@@ -95,13 +97,15 @@ def test_the_batch_is_repeated(moment: str, tmp_path: Path, monkeypatch: pytest.
                 with pytest.raises(KilledError):
                     stream.step()
         stream.stores = stores  # as Spark loads the version of the batch before
-        stream.place.recover()
-        stream.batches = Batches(stream.settings, StreamDirectory(stream.place.filesystem, stream.place.root))
+        stream.directory.recover()
+        stream.batches = Batches(
+            stream.settings, StreamDirectory(stream.directory.filesystem, stream.directory.root)
+        )
         stream.step()
     arrive(tmp_path / "in", 2, parts[2])
     stream.step()
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
-    manifest = stream.place.manifest()
+    manifest = stream.directory.manifest()
     assert manifest is not None
     known = {file["path"] for file in (*manifest["files"], *manifest["gone"])}
     there = {str(path.relative_to(tmp_path / "tables")) for path in (tmp_path / "tables").rglob("*.parquet")}

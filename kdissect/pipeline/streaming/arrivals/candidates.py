@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from hashlib import blake2b
 from typing import NamedTuple
 
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.input_paths import begins_like_capture
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.pipeline.streaming.arrivals.candidates import content_id, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
 
 # A file that ends inside a packet, or has none, and that nothing follows: whoever wrote it is gone by then.
@@ -107,9 +107,33 @@ class Candidate:
     def content(self) -> str:
         """Its identity. Raises OSError."""
         if self._content is None:
-            self._content = content_id(self.path, self.size)
+            self._content = _content_id(self.path, self.size)
         return self._content
 
 
 def _opened(path: str, size: int) -> CaptureFile:
     return CaptureFile(path, FileSource(path), size)
+
+
+# Bytes at the beginning and at the end: some hundred packets with their times.
+_EDGE = 1 << 16
+
+
+def _content_id(path: str, size: int) -> str:
+    """32 hex digits of the size and of what a file begins and ends with. Raises OSError."""
+    digest = blake2b(size.to_bytes(8), digest_size=16)
+    with open(path, "rb") as file:  # noqa: PTH123  paths stay strings, as in capture
+        digest.update(file.read(_EDGE))
+        if size > _EDGE:
+            file.seek(max(_EDGE, size - _EDGE), os.SEEK_SET)
+            digest.update(file.read(_EDGE))
+    return digest.hexdigest()
+
+
+def head_id(path: str, size: int) -> str:
+    """32 hex digits of the first `size` bytes, at most `_EDGE`, which a file that grew has still.
+
+    Raises OSError.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123
+        return blake2b(file.read(min(size, _EDGE)), digest_size=16).hexdigest()

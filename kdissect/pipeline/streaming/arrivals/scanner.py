@@ -20,11 +20,11 @@ from kdissect.capture.rotation import Key, set_keys
 from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken, named_sets
 
-AT_ONCE = Patience(0.0)
+_AT_ONCE = Patience(0.0)
 _LATER = 1 << 63  # behind every time
 
 
-class Scan(NamedTuple):
+class _Scan(NamedTuple):
     """`ready` are to be taken now, `waiting` are there and not complete, `settles_in_s` is when to look
     again.
     """
@@ -41,7 +41,7 @@ class Scanner:
         self,
         paths: Sequence[str],
         registry: Registry,
-        patience: Patience = AT_ONCE,
+        patience: Patience = _AT_ONCE,
         recursive: bool = False,
     ) -> None:
         self._paths = paths
@@ -55,7 +55,7 @@ class Scanner:
         self._contents: set[str] = set()
         self._latest: dict[str, Taken] = {}
 
-    def scan(self, now_s: float) -> Scan:
+    def scan(self, now_s: float) -> _Scan:
         """Look once; `now_s` are seconds since 1970."""
         self._learn()
         self._look(now_s)
@@ -70,7 +70,7 @@ class Scanner:
         leaving = {one.path for one in taken}
         waiting = [one for one in self._candidates.values() if one.is_capture and one.path not in leaving]
         soon = min((self._patience.settle_s - one.quiet_s(now_s) for one in waiting), default=0.0)
-        return Scan(taken, tuple(one.path for one in waiting), max(0.0, soon))
+        return _Scan(taken, tuple(one.path for one in waiting), max(0.0, soon))
 
     def _learn(self) -> None:
         """Take what the registry has come to know."""

@@ -39,7 +39,7 @@ NAME = "kdissect-stream"
 _LOOKS = 20
 
 
-class Portion(InputPartition):
+class _Portion(InputPartition):
     """What one task reads: entries, and facts for the shards of capture sets."""
 
     def __init__(self, entries: Sequence[Taken], facts: Sequence[BatchFacts] = ()) -> None:
@@ -112,13 +112,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         has_taps = may_have_taps(self._settings.paths, self._registry.entries[: until.taken])
         return [
-            Portion([], facts_of(entries, until, has_taps)),
-            *(Portion(task) for task in tasks_of(entries)),
+            _Portion([], facts_of(entries, until, has_taps)),
+            *(_Portion(task) for task in tasks_of(entries)),
         ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Record batches of runs."""
-        assert isinstance(partition, Portion)
+        assert isinstance(partition, _Portion)
         use(self._settings.limits)
         shards = self._settings.shards
         yield from to_batches(run for facts in partition.facts for run in facts.runs(shards))

@@ -1,4 +1,4 @@
-"""One flow while it goes on from batch to batch: its analyzer, and a first stage for each connection.
+"""One flow while it goes on from batch to batch: its analyzer, and a per-flow stage for each connection.
 
 Connections are judged apart: which of them count may be known only when another host's files have come.
 """
@@ -26,7 +26,7 @@ Judged = tuple[str, bytes]
 """A connection that is over, and what its judge came to, pickled."""
 
 
-class OneSet(NamedTuple):
+class _OneSet(NamedTuple):
     """The capture set of every file that a shard sees."""
 
     name: str
@@ -43,7 +43,7 @@ class Surroundings:
         self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs, rows: TableRows
     ) -> None:
         self.settings = settings
-        self.capture_set = OneSet(set_name)
+        self.capture_set = _OneSet(set_name)
         self.catalogue = catalogue
         self.secrets = secrets
         self.rows = rows

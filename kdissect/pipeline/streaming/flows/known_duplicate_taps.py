@@ -2,7 +2,7 @@
 
 Rules:
 - An entry for each flow holds what sets saw of its connections. Each time a set saw more of one it is decided
-  again which of them count, by the rules of `engine.duplicate_taps`: it does not matter whose files come first.
+  again which of them count, by the rules of `engine.taps`: it does not matter whose files come first.
 - What changes about a connection that was told before is told again as changed, with the batch that told it
   first.
 - A connection that is over is forgotten when its set is `KEPT_NS` further: no other set can have it later, as

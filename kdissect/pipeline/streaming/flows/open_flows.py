@@ -12,6 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from kdissect.engine.exchange_rows import Row
 from kdissect.stages.per_flow import FORWARDED
 from kdissect.stages.table_rows import TableRows
@@ -46,7 +49,7 @@ class FlowRows(TableRows):
 
 
 class OpenFlows:
-    """Record batches by name, of tables and of what goes to the second stage; each row with its flow."""
+    """Record batches by name, of tables and of what is forwarded; each row with its flow."""
 
     def __init__(self, batches: Iterable[tuple[str, Any]] = ()) -> None:
         self._batches: list[tuple[str, Any]] = list(batches)
@@ -60,9 +63,6 @@ class OpenFlows:
 
     def without(self, flows: Iterable[bytes]) -> OpenFlows:
         """What is of other flows."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         gone = pa.array(list(flows), pa.binary())
         kept = (
             (name, rows.filter(pc.invert(pc.is_in(rows.column(_FLOW), gone)))) for name, rows in self._batches
@@ -84,8 +84,6 @@ class OpenFlows:
 
     def frozen(self) -> bytes:
         """As bytes: one batch of each name."""
-        import pyarrow as pa
-
         whole: dict[str, list[Any]] = defaultdict(list)
         for name, rows in self._batches:
             whole[name].append(rows)
@@ -113,16 +111,12 @@ class OpenFlows:
 
 
 def _with_flows(batch: Any, flows: list[bytes]) -> Any:
-    import pyarrow as pa
-
     return batch.append_column(_FLOW, pa.array(flows, pa.binary()))
 
 
 def _batches_of(
     name: str, held: list[tuple[bytes, Any]], columns: tuple[str, ...]
 ) -> Iterator[tuple[str, Any]]:
-    import pyarrow as pa
-
     for first in range(0, len(held), _ROWS):
         some = held[first : first + _ROWS]
         values = zip(*(fields for _, fields in some), strict=True)

@@ -35,7 +35,7 @@ class ShardProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         use(self._settings.limits)
-        self._store = SparkStore(handle)
+        self._store = _SparkStore(handle)
         self._catalogue = Catalogue(*filesystem_of(self._settings.own))
         self._place = StreamDirectory(*filesystem_of(self._settings.output))
 
@@ -52,7 +52,7 @@ class ShardProcessor(StatefulProcessor):
         return staging_url(self._settings, self._place, batch)
 
 
-class SparkStore:
+class _SparkStore:
     """The entries of the group whose key Spark works on."""
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:

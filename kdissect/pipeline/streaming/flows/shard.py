@@ -92,12 +92,12 @@ class Report(NamedTuple):
     marks: tuple[Mark, ...] = ()
 
 
-Staging = Callable[[int], str]
+_Staging = Callable[[int], str]
 """Where the tasks of a batch write."""
 
 
 def work_through(
-    rows: Iterable[Run], settings: Settings, store: Store, catalogue: Catalogue, staging: Staging
+    rows: Iterable[Run], settings: Settings, store: Store, catalogue: Catalogue, staging: _Staging
 ) -> list[Report]:
     """One group of flows in one batch: the shards of all capture sets that have rows, in any order."""
     by_part: dict[int, list[Run]] = defaultdict(list)
@@ -106,7 +106,7 @@ def work_through(
     reports: list[Report] = []
     duplicate_taps: KnownDuplicateTaps | None = None
     for part in sorted(by_part):
-        facts = facts_in(by_part[part])
+        facts = _facts_in(by_part[part])
         if duplicate_taps is None and facts.has_taps:
             duplicate_taps = KnownDuplicateTaps(store, facts.batch)
         shard = Shard(settings, ShardStore(store, part), catalogue, staging, duplicate_taps)
@@ -120,7 +120,7 @@ class Shard:
     """Works through one batch of one shard. `report` is there when `run` is through."""
 
     def __init__(
-        self, settings: Settings, store: ShardStore, catalogue: Catalogue, staging: Staging,
+        self, settings: Settings, store: ShardStore, catalogue: Catalogue, staging: _Staging,
         duplicate_taps: KnownDuplicateTaps | None = None,
     ) -> None:  # fmt: skip
         self._settings = settings
@@ -137,7 +137,7 @@ class Shard:
     def run(self, rows: Iterable[Run]) -> Report:
         """Take the rows of the batch, in any order."""
         told, runs = _sorted_out(rows)
-        self._facts = facts = facts_in(told)
+        self._facts = facts = _facts_in(told)
         head: Head = pickle.loads(self._store.head() or pickle.dumps(Head()))
         late = self._late(head)
         self._take_news(told, late, head)
@@ -337,7 +337,7 @@ def _sorted_out(rows: Iterable[Run]) -> tuple[list[Run], dict[bytes, list[Run]]]
     return runs.pop(KEY, []), runs
 
 
-def facts_in(told: Iterable[Run]) -> BatchFacts:
+def _facts_in(told: Iterable[Run]) -> BatchFacts:
     """What a shard is told of its batch."""
     is_told = (row for row in told if row.key == KEY and row.data[:1] == BATCH)
     found: BatchFacts = pickle.loads(next(is_told).data[1:])
