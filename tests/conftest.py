@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from kdissect.model.run_budget import start_run
+
 CHECKOUT = Path(__file__).parent.parent
 _LEFT_OUT = "exhaustive tests left out"
 _left_out = pytest.StashKey[int]()
@@ -30,6 +32,12 @@ def faults_fail_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
         if not getattr(request.module, "FAULTS_ARE_TOLD", False):
             patch.setattr("kdissect.cli.listener_of", lambda _arguments: _raise)
         yield
+
+
+@pytest.fixture(autouse=True)
+def a_run_of_its_own() -> None:
+    """What one test decompressed leaves as much for the next one (`model.run_budget`)."""
+    start_run()
 
 
 @pytest.fixture(scope="session")
