@@ -23,7 +23,7 @@ from kdissect.session.detection import Detection
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
-from kdissect.session.handover import FEW_PACKETS, Kept, is_ordinary, lend, patience, place, take_back
+from kdissect.session.handover import Kept, is_ordinary, lend, patience, place, take_back
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class ConnectionAnalyzer:
         self._is_reported = False  # its kind is known to the outside
         self._held = place(store, info)
         self._kept: Kept | None = None  # while it is lent: what the engine does not need
-        self._patience = FEW_PACKETS
+        self._patience = 0
         self._wait = 0  # packets until it may be lent
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -142,7 +142,7 @@ class ConnectionAnalyzer:
             self._kept = lend(held, self, self.tcp, self._readers, self._dialogue, client)
             del self._readers, self._dialogue
         elif not self.tcp.troubled:
-            self._wait = FEW_PACKETS + self._dialogue.waiting
+            self._wait = self._dialogue.waiting
 
     def take_back(self) -> None:
         """Have it here, wherever it was."""

@@ -24,9 +24,10 @@ from kdissect.session.framing import FrameReader, FramingState, nowhere
 from kdissect.session.info import ConnectionInfo
 from kdissect.session.request_kind import kind_row
 
-# Packets that Python takes after it had a connection back, at least and at most, before it is lent again.
-FEW_PACKETS = 8
+# Packets that Python takes after it had a connection back before that is lent again: none, and twice as many
+# each time that the engine took but few in between.
 MANY_PACKETS = 1024
+FEW_TAKEN = 16
 WAITING_A_PACKET = 4  # requests that wait are handed over in the time that a packet takes in Python
 MOST_NUMBER = (1 << 63) - 1  # a limit beyond it is none
 KEPT_SHARED = 1000
@@ -155,5 +156,5 @@ def patience(before: int, taken: int, dialogue: Dialogue) -> tuple[int, int]:
 
     `taken` packets the engine had, after a wait of `before`.
     """
-    now = min(2 * before, MANY_PACKETS) if taken < 2 * before else FEW_PACKETS
+    now = min(2 * before + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
     return now, now + dialogue.waiting // WAITING_A_PACKET

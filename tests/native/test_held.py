@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kdissect.model.limits import Limits
-from kdissect.session import connection, handover
+from kdissect.session import handover
 from kdissect.session.exchange import Exchange
 from tests.native import packets as asked
 from tests.native.python_side import PythonSide
@@ -77,9 +77,7 @@ LIMITS = st.sampled_from(
 @pytest.fixture(autouse=True)
 def lent_at_once(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections are handed over whenever they can be."""
-    for module in (connection, handover):
-        monkeypatch.setattr(module, "FEW_PACKETS", 0)
-    monkeypatch.setattr(handover, "MANY_PACKETS", 0)
+    monkeypatch.setattr(handover, "FEW_TAKEN", 0)
 
 
 def in_order(number: int) -> list[tuple[int, bytes, int]]:
