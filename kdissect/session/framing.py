@@ -56,15 +56,16 @@ _FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's memb
 class FramingState(NamedTuple):
     """What the compiled engine needs of a reader that is certain of its position.
 
-    `size` of the frame under way (-1 without one), at how many bytes of it there is something to do, bytes of
-    it that are counted, its content so far; 1-3 bytes of a size; reference and time of the first and of the
-    last packet.
+    `size` of the frame under way (-1 without one), at how many bytes of it there is something to do, how many
+    are left until then, bytes of it that are counted, its content so far; 1-3 bytes of a size; reference and
+    time of the first and of the last packet.
     """
 
     size: int
     stop: int
+    room: int
     counted: int
-    content: bytes
+    parts: list[bytes]
     stub: bytes
     first: tuple[int, int]
     last: tuple[int, int]
@@ -225,7 +226,7 @@ class FrameReader:
     def state(self) -> FramingState:
         """What the compiled engine needs of it; only where `is_certain`."""
         return FramingState(
-            self._size, self._stop, self._counted, b"".join(self.parts), self._stub,
+            self._size, self._stop, self.room, self._counted, self.parts, self._stub,
             (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns),
         )  # fmt: skip
 
@@ -233,11 +234,9 @@ class FrameReader:
         """Go on where the compiled engine came to."""
         self.start_frames(take, certain=True)
         (
-            self._size, self._stop, self._counted, content, self._stub,
+            self._size, self._stop, self.room, self._counted, self.parts, self._stub,
             (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns),
         ) = state  # fmt: skip
-        if self._size >= 0:
-            self.parts, self.room = [content], self._stop - len(content)
 
     # position
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::engine::completed::Span;
 use crate::engine::shared::Engine;
@@ -40,12 +40,13 @@ pub struct Framing {
 }
 
 /// A frame that goes on in the next packet: its fields are those of the reader in Python.
-#[derive(Default)]
 pub struct UnderWay {
     pub size: i64,
     pub stop: i64,
     pub counted: i64,
-    pub content: Vec<u8>,
+    /// What was captured of it so far: payloads of packets, as the reader in Python has them, and their bytes.
+    pub parts: Py<PyList>,
+    pub have: usize,
     pub last: Origin,
 }
 
@@ -112,7 +113,7 @@ impl Framing {
         pieces: &mut Vec<Piece>,
     ) -> Option<Plan<'py>> {
         let Some(frame) = &self.under_way else { return self.cut(packet, 0, None, engine, pieces) };
-        let have = (frame.content.len() + packet.payload.len()) as i64;
+        let have = (frame.have + packet.payload.len()) as i64;
         if have < frame.stop {
             return Some(Plan::Collect);
         }
@@ -123,9 +124,7 @@ impl Framing {
         let rest = packet.payload.len().checked_sub(usize::try_from(have - frame.size).ok()?)?;
         let end = packet.payload.get(..rest)?;
         let joined = PyBytes::new_with(py, frame.size as usize, |room| {
-            let (before, behind) = room.split_at_mut(frame.content.len());
-            before.copy_from_slice(&frame.content);
-            behind.copy_from_slice(end);
+            frame.copy_to(py, room)?.copy_from_slice(end);
             Ok(())
         });
         pieces.push(Piece { place: None, span: span(self.first, packet.origin()) });
@@ -161,25 +160,37 @@ impl Framing {
         Some(Plan::Cut(Cuts { joined, with_stub, first, rest, next_size }))
     }
 
-    /// Go on by a payload as planned. `spare` is room for the next frame of any connection.
-    pub fn apply(&mut self, plan: Plan<'_>, packet: &Packet<'_>, engine: &Engine, spare: &mut Spare) {
+    /// Go on by a payload as planned.
+    pub fn apply(
+        &mut self,
+        plan: Plan<'_>,
+        packet: &Packet<'_>,
+        payload: &Bound<'_, PyBytes>,
+        engine: &Engine,
+    ) -> PyResult<()> {
         match (plan, &mut self.under_way) {
-            (Plan::Cut(cuts), _) => self.go_on(&cuts, packet, engine, spare),
-            (Plan::Collect, Some(frame)) => frame.collect(packet),
+            (Plan::Cut(cuts), _) => self.go_on(payload.py(), &cuts, packet, engine)?,
+            (Plan::Collect, Some(frame)) => frame.collect(packet, payload)?,
             (Plan::Grow, Some(frame)) => {
-                frame.collect(packet);
-                frame.stop = frame.size.min(frame.content.len() as i64 + COUNTED_BYTES);
+                frame.collect(packet, payload)?;
+                frame.stop = frame.size.min(frame.have as i64 + COUNTED_BYTES);
                 frame.counted += COUNTED_BYTES;
                 engine.counts().grow(COUNTED_BYTES);
             }
             (_, None) => {} // it is planned for a frame under way alone
         }
+        Ok(())
     }
 
-    fn go_on(&mut self, cuts: &Cuts<'_>, packet: &Packet<'_>, engine: &Engine, spare: &mut Spare) {
+    fn go_on(
+        &mut self,
+        py: Python<'_>,
+        cuts: &Cuts<'_>,
+        packet: &Packet<'_>,
+        engine: &Engine,
+    ) -> PyResult<()> {
         if let Some(frame) = self.under_way.take() {
             engine.counts().grow(-frame.counted);
-            *spare = Some(frame);
         }
         self.first = cuts.first;
         let rest = cuts.buffer(packet.payload).get(cuts.rest..).unwrap_or_default();
@@ -188,30 +199,36 @@ impl Framing {
             self.stub = stub.into();
         }
         if let Some(size) = cuts.next_size {
-            let mut frame = spare.take().unwrap_or_default();
-            frame.begin(packet, size as i64, rest.get(PREFIX..).unwrap_or_default());
+            let mut frame = Box::new(UnderWay::new(py, size as i64));
+            frame.collect(packet, &PyBytes::new(py, rest.get(PREFIX..).unwrap_or_default()))?;
             self.under_way = Some(frame);
         }
+        Ok(())
     }
 }
 
-/// A frame that is over, whose room can be used again.
-pub type Spare = Option<Box<UnderWay>>;
-
 impl UnderWay {
-    fn collect(&mut self, packet: &Packet<'_>) {
-        self.content.extend_from_slice(packet.payload);
-        self.last = packet.origin();
+    /// A frame of which there is nothing yet.
+    fn new(py: Python<'_>, size: i64) -> UnderWay {
+        let (stop, parts) = (size.min(COUNTED_BYTES), PyList::empty(py).unbind());
+        UnderWay { size, stop, counted: 0, parts, have: 0, last: (0, 0) }
     }
 
-    /// A frame of which `content` is the beginning.
-    fn begin(&mut self, packet: &Packet<'_>, size: i64, content: &[u8]) {
-        self.size = size;
-        self.stop = size.min(COUNTED_BYTES);
-        self.counted = 0;
-        self.content.clear();
-        self.content.extend_from_slice(content);
+    fn collect(&mut self, packet: &Packet<'_>, part: &Bound<'_, PyBytes>) -> PyResult<()> {
+        self.have += part.as_bytes().len();
         self.last = packet.origin();
+        self.parts.bind(part.py()).append(part)
+    }
+
+    /// Copy what there is; gives the room behind it.
+    fn copy_to<'a>(&self, py: Python<'_>, mut room: &'a mut [u8]) -> PyResult<&'a mut [u8]> {
+        for part in self.parts.bind(py) {
+            let part = part.cast_into::<PyBytes>()?;
+            let (mine, behind) = room.split_at_mut(part.as_bytes().len());
+            mine.copy_from_slice(part.as_bytes());
+            room = behind;
+        }
+        Ok(room)
     }
 }
 

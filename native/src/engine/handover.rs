@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::engine::completed::{Content, FrameRow, Request, Span};
 use crate::engine::framing::{Framing, UnderWay, NO_FRAME};
@@ -18,7 +18,8 @@ type DeliveredRow<'py> = (i64, Bound<'py, PyBytes>, i64, i64);
 /// `kdissect.net.reassembly.StreamState`.
 type StreamState<'py> = (i64, i64, i64, i64, i64, i64, i64, Vec<DeliveredRow<'py>>);
 /// `kdissect.session.framing.FramingState`.
-type FramingState<'py> = (i64, i64, i64, Bound<'py, PyBytes>, Bound<'py, PyBytes>, (i64, i64), (i64, i64));
+type FramingState<'py> =
+    (i64, i64, i64, i64, Bound<'py, PyList>, Bound<'py, PyBytes>, (i64, i64), (i64, i64));
 /// `kdissect.session.pairing.WaitingRow`.
 type WaitingRow<'py> = (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, usize, bool);
 /// `kdissect.session.pairing.PairingState`.
@@ -55,7 +56,7 @@ fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> D
     let (next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, rows) = stream;
     let delivered = |(offset, payload, ip_id, time_ns): DeliveredRow<'_>| Delivered {
         offset,
-        payload: payload.as_bytes().to_vec(),
+        payload: payload.unbind(),
         ip_id,
         time_ns,
     };
@@ -65,21 +66,25 @@ fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> D
 }
 
 fn stream_state<'py>(py: Python<'py>, of: Stream) -> StreamState<'py> {
-    let row = |one: Delivered| (one.offset, PyBytes::new(py, &one.payload), one.ip_id, one.time_ns);
+    let row = |one: Delivered| (one.offset, one.payload.into_bound(py), one.ip_id, one.time_ns);
     let recent = of.recent.into_iter().map(row).collect();
     (of.next_seq, of.offset, of.packets, of.trim_at, of.start_seq, of.syn_id, of.syn_time_ns, recent)
 }
 
-fn framing_of((size, stop, counted, content, stub, first, last): FramingState<'_>) -> Framing {
-    let content = content.as_bytes().to_vec();
-    let under_way = (size >= 0).then(|| Box::new(UnderWay { size, stop, counted, content, last }));
+fn framing_of((size, stop, room, counted, parts, stub, first, last): FramingState<'_>) -> Framing {
+    let (have, parts) = (usize::try_from(stop - room).unwrap_or(0), parts.unbind());
+    let under_way = (size >= 0).then(|| Box::new(UnderWay { size, stop, counted, parts, have, last }));
     Framing { under_way, stub: stub.as_bytes().into(), first }
 }
 
 fn framing_state<'py>(py: Python<'py>, of: Framing) -> FramingState<'py> {
-    let none = Box::new(UnderWay { size: NO_FRAME, last: of.first, ..UnderWay::default() });
-    let UnderWay { size, stop, counted, content, last } = *of.under_way.unwrap_or(none);
-    (size, stop, counted, PyBytes::new(py, &content), PyBytes::new(py, &of.stub), of.first, last)
+    let stub = PyBytes::new(py, &of.stub);
+    match of.under_way.map(|frame| *frame) {
+        Some(UnderWay { size, stop, counted, parts, have, last }) => {
+            (size, stop, stop - have as i64, counted, parts.into_bound(py), stub, of.first, last)
+        }
+        None => (NO_FRAME, 0, 0, 0, PyList::empty(py), stub, of.first, of.first),
+    }
 }
 
 fn talk_of(py: Python<'_>, engine: &Engine, state: DialogueState<'_>) -> PyResult<Talk> {

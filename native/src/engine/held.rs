@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::engine::completed::{Content, Row};
-use crate::engine::framing::{Framing, Packet, Piece, Plan, Spare};
+use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::handover::HeldState;
 use crate::engine::shared::Engine;
 use crate::engine::stream::Stream;
@@ -42,7 +42,6 @@ pub struct Work {
     pieces: Vec<Piece>,
     told: Vec<Told>,
     pub rows: Vec<Row>,
-    spare: Spare,
 }
 
 impl Lent {
@@ -84,8 +83,9 @@ impl Lent {
                     self.talk.take(py, engine, told, content, &mut work.rows);
                 }
             }
-            framing.apply(plan, packet, engine, &mut work.spare);
-            mine.stream.deliver(segment.seq, packet.payload, segment.ip_id, packet.time_ns);
+            let payload = PyBytes::new(py, packet.payload);
+            framing.apply(plan, packet, &payload, engine)?;
+            mine.stream.deliver(segment.seq, &payload, segment.ip_id, packet.time_ns);
         }
         mine.stream.packets += 1;
         self.last_time_ns = packet.time_ns;

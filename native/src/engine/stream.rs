@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
 /// Sequence numbers are 32 bits and wrap around, RFC 9293 section 3.4.
 const MASK: i64 = 0xFFFF_FFFF;
 const HALF: i64 = 1 << 31;
@@ -13,7 +16,7 @@ pub const SEGMENTS: usize = 16;
 /// A segment that was delivered: its stream offset, its bytes, the number and time of its packet.
 pub struct Delivered {
     pub offset: i64,
-    pub payload: Vec<u8>,
+    pub payload: Py<PyBytes>,
     pub ip_id: i64,
     pub time_ns: i64,
 }
@@ -39,36 +42,34 @@ impl Stream {
     }
 
     /// Go on by a segment.
-    pub fn deliver(&mut self, seq: u32, payload: &[u8], ip_id: i64, time_ns: i64) {
-        let size = payload.len() as i64;
+    pub fn deliver(&mut self, seq: u32, payload: &Bound<'_, PyBytes>, ip_id: i64, time_ns: i64) {
+        let size = payload.as_bytes().len() as i64;
         let stop = self.offset + size;
-        self.push(payload, ip_id, time_ns);
+        let kept = payload.clone().unbind();
+        self.push(Delivered { offset: self.offset, payload: kept, ip_id, time_ns });
         self.offset = stop;
         self.next_seq = (i64::from(seq) + size) & MASK;
         if stop > self.trim_at {
-            self.forget_before(stop - BYTES);
+            self.forget_before(payload.py(), stop - BYTES);
             self.trim_at = stop + BYTES;
         }
     }
 
-    fn push(&mut self, payload: &[u8], ip_id: i64, time_ns: i64) {
-        let mut kept = match self.recent.len() {
-            0 => {
-                self.recent.reserve_exact(1); // one exchange on each of many connections: no room for four
-                Vec::new()
-            }
-            SEGMENTS.. => self.recent.pop_front().map(|oldest| oldest.payload).unwrap_or_default(),
-            _ => Vec::new(),
-        };
-        kept.clear();
-        kept.reserve_exact(payload.len());
-        kept.extend_from_slice(payload);
-        self.recent.push_back(Delivered { offset: self.offset, payload: kept, ip_id, time_ns });
+    fn push(&mut self, delivered: Delivered) {
+        match self.recent.len() {
+            0 => self.recent.reserve_exact(1), // one exchange on each of many connections: no room for four
+            SEGMENTS.. => drop(self.recent.pop_front()),
+            _ => {}
+        }
+        self.recent.push_back(delivered);
     }
 
     /// Drop the segments that end at this offset or before.
-    fn forget_before(&mut self, keep_from: i64) {
-        while self.recent.front().is_some_and(|first| first.offset + first.payload.len() as i64 <= keep_from)
+    fn forget_before(&mut self, py: Python<'_>, keep_from: i64) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|first| first.offset + first.payload.as_bytes(py).len() as i64 <= keep_from)
         {
             self.recent.pop_front();
         }
