@@ -5,8 +5,9 @@ is the native counterpart of.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, Protocol, Self, final
+from typing import Any, Literal, Self, final
 
+from kdissect.cli.formats.line_parts import Second
 from kdissect.decoders.as_json.body_text import Nest
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import StructRow
@@ -14,21 +15,20 @@ from kdissect.decoders.generated.summary import Summarizer, Summary
 from kdissect.decoders.generated.validate import Glance
 from kdissect.decoders.records.records_fields import Section
 from kdissect.decoders.tree_text import Meanings, MessageRows
-from kdissect.engine.analyzer import Analyzer, Due
 from kdissect.engine.flows import Flow, HalfOpen
 from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.model.anomaly import Anomaly
-from kdissect.model.limits import Limits
+from kdissect.model.frame import Frame, FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record
-from kdissect.net.recent import Delivered
-from kdissect.net.tcp import Lane
+from kdissect.net.reassembly import StreamState
+from kdissect.session.dialogue import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.session.framing import FramingState
+from kdissect.session.handover import HeldState
 from kdissect.session.info import ConnectionInfo
-from kdissect.session.phases import Phase
 
 INTERFACE: int
 RECENT: tuple[int, int]  # bytes, segments
@@ -63,32 +63,61 @@ def blocks(
     data: bytes, position: int, is_little: bool, interfaces: list[tuple[int, int]], most: int
 ) -> tuple[Places, int, int]: ...
 
+# Connections
+
 @final
-class InOrder:
+class Counts:
+    connections: int
+    frame_bytes: int
+    pending_bytes: int
+    pending_requests: int
+    def __new__(cls) -> Self: ...
+
+@final
+class Engine:
+    # `limits`: frame_size, frame_bytes, pending_bytes, pending_requests, connection_pending_bytes,
+    # connection_pending_requests.
     def __new__(
         cls,
-        data: bytes,
-        first_ref: int,
-        places: Places,
-        at: int,
-        lanes: Lanes,
-        due: Due,
-        events: list[Event],
-        others: PassedBy | None,
-        syns: tuple[dict[bytes, Flow], type[HalfOpen], int] | None,
-        unusual: Callable[[int], None],
-        analyzer: Analyzer,
+        counts: Counts,
+        limits: tuple[int, int, int, int, int, int],
+        kind_of: Callable[[int, int], tuple[bytes, bytes, bool, bool]],
+        exchange_of: Callable[
+            [ConnectionInfo, int, int, int, int, str | None, FrameRow, int, FrameRow | None, int],
+            Exchange,
+        ],
     ) -> Self: ...
-    def __iter__(self) -> Iterator[list[Event]]: ...
-    def __next__(self) -> list[Event]: ...
 
-# Connections and streams
+@final
+class Held:
+    def __new__(cls, engine: Engine, info: ConnectionInfo) -> Self: ...
+    @property
+    def is_lent(self) -> bool: ...
+    # These raise ValueError if the connection is not here, `lend` if it is.
+    @property
+    def last_time_ns(self) -> int: ...
+    @property
+    def taken(self) -> int: ...
+    def lend(self, state: HeldState) -> None: ...
+    def take_back(
+        self,
+    ) -> tuple[
+        int,
+        int,
+        tuple[StreamState, StreamState],
+        tuple[FramingState | None, FramingState | None],
+        DialogueState,
+    ]: ...
+    # False where it is not for the engine, and nothing was changed.
+    def feed(
+        self, direction: int, segment: PlainSegment, reference: int, time_ns: int, events: list[Event]
+    ) -> bool: ...
 
 @final
 class Lanes:
     def __new__(cls) -> Self: ...
     def __len__(self) -> int: ...
-    def set(self, flow: bytes, lane: Lane | None) -> None: ...
+    def set(self, flow: bytes, held: Held, direction: int) -> None: ...
     def drop(self, flow: bytes) -> None: ...
     def clear(self) -> None: ...
 
@@ -99,119 +128,25 @@ class PassedBy:
     def add(self, flow: bytes) -> None: ...
     def clear(self) -> None: ...
 
-class StreamState:
-    next_seq: int
-    offset: int
-    packets: int
-    recent: _Recent
-    start_seq: int
-    syn_id: int
-    syn_time_ns: int
-    trim_at: int
-    def __new__(cls, *_given: object, **_named: object) -> Self: ...
-    def remember(self) -> None: ...
-    def trim(self) -> None: ...
-
-class _Recent(Protocol):  # what `collections.deque` and the compiled ring have
-    @property
-    def maxlen(self) -> int | None: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Delivered]: ...
-    def __getitem__(self, at: int, /) -> Delivered: ...
-    def append(self, row: Delivered, /) -> None: ...
-    def popleft(self) -> Delivered: ...
-    def clear(self) -> None: ...
-
-class TcpState:
-    last_time_ns: int
-    troubled: bool
-    def __new__(cls, *_given: object, **_named: object) -> Self: ...
-    def feed(self, direction: int, segment: PlainSegment, reference: int, time_ns: int) -> None: ...
-
-# Frames and exchanges
-
-class StoreState:
-    frame_bytes: int
-    limits: Limits
-    parked_bytes: int
-    pending_bytes: int
-    pending_requests: int
-    def __new__(cls, *_args: object) -> Self: ...
-
 @final
-class Frame:
-    __slots__: list[str]  # no slots: the names of those in Python
-    anomalies: list[Anomaly] | None
+class InOrder:
     def __new__(
-        cls, data: bytes, size: int, first_ref: int, last_ref: int, time_ns: int, end_time_ns: int
+        cls,
+        data: bytes,
+        first_ref: int,
+        places: Places,
+        at: int,
+        lanes: Lanes,
+        until_ns: int,
+        events: list[Event],
+        others: PassedBy | None,
+        syns: tuple[dict[bytes, Flow], type[HalfOpen], int, Counts] | None,
+        unusual: Callable[[int], int],
     ) -> Self: ...
     @property
-    def data(self) -> bytes: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def first_ref(self) -> int: ...
-    @property
-    def last_ref(self) -> int: ...
-    @property
-    def time_ns(self) -> int: ...
-    @property
-    def end_time_ns(self) -> int: ...
-    @property
-    def bytes_on_wire(self) -> int: ...
-    @property
-    def is_cut(self) -> bool: ...
-    def note(self, anomaly: Anomaly) -> None: ...
-    def shortened(self, kept: int) -> Frame: ...
-    def __reduce__(
-        self,
-    ) -> tuple[type[Frame], tuple[bytes, int, int, int, int, int], list[Anomaly] | None]: ...
-    def __setstate__(self, anomalies: list[Anomaly] | None) -> None: ...
-
-class ReaderState:
-    _again: bytes
-    _counted: int
-    _doubt: int
-    _first_ref: int
-    _first_time: int
-    _holed: bool
-    _size: int
-    _stop: int
-    _store: StoreState | None
-    _stub: bytes
-    _take: Callable[[Frame, bool], bool]
-    last_ref: int
-    last_time_ns: int
-    mode: int
-    parts: list[bytes]
-    room: int
-    def __new__(cls, *_args: object) -> Self: ...
-    def data(self, payload: bytes, reference: int, time_ns: int) -> None: ...
-
-class DialogueState:
-    _client_id: str | None
-    _client_id_bytes: bytes
-    _client_id_length: int
-    _events: list[Event]
-    _info: ConnectionInfo
-    _next: int
-    _pairing: PairingState | None
-    _phase: Phase
-    _tokens: tuple[Exchange, ...]
-    def __new__(cls, *_args: object) -> Self: ...
-    def request(self, frame: Frame, doubtful: bool) -> bool: ...
-    def response(self, frame: Frame, doubtful: bool) -> bool: ...
-
-class PairingState:
-    _answered: list[int]
-    _bytes: int
-    _holding: int
-    _pending: dict[int, Exchange]
-    _shadows: int
-    _silent: list[Exchange] | None
-    _store: StoreState | None
-    last_correlation_id: int | None
-    def __new__(cls, *_args: object) -> Self: ...
+    def index(self) -> int: ...
+    def __iter__(self) -> Iterator[list[Event]]: ...
+    def __next__(self) -> list[Event]: ...
 
 # Bodies and records
 
@@ -319,12 +254,19 @@ def latest_delta(
 
 # Lines of the list
 
+@final
 class LineFiller:
-    number: int
-    def __new__(cls, *_arguments: object, **_named: object) -> Self: ...
-    def fill_for(
-        self, class_: type[Exchange], fields_of: Callable[[Exchange], tuple[Any, ...] | None]
-    ) -> None: ...
+    def __new__(
+        cls,
+        exchange: type[Exchange],
+        fields_of: Callable[[Exchange], tuple[Any, ...] | None],
+        template_of: Callable[[Exchange], LineTemplate | None],
+        second_of: Callable[[int], Second],
+        facts_of: Callable[[Exchange, Summary, Summary | None], tuple[bytes, bool]],
+        line_of: Callable[[Exchange, int], bytes],
+    ) -> Self: ...
+    @property
+    def number(self) -> int: ...  # of the exchange before
     def skip(self) -> None: ...
     def line(self, exchange: Exchange) -> bytes: ...
     # How many bytes are held now.

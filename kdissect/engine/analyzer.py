@@ -62,15 +62,6 @@ if TYPE_CHECKING:
 EVICTED_AT_ONCE = 20_000
 
 
-class Due:
-    """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
-
-    __slots__ = ("time_ns",)
-
-    def __init__(self) -> None:
-        self.time_ns = 0
-
-
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
 """Packets and their segments, by index, that are yet to be taken."""
 # Events that `close_each` gives at once: what is known of a connection goes with its event.
@@ -121,7 +112,8 @@ class Analyzer:
         self._flows: dict[bytes, Flow] = {}
         self._events: list[Event] = []
         self._others: native.PassedBy | None = None  # flows that the compiled hot path passes by (`shards`)
-        self._due = Due()
+        self._due_ns = 0
+        """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
@@ -130,7 +122,6 @@ class Analyzer:
         """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
         self._log = AnomalyLog(self.limits.anomalies)
         self._tally = ConnectionTally()
-        self._count = 0  # connections that are open, in all capture sets together
         # Who compares connections must have them from the first packet.
         self._holds_syns = duplicate_taps is None
 
@@ -208,25 +199,35 @@ class Analyzer:
         parser.packets += len(block) - at
         packed = block.pack()
 
-        def feed_unusual(index: int) -> None:
+        def feed_unusual(index: int) -> int:
             self.index = index
             found = packed.segment(block.data, index)
             if found is not None:
                 self._feed_segment(found[0], block.first_ref + index, found[1])
-                return
-            parser.packets -= 1
-            self._feed_packet(block[index])
+            else:
+                parser.packets -= 1
+                self._feed_packet(block[index])
+            return self._due_ns
 
-        yield from native.InOrder(
-            block.data, block.first_ref, packed, at, self._flows.lanes, self._due, events, self._others,
-            self._syns(), feed_unusual, self,
+        fed = native.InOrder(
+            block.data, block.first_ref, packed, at, self._flows.lanes, self._due_ns, events, self._others,
+            self._syns(), feed_unusual,
         )  # fmt: skip
+        try:
+            for found in fed:
+                self.index = fed.index
+                yield found
+        except Exception:
+            self.index = fed.index
+            raise
 
-    def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int] | None:
+    def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int, native.Counts] | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
+        counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
-        return self._flows, HalfOpen, self.limits.connections
+        assert isinstance(counts, native.Counts)
+        return self._flows, HalfOpen, self.limits.connections, counts
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
@@ -263,7 +264,7 @@ class Analyzer:
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         flow = self._flows.get(segment[0])
-        if flow is None or flow[0] is None or time_ns > self._due.time_ns or segment[3] & SYN:
+        if flow is None or flow[0] is None or time_ns > self._due_ns or segment[3] & SYN:
             flow = self._slow(segment, ref, time_ns)
             if flow is None:
                 return
@@ -271,13 +272,13 @@ class Analyzer:
 
     def is_due(self, ref: int, time_ns: int) -> bool:
         """Whether `advance` has anything to do."""
-        return time_ns > self._due.time_ns or ref >> FILE_SHIFT != self._file
+        return time_ns > self._due_ns or ref >> FILE_SHIFT != self._file
 
     def advance(self, ref: int, time_ns: int) -> list[Event]:
         """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
-        if time_ns > self._due.time_ns:
+        if time_ns > self._due_ns:
             self._sweep(time_ns)
         return self._take() if self._events else _NOTHING
 
@@ -321,7 +322,7 @@ class Analyzer:
 
     def open_connections(self) -> int:
         """How many have not ended."""
-        return self._count
+        return self._store.counts.connections
 
     def _take(self) -> list[Event]:
         events = self._events[:]
@@ -337,7 +338,7 @@ class Analyzer:
         if capture_set not in self._tables:
             self._tables[capture_set] = flow_table({})
         self._flows = self._tables[capture_set]
-        self._due.time_ns = self._sweeps.get(capture_set, 0)
+        self._due_ns = self._sweeps.get(capture_set, 0)
         if self._duplicate_taps is not None:
             self._duplicate_taps.hear(capture_set)
 
@@ -346,13 +347,13 @@ class Analyzer:
 
         None: the segment was taken, or belongs to nothing.
         """
-        if time_ns > self._due.time_ns:
+        if time_ns > self._due_ns:
             self._sweep(time_ns)
         flow = self._known(plain[0])
         if flow is None:
             if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
                 return None
-            if self._count >= self.limits.connections and _begins(plain):
+            if self.open_connections() >= self.limits.connections and _begins(plain):
                 self._make_room(time_ns)
             return self._first(plain, ref, time_ns)
         if plain[3] & SYN:
@@ -380,7 +381,7 @@ class Analyzer:
         """Make a connection of a SYN."""
         segment = half.segment(key)
         _, time_ns, place = half.opening()
-        self._count -= 1  # it is opened a second time
+        self._store.counts.connections -= 1  # it is opened a second time
         flow = self._open(segment, time_ns, place)
         flow[0].feed(0, segment, half.ref, time_ns)
         return flow
@@ -390,8 +391,8 @@ class Analyzer:
         if self._holds_syns:
             half = HalfOpen.of(plain, ref, time_ns, self.place)
             if half is not None:
-                self._count += 1
-                self._flows[plain[0]] = None, 0, half, None
+                self._store.counts.connections += 1
+                self._flows[plain[0]] = None, 0, half
                 return None
         return self._open(Segment._make(plain), time_ns, self.place) if _begins(plain) else None
 
@@ -411,16 +412,16 @@ class Analyzer:
         fed, connection = self._connection(info)
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
-        self._count += 1
-        self._flows[segment.flow] = flow = fed, 0, connection, connection.lane(0)
-        self._flows[reverse_flow(segment.flow)] = fed, 1, connection, connection.lane(1)
+        self._store.counts.connections += 1
+        self._flows[segment.flow] = flow = fed, 0, connection
+        self._flows[reverse_flow(segment.flow)] = fed, 1, connection
         return flow
 
     def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
         """A connection that begins, and what its segments are fed to."""
         forced = info.client_direction if self._ports and info.broker.port in self._ports else None
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
-        return connection.tcp, connection
+        return connection, connection
 
     def _drop(
         self,
@@ -431,7 +432,7 @@ class Analyzer:
         over_at_ns: int = 0,
     ) -> None:
         """End a connection of the capture set at hand. Its last event is that it is closed."""
-        self._count -= 1
+        self._store.counts.connections -= 1
         self._flows.pop(flow, None)
         if isinstance(connection, HalfOpen):
             info = self._info(flow, *connection.opening())
@@ -448,7 +449,7 @@ class Analyzer:
 
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""
-        self._due.time_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
+        self._due_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
         due = [
             (over_at_ns, connection, flow)
             for connection, flow in once(self._flows)

@@ -1,12 +1,15 @@
 """The flows that an analyzer has open and half-open, and which of them are over or heard longest ago."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from struct import Struct, error
 from typing import Protocol, Self
 
+from kdissect.model.native import native
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.tcp import Lane, TcpConnection
+from kdissect.net.tcp import TcpConnection
 from kdissect.session.info import ConnectionInfo, TcpSummary
 
 # A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
@@ -78,7 +81,7 @@ class HalfOpen(bytes):
 
 
 class Fed(Protocol):
-    """What segments are fed to: `TcpConnection`, or who listens to it."""
+    """What segments are fed to: a connection, or who listens to it."""
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction."""
@@ -98,22 +101,23 @@ class Connection(Protocol):
     def is_over(self) -> bool:
         """Whether both directions ended."""
 
-    def lane(self, direction: int) -> Lane | None:
-        """What takes the segments of a direction that are in order; None where every one must be fed."""
+    @property
+    def held(self) -> native.Held | None:
+        """Its place in the compiled engine; None where every segment must be fed."""
 
     def close(self, how: CloseKind, time_ns: int) -> None:
         """It is over, and takes nothing any more."""
 
 
-# What takes the segments of a connection, their direction in it, the connection, and the direction's lane:
-# None where every segment must be fed. A half-open one is fed nothing, and has one flow.
-Open = tuple[Fed, int, Connection, Lane | None]
-Flow = Open | tuple[None, int, HalfOpen, None]
+# What takes the segments of a connection, their direction in it, the connection. A half-open one is fed
+# nothing, and has one flow.
+Open = tuple[Fed, int, Connection]
+Flow = Open | tuple[None, int, HalfOpen]
 
 
 def once(table: Mapping[bytes, Flow]) -> list[tuple[Connection | HalfOpen, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
-    return [(connection, flow) for flow, (_, direction, connection, _) in table.items() if direction == 0]
+    return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
 
 
 def over_ns(connection: Connection | HalfOpen) -> int:
@@ -135,7 +139,7 @@ def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -
         flows += table
         heard += [
             _NOT_FIRST if direction else time_of(one)[0] if type(one) is HalfOpen else one.last_ns
-            for _, direction, one, _ in table.values()
+            for _, direction, one in table.values()
         ]
         names += [name] * len(table)
     by_time = sorted(range(len(flows)), key=heard.__getitem__)

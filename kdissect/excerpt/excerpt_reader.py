@@ -229,8 +229,8 @@ class _Heard:
         """Both directions ended."""
         return self.tcp.closed
 
-    def lane(self, _direction: int) -> None:
-        """Every segment is to be heard."""
+    held = None
+    """Every segment is to be heard."""
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction."""

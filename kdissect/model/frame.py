@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import is_compiled, native
 
 
 class RequestHeader(NamedTuple):
@@ -17,6 +16,10 @@ class RequestHeader(NamedTuple):
     correlation_id: int
     client_id: str | None
     body_offset: int
+
+
+FrameRow = tuple[bytes, int, int, int, int, int]
+"""What a `Frame` is made of."""
 
 
 class Frame:
@@ -64,15 +67,12 @@ class Frame:
         short.anomalies = self.anomalies
         return short
 
-    def __reduce__(self) -> tuple[type["Frame"], tuple[bytes, int, int, int, int, int], list[Anomaly] | None]:
-        fields = self.data, self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
-        return Frame, fields, self.anomalies
+    def row(self) -> FrameRow:
+        """What it is made of."""
+        return self.data, self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
+
+    def __reduce__(self) -> tuple[type["Frame"], FrameRow, list[Anomaly] | None]:
+        return Frame, self.row(), self.anomalies
 
     def __setstate__(self, anomalies: list[Anomaly] | None) -> None:
         self.anomalies = anomalies
-
-
-FrameInPython = Frame
-"""To derive from."""
-if is_compiled:  # it has the same: tests/native/test_stub.py
-    Frame = native.Frame  # type: ignore[assignment, misc]

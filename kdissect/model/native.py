@@ -5,12 +5,11 @@ the environment leaves it unused.
 """
 
 import os
-from typing import Any
 
-__all__ = ["INTERFACE", "Pickled", "is_compiled", "native", "why_without"]
+__all__ = ["INTERFACE", "is_compiled", "native", "why_without"]
 
 # What this version and the library expect of each other.
-INTERFACE = 6
+INTERFACE = 7
 
 
 def _look() -> tuple[bool, str]:
@@ -47,19 +46,3 @@ def why_without() -> str:
     except OSError:
         return "it was not built here"
     return " ".join(told.split())
-
-
-class Pickled:
-    """What classes with a base that may be compiled are besides: pickled by the names of their fields.
-
-    `FIELDS` are those of the base, compiled or with slots: so the state is the same with and without, and can
-    be read with either.
-    """
-
-    __slots__ = ()
-    FIELDS: tuple[str, ...]
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        kind = type(self)
-        names = (*kind.FIELDS, *(name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ())))
-        return None, {name: getattr(self, name) for name in dict.fromkeys(names)}

@@ -1,21 +1,17 @@
-"""The open flows of a capture set by their keys, with the compiled lanes of the bulk path beside them."""
+"""The open flows of a capture set by their keys, with their places in the compiled engine beside them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kdissect.model.native import is_compiled, native
 
-if TYPE_CHECKING:
-    from kdissect.net.tcp import Lane
-
-Flow = tuple[Any, Any, Any, "Lane | None"]
+Flow = tuple[Any, Any, Any]
 
 
 class FlowTable(dict[bytes, Any]):
-    """A dict whose flows the compiled hot path finds without an object for a key: `lanes` has the same.
+    """A dict whose flows the compiled engine finds without an object for a key: `lanes` has the same.
 
-    It changes by setting and popping a flow and by `clear` alone, and holds no lane itself. Pickled it is a
-    dict.
+    It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
     """
 
     __slots__ = ("lanes",)
@@ -27,10 +23,10 @@ class FlowTable(dict[bytes, Any]):
             self[key] = flow
 
     def __setitem__(self, key: bytes, flow: Flow) -> None:
-        tcp, direction, connection, lane = flow
-        if lane is not None:
-            self.lanes.set(key, lane)
-            flow = tcp, direction, connection, None
+        fed, direction, connection = flow
+        held = None if fed is None else connection.held
+        if held is not None:
+            self.lanes.set(key, held, direction)
         elif len(self.lanes):
             self.lanes.drop(key)
         super().__setitem__(key, flow)
@@ -51,9 +47,5 @@ class FlowTable(dict[bytes, Any]):
 
 
 def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
-    """A table of these flows, as the bulk path that is there wants it, with their lanes made anew."""
-    with_lanes = {
-        key: (tcp, direction, connection, tcp and connection.lane(direction))
-        for key, (tcp, direction, connection, _) in flows.items()
-    }
-    return FlowTable(with_lanes) if is_compiled else with_lanes
+    """A table of these flows, as the bulk path that is there wants it."""
+    return FlowTable(flows) if is_compiled else dict(flows)

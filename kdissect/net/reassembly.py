@@ -6,10 +6,9 @@ in the middle; the sequence number of offset `o` is `(start_seq + o) mod 2**32`.
 
 from bisect import bisect_left, insort
 from operator import attrgetter
-from typing import Self
+from typing import NamedTuple, Self
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.native import Pickled
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.model.wording import plural
@@ -17,10 +16,16 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.oddities import NOTHING_ODD, Oddities
 from kdissect.net.parked import Parked
-from kdissect.net.recent import first_difference, holds_copy, is_copy
+from kdissect.net.recent import (
+    RECENT_BYTES,
+    RECENT_SEGMENTS,
+    Recent,
+    first_difference,
+    holds_copy,
+    is_copy,
+)
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
-from kdissect.net.stream_state import STREAM_FIELDS, StreamState
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_COPIES = 4
@@ -36,31 +41,80 @@ REORDER_WINDOW_NS = 3_000_000
 _by_offset = attrgetter("offset")
 
 
-class Reassembly(StreamState, Pickled):
+class StreamState(NamedTuple):
+    """What the compiled engine needs of a direction: the attributes of `Reassembly` with these names."""
+
+    next_seq: int
+    offset: int
+    packets: int
+    trim_at: int
+    start_seq: int
+    syn_id: int
+    syn_time_ns: int
+    recent: Recent
+
+
+class Reassembly:
     """State of one direction. `TcpConnection` alone drives it and reads its attributes.
 
-    What the fast path needs stands in `StreamState`, what few directions have in `odd`: shared by all that
-    have nothing of it, and changed by way of `oddities` alone.
+    `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
+    nothing else need be compared; `offset` is its stream offset. `recent` is what was delivered last, due for
+    trimming when `offset` passes `trim_at`. `packets` counts those of this direction. `start_seq` is the
+    number of its first byte (-1: not known); `syn_id` and `syn_time_ns` are those of the packet with its SYN.
+    What few directions have is in `odd`: shared by all that have nothing of it, and changed by way of
+    `oddities` alone.
     """
 
     __slots__ = (
         "_log",
         "ended",
+        "next_seq",
         "odd",
+        "offset",
         "opened",
+        "packets",
+        "recent",
         "sink",
+        "start_seq",
         "store",
+        "syn_id",
+        "syn_time_ns",
+        "trim_at",
     )
 
-    FIELDS = STREAM_FIELDS
-
     def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store) -> None:
-        super().__init__()
         self.sink = sink
         self.store = store
         self._log = log
         self.opened = self.ended = False
         self.odd = NOTHING_ODD
+        self.next_seq = self.start_seq = -1
+        self.offset = self.packets = 0
+        self.recent: Recent = []
+        self.trim_at = 2 * RECENT_BYTES
+        self.syn_id, self.syn_time_ns = 0, NEVER_NS  # not seen yet
+
+    def state(self) -> StreamState:
+        """What the compiled engine needs of it."""
+        return StreamState(
+            self.next_seq, self.offset, self.packets, self.trim_at, self.start_seq, self.syn_id,
+            self.syn_time_ns, self.recent,
+        )  # fmt: skip
+
+    def take_over(self, state: StreamState) -> None:
+        """Go on where the compiled engine came to."""
+        (
+            self.next_seq, self.offset, self.packets, self.trim_at, self.start_seq, self.syn_id,
+            self.syn_time_ns, self.recent,
+        ) = state  # fmt: skip
+
+    def take(self, payload: bytes, ip_id: int, time_ns: int) -> None:
+        """Go on by bytes that follow, and remember them."""
+        recent = self.recent
+        recent.append((self.offset, payload, ip_id, time_ns))
+        if len(recent) > RECENT_SEGMENTS:
+            del recent[0]
+        self._advance(len(payload))
 
     def oddities(self) -> Oddities:
         """What is unusual about the direction, to be changed."""
@@ -168,8 +222,7 @@ class Reassembly(StreamState, Pickled):
             missing -= max(0, known - len(payload))
             payload = payload[known:]
         if payload:
-            self.recent.append((self.offset, payload, ip_id, time_ns))
-            self._advance(len(payload))
+            self.take(payload, ip_id, time_ns)
             self.sink.data(payload, ref, time_ns)
         if missing > 0:
             self._advance(missing)
@@ -196,7 +249,14 @@ class Reassembly(StreamState, Pickled):
         self.offset += length
         self.next_seq = (self.start_seq + self.offset) & MASK
         if self.offset > self.trim_at:
-            self.trim()
+            self._trim()
+
+    def _trim(self) -> None:
+        """Forget old payloads."""
+        recent, keep_from = self.recent, self.offset - RECENT_BYTES
+        while recent and recent[0][0] + len(recent[0][1]) <= keep_from:
+            del recent[0]
+        self.trim_at = self.offset + RECENT_BYTES
 
     def _park(self, segment: Parked) -> None:
         odd = self.oddities()

@@ -3,20 +3,16 @@
 Entries are `(offset, payload, ip_id, time_ns)`, references to the payloads delivered, oldest first.
 """
 
-from collections import deque
 from collections.abc import Sequence
 
 Delivered = tuple[int, bytes, int, int]
-Recent = deque[Delivered]
+Recent = list[Delivered]
 
 # How much stays beside the last segment, per direction of an open connection: ten thousand connections hold a
 # few hundred MB at most.
 # A copy follows its packet at once; a retransmission from further back is counted, but not compared.
 RECENT_BYTES = 0x4000
 RECENT_SEGMENTS = 16
-# What a direction has before its first segment with anything in it: it holds nothing and takes nothing. A
-# deque of its own is 700 bytes, which a flood of SYNs would make twice for each.
-NONE_YET: Recent = deque(maxlen=0)
 
 # A copy of a packet carries its IP identification; those wrap after 65536 packets, so look back no longer
 # than this.

@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 from kdissect.model.limits import Limits, in_force
-from kdissect.model.native import Pickled, is_compiled, native
+from kdissect.model.native import is_compiled, native
 
 
-class _State:
-    """What `native.StoreState` holds."""
+class Counts(Protocol):
+    """Of what waits in all connections, be they in Python or lent to the compiled engine."""
 
-    __slots__ = ("frame_bytes", "limits", "parked_bytes", "pending_bytes", "pending_requests")
+    frame_bytes: int
+    """Of large frames under way."""
+    pending_bytes: int
+    """Of requests that wait for their answer."""
+    pending_requests: int
+    connections: int
+    """That are open."""
 
 
-_FIELDS = _State.__slots__
-if is_compiled:  # it has the same: tests/native/test_stub.py
-    _State = native.StoreState  # type: ignore[assignment, misc]
+class PythonCounts:
+    """The counts where nothing is lent."""
+
+    __slots__ = ("connections", "frame_bytes", "pending_bytes", "pending_requests")
+
+    def __init__(self) -> None:
+        self.connections = self.frame_bytes = self.pending_bytes = self.pending_requests = 0
 
 
-class Store(_State, Pickled):
-    """Counters that the connections of one analysis share; `limits` bound them (`model.limits`)."""
+class Store:
+    """Counters that the connections of one analysis share; `limits` bound them (`model.limits`).
 
-    __slots__ = ()
-    FIELDS = _FIELDS
+    `counts` are those that the compiled engine changes as well; `engine` has the connections that are lent to
+    it (`session.handover`). Pickled it is the same with and without.
+    """
+
+    __slots__ = ("counts", "engine", "limits", "parked_bytes")
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = in_force() if limits is None else limits
         self.parked_bytes = 0
-        self.frame_bytes = 0
-        self.pending_bytes = 0
-        self.pending_requests = 0
+        self.counts: Counts = native.Counts() if is_compiled else PythonCounts()
+        self.engine: native.Engine | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Store], tuple[Limits, int, tuple[int, ...]]]:
+        return _store_of, (
+            self.limits,
+            self.parked_bytes,
+            tuple(getattr(self.counts, name) for name in _NAMES),
+        )
+
+
+_NAMES = tuple(Counts.__annotations__)
+
+
+def _store_of(limits: Limits, parked_bytes: int, counts: tuple[int, ...]) -> Store:
+    store = Store(limits)
+    store.parked_bytes = parked_bytes
+    for name, count in zip(_NAMES, counts, strict=True):
+        setattr(store.counts, name, count)
+    return store

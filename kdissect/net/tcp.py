@@ -11,61 +11,129 @@ Rules:
 """
 
 from collections import Counter
+from typing import Any, Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.native import Pickled
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
-from kdissect.model.packets.stream import CloseKind, CollectingSink, StreamSink
+from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.repair import Repair
-from kdissect.net.sequence import MASK, add, distance
+from kdissect.net.sequence import HALF, MASK, add, distance
 from kdissect.net.store import Store
-from kdissect.net.tcp_state import TCP_FIELDS, TcpState
+
+_CONTROL = FIN | SYN | RST | ACK
+_IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
 
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
 TWO_MSL_NS = 240_000_000_000
 
 
-class TcpConnection(TcpState, Pickled):
+class Lender(Protocol):
+    """Who lent the streams of a connection to the compiled engine."""
+
+    @property
+    def last_ns(self) -> int:
+        """Time of the connection's last packet."""
+
+    def take_back(self) -> None:
+        """Have the connection again."""
+
+
+class TcpConnection:
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
     `store` counts what waits in all connections together. `initiator` is the direction that sent the first
-    SYN (None: not seen). Between calls the state is plain and can be pickled if the sinks can.
+    SYN (None: not seen). `troubled`: something is parked or awaited, so that no segment is in order. Between
+    calls the state is plain and can be pickled if the sinks can. While a `lender` has lent the streams there
+    are none here: who asks for them has them taken back.
     """
 
     __slots__ = (
+        "_last_time_ns",
         "_reset_by",
         "_streams",
         "initiator",
+        "lender",
         "log",
+        "troubled",
     )
 
-    FIELDS = TCP_FIELDS
-
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
-        super().__init__()
         store = store or Store()
         self.log = AnomalyLog(store.limits.anomalies)
         self._streams = Reassembly(sinks[0], self.log, store), Reassembly(sinks[1], self.log, store)
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
+        self.lender: Lender | None = None
+        self._last_time_ns = 0
+        self.troubled = False
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        if self.lender is not None:
+            self.lender.take_back()
+        return None, {name: getattr(self, name) for name in TcpConnection.__slots__}
+
+    @property
+    def last_time_ns(self) -> int:
+        """Time of the last packet; 0 without one."""
+        return self._last_time_ns if self.lender is None else self.lender.last_ns
+
+    @property
+    def streams(self) -> tuple[Reassembly, Reassembly]:
+        """Both directions."""
+        if self.lender is not None:
+            self.lender.take_back()
+        return self._streams
+
+    def lend(self, lender: Lender) -> tuple[Reassembly, Reassembly]:
+        """Give away the streams."""
+        streams = self._streams
+        self.lender, self._last_time_ns = lender, 0
+        del self._streams
+        return streams
+
+    def take_over(self, streams: tuple[Reassembly, Reassembly], time_ns: int) -> None:
+        """Have streams again, after a last packet at this time."""
+        self.lender, self._streams, self._last_time_ns = None, streams, time_ns
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next captured segment of a direction.
+
+        Never raises by itself; the sinks are called from here.
+        """
+        # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
+        _, seq, ack, flags, window, payload, missing, ip_id = segment
+        mine, peer = self._streams[direction], self._streams[1 - direction]
+        mine.packets += 1
+        self._last_time_ns = time_ns
+        if (
+            seq == mine.next_seq
+            and flags & _CONTROL == _IN_ORDER
+            and window
+            and not self.troubled
+            # nothing unseen is acknowledged, or the other side has not started
+            and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
+        ):
+            if missing:
+                mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
+            elif payload:
+                mine.take(payload, ip_id, time_ns)
+                mine.sink.data(payload, ref, time_ns)
+            return
+        self._feed_any(direction, Segment._make(segment), ref, time_ns)
 
     def _repair(self) -> Repair:
         first, second = self._streams
         return Repair(((first, second), (second, first)), self.log)
 
-    def lane(self, direction: int, sink: CollectingSink) -> "Lane":
-        """What takes the segments of a direction that are in order in the compiled hot path."""
-        return self._streams[direction], self._streams[1 - direction], self, sink
-
     @property
     def health(self) -> tuple[Health, Health]:
         """Counters of the two directions."""
-        first, second = self._streams
+        first, second = self.streams
         return first.health(), second.health()
 
     @property
@@ -81,13 +149,13 @@ class TcpConnection(TcpState, Pickled):
     @property
     def closed(self) -> bool:
         """Whether both directions ended."""
-        first, second = self._streams
+        first, second = self.streams
         return first.ended and second.ended
 
     @property
     def closed_by(self) -> tuple[int, CloseKind, int] | None:
         """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
-        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self._streams)]
+        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self.streams)]
         ends = [fin for fin in fins if fin[0] > NEVER_NS]
         if ends:
             time_ns, side = min(ends)
@@ -98,7 +166,7 @@ class TcpConnection(TcpState, Pickled):
 
     def span(self, direction: int) -> tuple[int, int, bool]:
         """Sequence numbers of a direction: first byte (-1: not known), next one; whether its SYN was seen."""
-        stream = self._streams[direction]
+        stream = self.streams[direction]
         return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
 
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
@@ -106,7 +174,7 @@ class TcpConnection(TcpState, Pickled):
 
         A SYN sent again, and one before any data or end, belongs to this connection.
         """
-        mine, peer = self._streams[direction], self._streams[1 - direction]
+        mine, peer = self.streams[direction], self.streams[1 - direction]
         used = mine.offset or peer.offset or mine.ended or peer.ended
         if not segment.flags & SYN or not used:
             return False
@@ -126,16 +194,6 @@ class TcpConnection(TcpState, Pickled):
             stream.finish(how, ref, time_ns)
         self.troubled = False
 
-    def _feed_odd(
-        self, direction: int, segment: PlainSegment, ref: int, time_ns: int, in_order: bool
-    ) -> None:
-        if in_order:
-            mine = self._streams[direction]
-            _, _, _, _, _, payload, missing, ip_id = segment
-            mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
-        else:
-            self._feed_any(direction, Segment._make(segment), ref, time_ns)
-
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
         mine, peer = self._streams[direction], self._streams[1 - direction]
         if segment.flags & RST:
@@ -143,8 +201,6 @@ class TcpConnection(TcpState, Pickled):
             return
         if segment.flags & SYN:
             self._open(direction, segment, time_ns)
-            if segment.payload:
-                mine.remember()
         else:
             self._begin(direction, segment)
             if not segment.window:
@@ -158,9 +214,7 @@ class TcpConnection(TcpState, Pickled):
             self.troubled = True  # what follows a SYN goes through _begin
 
     def _begin(self, direction: int, segment: Segment) -> None:
-        mine, peer = self._streams[direction], self._streams[1 - direction]
-        mine.remember()
-        peer.remember()
+        mine = self._streams[direction]
         if mine.start_seq < 0:
             mine.start(_first_byte(segment))
         if mine.opened and not mine.offset and segment.flags & ACK:
@@ -191,10 +245,6 @@ class TcpConnection(TcpState, Pickled):
         if not self.closed:
             self._reset_by = direction, time_ns
             self._end(CloseKind.RST, ref, time_ns)
-
-
-# Sender and receiver of a direction, their connection, and the sink of the direction.
-Lane = tuple[Reassembly, Reassembly, TcpConnection, CollectingSink]
 
 
 def _first_byte(segment: Segment) -> int:

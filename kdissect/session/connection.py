@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.native import native
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.store import Store
-from kdissect.net.tcp import Lane, TcpConnection
+from kdissect.net.tcp import TcpConnection
 from kdissect.session.brokers import Brokers
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
@@ -21,6 +23,7 @@ from kdissect.session.detection import Detection
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
+from kdissect.session.handover import Kept, is_ordinary, lend, patience, place, take_back
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 # body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
 MAX_PLACES = 64
 MOST_ANSWERS = 3  # with more of them a connection came to something (`session.problem`)
+MOST_PACKETS = 1 << 62  # of a connection: one that is never lent
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 
 
@@ -39,7 +43,9 @@ class ConnectionAnalyzer:
     """Reassembles, detects, frames and pairs one connection. Events are appended to the list given at the
     start.
 
-    Raises nothing for any input; between calls the state is plain and picklable.
+    Raises nothing for any input; between calls the state is plain and picklable. With the compiled engine it
+    is lent to that while all about it is ordinary (`session.handover`): then there are no streams, readers
+    and dialogue here.
     """
 
     __slots__ = (
@@ -49,11 +55,15 @@ class ConnectionAnalyzer:
         "_dialogue",
         "_events",
         "_forced",
+        "_held",
         "_is_reported",
+        "_kept",
+        "_patience",
         "_readers",
         "_secrets",
         "_store",
         "_tls",
+        "_wait",
         "info",
         "tcp",
     )
@@ -82,26 +92,81 @@ class ConnectionAnalyzer:
         self._secrets = secrets
         self._tls: TlsConnection | None = None
         self._is_reported = False  # its kind is known to the outside
+        self._held = place(store, info)
+        self._kept: Kept | None = None  # while it is lent: what the engine does not need
+        self._patience = 0
+        self._wait = 0  # packets until it may be lent
 
-    def lane(self, direction: int) -> Lane:
-        """What takes the segments of a direction that are in order, without a call to `tcp.feed`."""
-        return self.tcp.lane(direction, self._readers[direction])
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        self.take_back()
+        names = [name for name in ConnectionAnalyzer.__slots__ if name != "_held" and hasattr(self, name)]
+        return None, {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._held = place(self._store, self.info)
+
+    @property
+    def held(self) -> native.Held | None:
+        """Its place in the compiled engine, where packets that are in order can be given to."""
+        return self._held
 
     @property
     def last_ns(self) -> int:
         """Time of the connection's last packet."""
+        if self._kept is not None and self._held is not None:
+            return self._held.last_time_ns or self.info.start_ns
         return self.tcp.last_time_ns or self.info.start_ns
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next captured segment of a direction."""
+        held = self._held
+        if self._kept is not None and held is not None:
+            if held.feed(direction, segment, ref, time_ns, self._events):
+                return
+            self.take_back()
+        self.tcp.feed(direction, segment, ref, time_ns)
+        if held is not None:
+            self._wait -= 1
+            if self._wait < 0 and self._detection is None:
+                self._lend(held)
+
+    def _lend(self, held: native.Held) -> None:
+        """Give it to the engine, if it is for that now."""
+        if self.info.kind is not ConnectionKind.KAFKA or self._tls is not None:
+            self._wait = MOST_PACKETS
+            return
+        if is_ordinary(self.tcp, self._readers, self._dialogue):
+            client = self.info.client_direction
+            self._kept = lend(held, self, self.tcp, self._readers, self._dialogue, client)
+            del self._readers, self._dialogue
+        elif not self.tcp.troubled:
+            self._wait = self._dialogue.waiting
+
+    def take_back(self) -> None:
+        """Have it here, wherever it was."""
+        if self._kept is None or self._held is None:
+            return
+        taken = self._held.taken
+        readers = FrameReader(self, 0, self._store), FrameReader(self, 1, self._store)
+        self._dialogue = Dialogue(self.info, self._events, self._store)
+        self._readers = take_back(self._held, self._kept, self.tcp, readers, self._dialogue, self._store)
+        self._kept = None
+        self._patience, self._wait = patience(self._patience, taken, self._dialogue)
 
     def close(self, how: CloseKind, time_ns: int) -> None:
         """The connection is over for us: flush and report. It takes nothing any more."""
         if self._closed:
             return
+        self.take_back()
         self.tcp.flush(how, time_ns)
         self._finish(how, time_ns)
         self._closed = True
         self._summarise()
         self._events.append(ConnectionClosed(self.info, self._problem()))
         # Readers point at their connection: without this it would be in memory until a search for cycles.
+        self._held = None
         del self.tcp, self._readers
 
     def _problem(self) -> Problem | None:
@@ -116,6 +181,8 @@ class ConnectionAnalyzer:
     @property
     def is_over(self) -> bool:
         """Both directions ended."""
+        if self._kept is not None:
+            return False
         first, second = self._readers
         return first.closed is not None and second.closed is not None
 

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import response_fits
@@ -9,16 +10,14 @@ from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
-from kdissect.model.native import is_compiled
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
-from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
-from kdissect.session.pairing import Pairing
+from kdissect.session.pairing import Pairing, PairingState
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
 from kdissect.session.places import places
 from kdissect.session.request_kind import (
@@ -37,6 +36,7 @@ from kdissect.session.tokens import ends_tokens, is_known_request, may_be_mispla
 ORPHAN_WINDOW = 256
 # Kinds of request of a connection that are remembered; Kafka has 368, hostile requests can name 2^32.
 MAX_KINDS = 1000
+KINDS_LENT = 64  # of a connection that the compiled engine takes; a client speaks some 30
 # Raw SASL tokens that wait for their answer: a mechanism asks and answers in turn, one waits.
 MAX_TOKENS = 64
 # When looking for a position: distance from a frame's first byte to what it is recognised by, and how many
@@ -57,14 +57,37 @@ _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
-class Dialogue(DialogueState):
-    """The requests and responses of one Kafka connection.
-
-    Where the hot path is compiled its `request` and `response` are called, which have `_request` and
-    `_response` do what they do not.
+class DialogueState(NamedTuple):
+    """What the compiled engine needs of a dialogue: the ordinal of the next request; client id of the request
+    before, its bytes, and their number as it is on the wire; kinds of request that were seen; what waits.
     """
 
-    __slots__ = ("_client_id_end", "_first_token", "_orphans", "_rounds", "_tokens_sent")
+    next: int
+    client_id: str | None
+    client_id_bytes: bytes
+    client_id_length: int
+    seen: list[tuple[int, int]]
+    pairing: PairingState
+
+
+class Kept(NamedTuple):
+    """What it does not need, and a dialogue goes on with: phase and login, orphans, `Pairing.losses`."""
+
+    phase: Phase
+    first_token: bytes
+    tokens_sent: int
+    rounds: int
+    orphans: int
+    losses: tuple[int, int]
+
+
+class Dialogue:
+    """The requests and responses of one Kafka connection."""
+
+    __slots__ = (
+        "_client_id", "_client_id_bytes", "_client_id_end", "_client_id_length", "_events", "_first_token",
+        "_info", "_next", "_orphans", "_pairing", "_phase", "_rounds", "_tokens", "_tokens_sent",
+    )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -83,9 +106,44 @@ class Dialogue(DialogueState):
         self._client_id_length = _NO_LENGTH
         self._client_id_end = _CLIENT_ID_START
 
+    # the compiled engine
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether all are requests and responses, of few kinds, and there is nothing to note about those."""
+        has_headers = self._phase is not _RAW_TOKENS and not self._tokens
+        return has_headers and len(self._info.api_versions_seen) <= KINDS_LENT and self._pairing.is_ordinary
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return len(self._pairing)
+
+    def state(self) -> DialogueState:
+        """What the compiled engine needs of it; only where `is_ordinary`."""
+        return DialogueState(
+            self._next, self._client_id, self._client_id_bytes, self._client_id_length,
+            list(self._info.api_versions_seen), self._pairing.state(),
+        )  # fmt: skip
+
+    @property
+    def kept(self) -> Kept:
+        """What it does not need."""
+        return Kept(
+            self._phase, self._first_token, self._tokens_sent, self._rounds, self._orphans,
+            self._pairing.losses,
+        )  # fmt: skip
+
+    def take_over(self, state: DialogueState, kept: Kept) -> None:
+        """Go on where the compiled engine came to."""
+        self._next, self._client_id, self._client_id_bytes, self._client_id_length, _, pairing = state
+        self._client_id_end = _CLIENT_ID_START + len(self._client_id_bytes)
+        self._phase, self._first_token, self._tokens_sent, self._rounds, self._orphans, losses = kept
+        self._pairing.take_over(self._info, pairing, losses)
+
     # requests
 
-    def _request(self, frame: Frame, doubtful: bool) -> bool:
+    def request(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
         # Hot, once a request: known API, the client id of the request before, a header without tags.
         data = frame.data
@@ -224,7 +282,7 @@ class Dialogue(DialogueState):
 
     # responses
 
-    def _response(self, frame: Frame, doubtful: bool) -> bool:
+    def response(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
         if self._tokens:
@@ -255,9 +313,6 @@ class Dialogue(DialogueState):
             return True
         self._answer(matched, frame)
         return True
-
-    if not is_compiled:
-        request, response = _request, _response
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:

@@ -1,7 +1,7 @@
 """One exchange: a request, its response, and what became of them."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kdissect.decoders.bodies import (
     decode_both,
@@ -12,7 +12,7 @@ from kdissect.decoders.bodies import (
 )
 from kdissect.decoders.generated.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.frame import Frame
+from kdissect.model.frame import Frame, FrameRow
 from kdissect.schema import protocol_messages
 from kdissect.schema.metadata_topic import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
@@ -60,6 +60,7 @@ class ExchangeKind(StrEnum):
 
 # A module's own names are found faster than an enum's members, once an exchange.
 _KAFKA, _UNANSWERED = ExchangeKind.KAFKA, State.UNANSWERED
+_COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 
 
 class Exchange:
@@ -120,6 +121,35 @@ class Exchange:
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
         self.batches_cache: Any = None  # of `engine.record_sets`: histories and rules ask for the same
+
+    @classmethod
+    def of_row(
+        cls,
+        connection: ConnectionInfo,
+        ordinal: int,
+        api_key: int,
+        api_version: int,
+        correlation_id: int,
+        client_id: str | None,
+        request: FrameRow,
+        request_body_offset: int,
+        response: FrameRow | None,
+        response_body_offset: int,
+    ) -> Self:
+        """What the compiled engine paired, or held without a response; counted with its connection."""
+        # Hot, once an exchange.
+        self = cls(
+            connection, ordinal, api_key, api_version, correlation_id, client_id, Frame(*request),
+            request_body_offset,
+        )  # fmt: skip
+        if response is None:
+            self.state = _NO_RESPONSE
+            connection.no_response_expected += 1
+        else:
+            self.state = _COMPLETE
+            self.response, self.response_body_offset = Frame(*response), response_body_offset
+            connection.complete += 1
+        return self
 
     def __repr__(self) -> str:
         what = f"key={self.api_key} v{self.api_version} {self.state}"

@@ -11,10 +11,10 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
+from typing import NamedTuple
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.native import Pickled, is_compiled, native
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
@@ -35,7 +35,8 @@ _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a ne
 TakeFrame = Callable[[Frame, bool], bool]
 
 
-def _nowhere(_frame: Frame, _doubtful: bool) -> bool:
+def nowhere(_frame: Frame, _doubtful: bool) -> bool:
+    """Take a frame where nobody does."""
     return True
 
 
@@ -52,28 +53,32 @@ class Mode(IntEnum):
 _FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's member, once a packet
 
 
-class _State:
-    """What `native.ReaderState` holds."""
+class FramingState(NamedTuple):
+    """What the compiled engine needs of a reader that is certain of its position.
 
-    __slots__ = (
-        "_again", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size", "_stop", "_store",
-        "_stub", "_take", "last_ref", "last_time_ns", "mode", "parts", "room",
-    )  # fmt: skip
-
-
-_FIELDS = _State.__slots__
-if is_compiled:  # it has the same: tests/native/test_stub.py
-    _State = native.ReaderState  # type: ignore[assignment, misc]
-
-
-class FrameReader(_State, Pickled):
-    """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says.
-
-    With the compiled package its `data` is called, which has `_data` do what it does not.
+    `size` of the frame under way (-1 without one), at how many bytes of it there is something to do, how many
+    are left until then, bytes of it that are counted, its content so far; 1-3 bytes of a size; reference and
+    time of the first and of the last packet.
     """
 
-    __slots__ = ("_connection", "_skipped", "_through", "closed", "direction", "is_open")
-    FIELDS = _FIELDS
+    size: int
+    stop: int
+    room: int
+    counted: int
+    parts: list[bytes]
+    stub: bytes
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+
+class FrameReader:
+    """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says."""
+
+    __slots__ = (
+        "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size",
+        "_skipped", "_stop", "_store", "_stub", "_take", "_through", "closed", "direction", "is_open",
+        "last_ref", "last_time_ns", "mode", "parts", "room",
+    )  # fmt: skip
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
         self._connection = connection
@@ -85,7 +90,7 @@ class FrameReader(_State, Pickled):
         )
         self.direction = direction
         self.mode = Mode.DETECTING
-        self._take: TakeFrame = _nowhere
+        self._take: TakeFrame = nowhere
         self.is_open = False  # the stream's first byte was seen
         self.closed: CloseKind | None = None
         self.parts = _NO_PARTS  # content of the frame under way, up to its first hole
@@ -105,7 +110,7 @@ class FrameReader(_State, Pickled):
         """The next byte is the first of the stream."""
         self.is_open = True
 
-    def _data(self, payload: bytes, ref: int, time_ns: int) -> None:
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """The next bytes of the stream."""
         if self.mode is not _FRAMES:
             self._outside_frames(payload, ref, time_ns)
@@ -134,9 +139,6 @@ class FrameReader(_State, Pickled):
             return
         self._complete(payload, have - self._size, ref, time_ns)
         self._look_again(ref, time_ns)
-
-    if not is_compiled:
-        data = _data
 
     def _outside_frames(self, payload: bytes, ref: int, time_ns: int) -> None:
         if self.mode is Mode.LOST:
@@ -167,9 +169,10 @@ class FrameReader(_State, Pickled):
         self.room = self._stop - have
         self.parts.append(payload)
         self._counted += COUNTED_BYTES
-        store.frame_bytes += COUNTED_BYTES
-        if store.frame_bytes > store.limits.frame_bytes:
-            detail = f"{plural(store.frame_bytes, 'byte')} of frames under way in all connections together"
+        counts = store.counts
+        counts.frame_bytes += COUNTED_BYTES
+        if counts.frame_bytes > store.limits.frame_bytes:
+            detail = f"{plural(counts.frame_bytes, 'byte')} of frames under way in all connections together"
             self._connection.note(Anomaly(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns, self.direction))
             self.parts = [b"".join(self.parts)[:KEPT_OF_LARGE]]
             self._holed = True
@@ -182,7 +185,7 @@ class FrameReader(_State, Pickled):
         self.room = 0
 
     def _uncount(self) -> None:
-        self._store.frame_bytes -= self._counted
+        self._store.counts.frame_bytes -= self._counted
         self._counted = 0
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
@@ -213,6 +216,28 @@ class FrameReader(_State, Pickled):
             missing = "bytes missing inside the frame, and " if self._holed else ""
             self._deliver_cut(f"{missing}{_ENDED} ({how}) inside the frame")
 
+    # the compiled engine
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it cuts frames at a position that is known, and has all of the one under way."""
+        return self.mode is _FRAMES and not self._doubt and not self._holed and self.closed is None
+
+    def state(self) -> FramingState:
+        """What the compiled engine needs of it; only where `is_certain`."""
+        return FramingState(
+            self._size, self._stop, self.room, self._counted, self.parts, self._stub,
+            (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns),
+        )  # fmt: skip
+
+    def take_over(self, state: FramingState, take: TakeFrame) -> None:
+        """Go on where the compiled engine came to."""
+        self.start_frames(take, certain=True)
+        (
+            self._size, self._stop, self.room, self._counted, self.parts, self._stub,
+            (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns),
+        ) = state  # fmt: skip
+
     # position
 
     def start_frames(self, take: TakeFrame, certain: bool) -> None:
@@ -222,6 +247,10 @@ class FrameReader(_State, Pickled):
         """
         self._take = take
         self.mode = Mode.FRAMES if certain else Mode.LOST
+
+    def hand_to(self, take: TakeFrame) -> None:
+        """Frames go to `take` from here on, whatever the position is."""
+        self._take = take
 
     def go_opaque(self) -> None:
         """Stop looking at the bytes."""

@@ -13,14 +13,15 @@ Rules:
 
 from collections import deque
 from itertools import islice, takewhile
+from typing import NamedTuple
 
 from kdissect.decoders.bodies import response_fits
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.frame import Frame
-from kdissect.model.native import Pickled, is_compiled, native
+from kdissect.model.frame import Frame, FrameRow
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
 
 HEADER_KEPT = 64  # bytes of a request's frame that stay where there is no room for all
 # An acks=0 request is held until this many requests followed it: a producer has no more in flight
@@ -40,34 +41,32 @@ _NOTHING: list[Exchange] = []
 _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 
 
-class _State:
-    """What `native.PairingState` holds."""
-
-    __slots__ = (
-        "_answered",
-        "_bytes",
-        "_holding",
-        "_pending",
-        "_shadows",
-        "_silent",
-        "_store",
-        "last_correlation_id",
-    )
+WaitingRow = tuple[int, int, int, int, str | None, FrameRow, int, bool]
+"""A request that waits, with nothing to note about it: ordinal, API key, version, correlation id, client id,
+frame, where its body begins, whether it asks for no response."""
 
 
-_FIELDS = _State.__slots__
-if is_compiled:  # it has the same: tests/native/test_stub.py
-    _State = native.PairingState  # type: ignore[assignment, misc]
+class PairingState(NamedTuple):
+    """What the compiled engine needs of a pairing.
 
-
-class Pairing(_State, Pickled):
-    """The requests of one connection that wait for their response, in stream order.
-
-    With the compiled package `native.DialogueState` does what is plain of `add` and `match` by itself.
+    Requests in the order in which they wait, ordinals of those that ask for no response, answered ids, bytes
+    of all that wait, the last correlation id.
     """
 
-    __slots__ = ("_given_up", "_lost_before", "_shadowed")
-    FIELDS = _FIELDS
+    waiting: list[WaitingRow]
+    silent: list[int]
+    answered: list[int]
+    bytes: int
+    last_correlation_id: int | None
+
+
+class Pairing:
+    """The requests of one connection that wait for their response, in stream order."""
+
+    __slots__ = (
+        "_answered", "_bytes", "_given_up", "_holding", "_lost_before", "_pending", "_shadowed", "_shadows",
+        "_silent", "_store", "last_correlation_id",
+    )  # fmt: skip
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()
@@ -87,6 +86,45 @@ class Pairing(_State, Pickled):
     def __len__(self) -> int:
         return len(self._pending)
 
+    # the compiled engine
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether each request waits under an id of its own, and there is nothing to note about any."""
+        return not self._shadows and all(map(_is_ordinary, self._pending.values()))
+
+    def state(self) -> PairingState:
+        """What the compiled engine needs of it; only where `is_ordinary`."""
+        pending = self._pending
+        rows = [_row(exchange) for exchange in pending.values()]
+        silent = [
+            one.ordinal
+            for one in self._silent or ()
+            if one.state is _NO_RESPONSE and pending.get(one.correlation_id or 0) is one
+        ]
+        return PairingState(rows, silent, self._answered, self._bytes, self.last_correlation_id)
+
+    @property
+    def losses(self) -> tuple[int, int]:
+        """What the engine does not need: requests given up, ordinal up to which responses may be lost."""
+        return self._given_up, self._lost_before
+
+    def take_over(self, info: ConnectionInfo, state: PairingState, losses: tuple[int, int]) -> None:
+        """Go on where the compiled engine came to."""
+        rows, silent, self._answered, self._bytes, self.last_correlation_id = state
+        self._given_up, self._lost_before = losses
+        by_ordinal: dict[int, Exchange] = {}
+        for ordinal, key, version, correlation_id, client_id, frame, body_offset, is_silent in rows:
+            exchange = Exchange(
+                info, ordinal, key, version, correlation_id, client_id, Frame(*frame), body_offset
+            )
+            self._pending[correlation_id] = by_ordinal[ordinal] = exchange
+            if is_silent:
+                exchange.state = _NO_RESPONSE
+        if silent:
+            self._silent = [by_ordinal[ordinal] for ordinal in silent]
+            self._holding = len(silent)
+
     def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> list[Exchange]:
         """Take a request; gives back exchanges that will not wait any longer."""
         pending = self._pending
@@ -102,12 +140,11 @@ class Pairing(_State, Pickled):
         else:
             pending[correlation_id] = exchange
         self.last_correlation_id = correlation_id
-        store = self._store
-        limits = store.limits
-        store.pending_requests += 1
-        store.pending_bytes += len(frame.data)
+        limits, counts = self._store.limits, self._store.counts
+        counts.pending_requests += 1
+        counts.pending_bytes += len(frame.data)
         self._bytes = held = self._bytes + len(frame.data)
-        if held > limits.connection_pending_bytes or store.pending_bytes > limits.pending_bytes:
+        if held > limits.connection_pending_bytes or counts.pending_bytes > limits.pending_bytes:
             self._shorten(exchange, frame)
         if exchange.state is _NO_RESPONSE:
             self._holding += 1
@@ -115,11 +152,11 @@ class Pairing(_State, Pickled):
                 self._silent = []
             self._silent.append(exchange)
         is_full = len(pending) + self._shadows > limits.connection_pending_requests
-        if not self._holding and not is_full and store.pending_requests <= limits.pending_requests:
+        if not self._holding and not is_full and counts.pending_requests <= limits.pending_requests:
             return released
         if self._holding:
             released = released + self._release(exchange.ordinal - NO_RESPONSE_HOLD)
-        if pending and (is_full or store.pending_requests > limits.pending_requests):
+        if pending and (is_full or counts.pending_requests > limits.pending_requests):
             oldest = self._take(self._oldest())
             most = limits.connection_pending_requests if is_full else limits.pending_requests
             where = "" if is_full else " of all connections"
@@ -193,7 +230,7 @@ class Pairing(_State, Pickled):
                     self._silent = [following, *(self._silent or ())]
                 if not waiting:
                     del self._shadowed[correlation_id]
-        self._store.pending_requests -= 1
+        self._store.counts.pending_requests -= 1
         if exchange.request is not None:
             self._count_bytes(-len(exchange.request.data))
         if exchange.state is _NO_RESPONSE:
@@ -202,7 +239,7 @@ class Pairing(_State, Pickled):
 
     def _count_bytes(self, change: int) -> None:
         self._bytes += change
-        self._store.pending_bytes += change
+        self._store.counts.pending_bytes += change
 
     def responses_lost(self, last_ordinal: int) -> None:
         """Bytes of the broker's direction are missing.
@@ -236,7 +273,7 @@ class Pairing(_State, Pickled):
             del pending[correlation_id]
             if not pending:
                 pending.clear()  # gives back its 160 bytes of places
-            self._store.pending_requests -= 1
+            self._store.counts.pending_requests -= 1
             self._count_bytes(-len(request.data))
             return exchange, _NOTHING
         exchange = self._take(correlation_id)
@@ -270,10 +307,27 @@ class Pairing(_State, Pickled):
             waiting += shadowed
         self._pending = {}
         self._shadowed = self._silent = None
-        self._store.pending_requests -= len(waiting)
+        self._store.counts.pending_requests -= len(waiting)
         self._count_bytes(-self._bytes)
         self._holding = self._shadows = 0
         return sorted(waiting, key=_ordinal)
+
+
+def _is_ordinary(exchange: Exchange) -> bool:
+    request = exchange.request
+    return exchange.anomalies is None and request is not None and request.anomalies is None
+
+
+def _row(exchange: Exchange) -> WaitingRow:
+    key, version, correlation_id = exchange.api_key, exchange.api_version, exchange.correlation_id
+    assert key is not None, "only requests with a header wait"
+    assert version is not None
+    assert correlation_id is not None
+    assert exchange.request is not None
+    return (
+        exchange.ordinal, key, version, correlation_id, exchange.client_id, exchange.request.row(),
+        exchange.request_body_offset, exchange.state is _NO_RESPONSE,
+    )  # fmt: skip
 
 
 def _answers(frame: Frame, exchange: Exchange) -> bool:

@@ -75,3 +75,12 @@ def request_kind(data: bytes) -> RequestKind | None:
 def kind_of(api_key: int, api_version: int) -> RequestKind:
     """The kind by its numbers."""
     return RequestKind(api_key, api_version)
+
+
+def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool]:
+    """A kind as the compiled engine has it.
+
+    `tags`, `response_tags`, whether the headers of its frames tell all that is asked of them, `is_produce`.
+    """
+    kind = kind_of(api_key, api_version)
+    return kind.tags, kind.response_tags, not (kind.is_unusual or kind.is_watched), kind.is_produce

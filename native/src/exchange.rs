@@ -3,7 +3,6 @@
 //! `kdissect.cli.formats.line_filler.fields_of` reads it: to ask for 28 attributes one by one costs three times
 //! as much from here.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -58,6 +57,8 @@ pub struct Exchange<'py> {
     /// Id and ends of the connection, as `linetexts.texts_of` gives them.
     pub connection: (Bound<'py, PyBytes>, Bound<'py, PyBytes>),
     pub client_id: Bound<'py, PyAny>,
+    /// The summary of the request that was kept when it was paired, or None.
+    pub kept_summary: Bound<'py, PyAny>,
     pub api_key: i64,
     pub api_version: i64,
     pub ordinal: i64,
@@ -67,7 +68,7 @@ pub struct Exchange<'py> {
 }
 
 /// Fields of an exchange with the request alone.
-const SILENT_FIELDS: usize = 13;
+const SILENT_FIELDS: usize = 14;
 
 impl<'py> Exchange<'py> {
     /// Of what `fields_of` gave. None for any other one.
@@ -77,6 +78,7 @@ impl<'py> Exchange<'py> {
         Some(Exchange {
             connection: fields.object()?.extract().ok()?,
             client_id: fields.object()?,
+            kept_summary: fields.object()?,
             api_key: fields.number()?,
             api_version: fields.number()?,
             ordinal: fields.number()?,
@@ -93,10 +95,4 @@ impl<'py> Exchange<'py> {
     pub fn latency_ns(&self) -> Option<i64> {
         self.response.as_ref()?.time_ns.checked_sub(self.request.end_time_ns)
     }
-}
-
-/// The summary of a request that was kept when it was paired, or None.
-pub fn kept_summary<'py>(exchange: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let kept = exchange.getattr(intern!(exchange.py(), "request_summary_cache"))?;
-    Ok((!kept.is_none()).then_some(kept))
 }

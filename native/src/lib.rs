@@ -11,40 +11,25 @@ mod bodies;
 mod capture;
 mod codecs;
 mod decimal;
-mod dialogue;
+mod engine;
 mod exchange;
 mod flow;
-mod frame;
-mod half_open;
 mod headers;
-mod in_order;
 mod json_out;
-mod kind;
-mod lanes;
 mod lines;
-mod names;
-mod pairing;
 mod places;
-mod reader;
-mod recent;
 mod records;
-mod sinks;
-mod store;
-mod stream;
-mod take;
-mod tcp;
 mod template;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 6;
+const INTERFACE: u32 = 7;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     add_capture(module)?;
-    add_net(module)?;
-    add_session(module)?;
+    add_engine(module)?;
     add_bodies(module)?;
     add_lines(module)
 }
@@ -55,21 +40,14 @@ fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
 }
 
-fn add_net(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("RECENT", (recent::BYTES, recent::SEGMENTS))?;
-    module.add_class::<stream::StreamState>()?;
-    module.add_class::<tcp::TcpState>()?;
-    module.add_class::<lanes::Lanes>()?;
-    module.add_class::<lanes::PassedBy>()?;
-    module.add_class::<in_order::InOrder>()
-}
-
-fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<store::StoreState>()?;
-    module.add_class::<frame::Frame>()?;
-    module.add_class::<reader::ReaderState>()?;
-    module.add_class::<dialogue::DialogueState>()?;
-    module.add_class::<pairing::PairingState>()
+fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("RECENT", (engine::stream::BYTES, engine::stream::SEGMENTS))?;
+    module.add_class::<engine::counts::Counts>()?;
+    module.add_class::<engine::shared::Engine>()?;
+    module.add_class::<engine::held::Held>()?;
+    module.add_class::<engine::flows::Lanes>()?;
+    module.add_class::<engine::flows::PassedBy>()?;
+    module.add_class::<engine::in_order::InOrder>()
 }
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {

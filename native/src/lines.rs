@@ -1,11 +1,13 @@
 //! `kdissect.cli.formats.fast_lines.FastLines.line` for exchanges that fill a template.
 
-use pyo3::intern;
+use std::sync::Arc;
+
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList};
 
 use crate::bodies::summaries::Mixed;
-use crate::exchange::{kept_summary, Exchange};
+use crate::exchange::Exchange;
 use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
@@ -41,15 +43,23 @@ enum Need {
     Line,
 }
 
-/// The base of `FastLines`: number and templates, and the lines of exchanges that are not unusual.
-#[derive(Default)]
-#[pyclass(subclass, module = "kdissect._native")]
+/// What Python answers: each is called with an exchange, `second_of` with a time.
+struct Asked {
+    class: Py<PyAny>,
+    fields_of: Py<PyAny>,
+    template_of: Py<PyAny>,
+    second_of: Py<PyAny>,
+    facts_of: Py<PyAny>,
+    line_of: Py<PyAny>,
+}
+
+/// Number and templates of exchanges, and the lines of those that are not unusual.
+#[pyclass(module = "kdissect._native")]
 pub struct LineFiller {
     /// Of the exchange before.
-    #[pyo3(get, set)]
+    #[pyo3(get)]
     number: i64,
-    class: Option<Py<PyAny>>,
-    fields_of: Option<Py<PyAny>>,
+    asked: Arc<Asked>,
     templates: Mixed<Key, Known>,
     /// Errors and topics by the numbers of both summaries.
     facts: Mixed<(u64, u64), Box<[u8]>>,
@@ -60,16 +70,26 @@ pub struct LineFiller {
 
 #[pymethods]
 impl LineFiller {
-    /// Whatever a subclass is given.
+    /// Exchanges are of the class `exchange`, and `fields_of` reads them; `template_of`, `second_of` and `facts_of`
+    /// give parts of lines, `line_of` the line of one that is unusual, with its number.
     #[new]
-    #[pyo3(signature = (*_arguments, **_named))]
-    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
-        LineFiller::default()
-    }
-
-    /// Exchanges are of this class, and `fields_of` reads them.
-    fn fill_for(&mut self, class: Py<PyAny>, fields_of: Py<PyAny>) {
-        (self.class, self.fields_of) = (Some(class), Some(fields_of));
+    fn new(
+        exchange: Py<PyAny>,
+        fields_of: Py<PyAny>,
+        template_of: Py<PyAny>,
+        second_of: Py<PyAny>,
+        facts_of: Py<PyAny>,
+        line_of: Py<PyAny>,
+    ) -> Self {
+        LineFiller {
+            number: 0,
+            asked: Arc::new(Asked { class: exchange, fields_of, template_of, second_of, facts_of, line_of }),
+            templates: Mixed::default(),
+            facts: Mixed::default(),
+            asked_second: Second::default(),
+            answered_second: Second::default(),
+            out: Vec::new(),
+        }
     }
 
     /// Leave out an exchange: those behind it keep the numbers they have in the whole capture.
@@ -91,7 +111,7 @@ impl LineFiller {
         filled?;
         match line {
             Some(line) => Ok(line.into_any()),
-            None => slf.call_method1(intern!(slf.py(), "plain_line"), (exchange,)),
+            None => unusual_line(slf, exchange),
         }
     }
 
@@ -104,6 +124,14 @@ impl LineFiller {
         result.map(|()| held)
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let asked = &self.asked;
+        visit.call(&asked.template_of)?;
+        visit.call(&asked.second_of)?;
+        visit.call(&asked.facts_of)?;
+        visit.call(&asked.line_of)
+    }
+
     /// The lines that are held, which then are not any longer.
     fn take<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let lines = PyBytes::new(py, &self.out);
@@ -113,36 +141,47 @@ impl LineFiller {
 }
 
 fn put_lines(slf: &Bound<'_, LineFiller>, events: &Bound<'_, PyList>, out: &mut Vec<u8>) -> PyResult<()> {
-    let class = slf.borrow().class.as_ref().map(|class| class.bind(slf.py()).clone());
-    let Some(class) = class else { return Ok(()) };
+    let asked = slf.borrow().asked.clone();
+    let class = asked.class.bind(slf.py());
     for event in events {
-        if !event.get_type().is(&class) && !event.is_instance(&class)? {
+        if !event.get_type().is(class) && !event.is_instance(class)? {
             continue;
         }
         if !put_line(slf, &event, out)? {
-            let line = slf.call_method1(intern!(slf.py(), "plain_line"), (&event,))?;
+            let line = unusual_line(slf, &event)?;
             out.extend_from_slice(line.cast::<PyBytes>()?.as_bytes());
         }
     }
     Ok(())
 }
 
+/// The line of an exchange that fills no template.
+fn unusual_line<'py>(
+    slf: &Bound<'py, LineFiller>,
+    exchange: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (number, asked) = {
+        let mut filler = slf.borrow_mut();
+        filler.number += 1;
+        (filler.number, filler.asked.clone())
+    };
+    asked.line_of.bind(slf.py()).call1((exchange, number))
+}
+
 /// Whether the line was put behind what is in `out`; else nothing was done.
 fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
     let py = slf.py();
-    let fields_of = slf.borrow().fields_of.as_ref().map(|fields_of| fields_of.clone_ref(py));
-    let Some(fields_of) = fields_of else { return Ok(false) };
-    let fields = fields_of.bind(py).call1((event,))?;
+    let asked = slf.borrow().asked.clone();
+    let fields = asked.fields_of.bind(py).call1((event,))?;
     let Some(exchange) = Exchange::of(&fields) else { return Ok(false) };
     let mut facts: Option<Bound<'_, PyBytes>> = None;
     for _ in 0..MOST_QUESTIONS {
-        let need =
-            slf.borrow_mut().put(&exchange, event, facts.as_ref().map(|facts| facts.as_bytes()), out)?;
+        let need = slf.borrow_mut().put(&exchange, facts.as_ref().map(|facts| facts.as_bytes()), out)?;
         match need {
             Need::Nothing => return Ok(true),
             Need::Line => return Ok(false),
             Need::Template => {
-                let found = slf.call_method1(intern!(py, "template_of"), (event,))?;
+                let found = asked.template_of.bind(py).call1((event,))?;
                 let Ok(template) = found.cast_into::<LineTemplate>() else { return Ok(false) };
                 if !template.get().takes(&exchange) {
                     return Ok(false);
@@ -150,15 +189,15 @@ fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec
                 slf.borrow_mut().know(&exchange, template.unbind());
             }
             Need::AskedSecond(time_ns) => {
-                let Some(found) = second(slf, time_ns)? else { return Ok(false) };
+                let Some(found) = second(py, &asked, time_ns)? else { return Ok(false) };
                 slf.borrow_mut().asked_second = found;
             }
             Need::AnsweredSecond(time_ns) => {
-                let Some(found) = second(slf, time_ns)? else { return Ok(false) };
+                let Some(found) = second(py, &asked, time_ns)? else { return Ok(false) };
                 slf.borrow_mut().answered_second = found;
             }
-            Need::Facts(asked, answered, numbers) => {
-                let found = slf.call_method1(intern!(py, "facts_of"), (event, asked, answered))?;
+            Need::Facts(request, response, numbers) => {
+                let found = asked.facts_of.bind(py).call1((event, request, response))?;
                 let (text, is_lasting) = found.extract::<(Bound<'_, PyBytes>, bool)>()?;
                 if is_lasting && numbers.0 > 0 && numbers.1 > 0 {
                     slf.borrow_mut().remember(numbers, text.as_bytes());
@@ -171,20 +210,14 @@ fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec
 }
 
 /// The second of a time; None for one whose text no others share.
-fn second(slf: &Bound<'_, LineFiller>, time_ns: i64) -> PyResult<Option<Second>> {
-    let found = slf.call_method1(intern!(slf.py(), "second_of"), (time_ns,))?;
+fn second(py: Python<'_>, asked: &Asked, time_ns: i64) -> PyResult<Option<Second>> {
+    let found = asked.second_of.bind(py).call1((time_ns,))?;
     Ok(found.extract::<Second>().ok().filter(|found| !found.2.is_empty()))
 }
 
 impl LineFiller {
     /// Put the line of an exchange behind what is in `out`, or tell what there is to ask first.
-    fn put(
-        &mut self,
-        exchange: &Exchange<'_>,
-        event: &Bound<'_, PyAny>,
-        facts: Option<&[u8]>,
-        out: &mut Vec<u8>,
-    ) -> PyResult<Need> {
+    fn put(&mut self, exchange: &Exchange<'_>, facts: Option<&[u8]>, out: &mut Vec<u8>) -> PyResult<Need> {
         let Some(known) = self.templates.get(&key_of(exchange)) else { return Ok(Need::Template) };
         let template = known.template.get();
         if !template.takes(exchange) || !is_same(&exchange.client_id, &known.client_id)? {
@@ -200,10 +233,11 @@ impl LineFiller {
         let facts = match facts {
             Some(facts) => facts,
             None => {
-                let asked = template.ask.at(&exchange.request, || kept_summary(event))?;
+                let kept = Some(&exchange.kept_summary).filter(|kept| !kept.is_none());
+                let asked = template.ask.at(&exchange.request, kept)?;
                 let answered = match (&template.answer, &exchange.response) {
-                    (Some(answer), Some(frame)) => answer.at(frame, || Ok(None))?,
-                    _ => (NO_ANSWER, event.py().None()),
+                    (Some(answer), Some(frame)) => answer.at(frame, None)?,
+                    _ => (NO_ANSWER, exchange.client_id.py().None()),
                 };
                 let numbers = (asked.0, answered.0);
                 match self.facts.get(&numbers) {

@@ -28,11 +28,7 @@ impl Look {
     }
 
     /// The summary of the body of a frame; `kept` may have it already, should this not have a table.
-    pub fn at<'py>(
-        &self,
-        frame: &Frame<'py>,
-        kept: impl FnOnce() -> PyResult<Option<Bound<'py, PyAny>>>,
-    ) -> PyResult<Numbered> {
+    pub fn at<'py>(&self, frame: &Frame<'py>, kept: Option<&Bound<'py, PyAny>>) -> PyResult<Numbered> {
         let py = frame.data.py();
         if let (Look::Table(table), Ok(at)) = (self, usize::try_from(frame.body_offset)) {
             if let Some(found) = table.bind(py).borrow_mut().look(py, frame.data.as_bytes(), at)? {
@@ -40,8 +36,8 @@ impl Look {
             }
         }
         let arguments = (&frame.data, frame.body_offset);
-        let summary = match (kept()?, self) {
-            (Some(summary), _) => summary.unbind(),
+        let summary = match (kept, self) {
+            (Some(summary), _) => summary.clone().unbind(),
             (None, Look::Call(summarize)) => summarize.call1(py, arguments)?,
             (None, Look::Table(table)) => {
                 table.bind(py).call_method1(intern!(py, "summarize"), arguments)?.unbind()

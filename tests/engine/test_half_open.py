@@ -70,7 +70,7 @@ def test_one_syn_is_half_open_and_any_more_is_not() -> None:
     ):
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
         assert isinstance(next(iter(analyzer._flows.values()))[2], HalfOpen) is is_half
-        assert analyzer._count == 1
+        assert analyzer.open_connections() == 1
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -115,7 +115,7 @@ def told(batches: list[Any]) -> tuple[list[Any], Any]:
     parser = analyzer.parser
     counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
     said += [
-        list(stream.recent) for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp._streams
+        list(stream.recent) for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp.streams
     ]
     said.append(plain(analyzer.close()))
     return said, (counts, repr(parser.anomalies), repr(analyzer.anomalies))

@@ -35,8 +35,8 @@ def anomalies(events: list[Event]) -> Counter[str]:
 
 
 def holds_nothing(analyzer: Analyzer) -> bool:
-    store = analyzer._store
-    return not any((store.parked_bytes, store.frame_bytes, store.pending_bytes, store.pending_requests))
+    store, counts = analyzer._store, analyzer._store.counts
+    return not any((store.parked_bytes, counts.frame_bytes, counts.pending_bytes, counts.pending_requests))
 
 
 def test_open_connections() -> None:

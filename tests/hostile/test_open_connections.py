@@ -62,7 +62,7 @@ def held_of_each(
         gc.collect()
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert analyzer._count == count
+        assert analyzer.open_connections() == count
         return size
 
     return (held(MORE) - held(SOME)) / (MORE - SOME)
@@ -75,8 +75,8 @@ def ignoring() -> Callable[[Event], object]:
 
 @pytest.mark.exhaustive
 def test_an_open_connection_with_exchanges() -> None:
-    # 2,500 bytes compiled, 4,900 in Python, which has two deques of 760; 6,700 and 8,400 before.
-    assert held_of_each(hostile_load.connections, ignoring) < (3000 if native is not None else 5400)
+    # Lent to the compiled engine most of it is not seen here; 4,900 bytes in Python with deques of 760.
+    assert held_of_each(hostile_load.connections, ignoring) < (3000 if native is not None else 4500)
 
 
 def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_an_open_connection_whose_frames_are_written() -> None:
 
     held = held_of_each(hostile_load.connections, ignoring, tapped)
     print("TAP", held)
-    assert held < (3000 if native is not None else 6100)
+    assert held < 3900  # in Python, compiled or not: who listens is given each segment
 
 
 def test_a_syn() -> None:

@@ -13,7 +13,9 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, PlainPacket
-from tests.engine.test_in_order import blocks, plain, told
+from kdissect.net.reassembly import StreamState
+from tests.engine.test_in_order import blocks, damaged, plain, told
+from tests.support.messages.traffic import CLIENT, Conversation, request, response
 
 
 def told_of(packets: list[PlainPacket], cuts: list[int]) -> Any:
@@ -116,7 +118,7 @@ def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
 
 def streams(analyzer: Analyzer) -> list[Any]:
     """Directions of its connections."""
-    return [stream for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp._streams]
+    return [stream for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp.streams]
 
 
 def with_link(packets: list[PlainPacket], how: str) -> list[PlainPacket]:
@@ -148,3 +150,54 @@ def _with_link(packet: PlainPacket, how: str) -> PlainPacket:
 def merged(paths: list[str]) -> Any:
     """What is told of files that are read together, packet by packet."""
     return told(list(open_captures(paths).batches()))
+
+
+def talk(said: list[tuple[int, bytes, int]], lost: tuple[int, ...] = ()) -> list[PlainPacket]:
+    """Packets of a connection that begins with a request and its answer; some of them got lost."""
+    found = Conversation().handshake().client(request(3, 1, 1000, b"\0\0\0\0", b"me"))
+    found.broker(response(1000, b"\0" * 8))
+    for side, data, mss in said:
+        (found.client if side == CLIENT else found.broker)(data, mss=mss)
+    return damaged(found.packets, [(at, "lose", 1) for at in sorted(lost, reverse=True)])
+
+
+def analyzers(packets: list[PlainPacket], limits: Limits) -> list[Analyzer]:
+    """One that took packets in one block."""
+    analyzer = Analyzer(limits=limits)
+    for block in blocks(packets, []):
+        list(analyzer.feed_each(block))
+    return [analyzer]
+
+
+def told_of_talk(
+    said: list[tuple[int, bytes, int]], limits: Limits, cuts: list[int], lost: tuple[int, ...] = ()
+) -> Any:
+    """What is told of a connection in blocks and packet by packet, and what all connections hold."""
+    packets = talk(said, lost)
+    found = []
+    for batches in (blocks(packets, cuts), [packets]):
+        analyzer = Analyzer(limits=limits)
+        for batch in batches:
+            found += [plain(events) for events in analyzer.feed_each(batch)]
+            counts = analyzer._store.counts
+            found.append([counts.frame_bytes, counts.pending_bytes, counts.pending_requests])
+        found.append(plain(analyzer.close()))
+    return found
+
+
+def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
+    """What a connection holds, taken back if it was lent."""
+    (analyzer,) = analyzers(talk(said), Limits())
+    connection = next(iter(analyzer._flows.values()))[2]
+    streams = [[getattr(one, name) for name in StreamState._fields] for one in connection.tcp.streams]
+    dialogue = connection._dialogue
+    waiting = [
+        [plain(exchange) for exchange in found]
+        for found in (dialogue._pairing._pending.values(), dialogue._pairing._silent or ())
+    ]
+    of_pairing = [getattr(dialogue._pairing, name) for name in ("_holding", "_bytes", "_answered")]
+    of_readers = [
+        (one.mode, one._size, b"".join(one.parts), one._stub, one.room, one.is_open)
+        for one in connection._readers
+    ]
+    return streams, waiting, of_pairing, of_readers, dialogue._next, dialogue._client_id_end

@@ -77,7 +77,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
 
 def plain_lines(made: list[Exchange], **options: Any) -> list[bytes]:
     lines = FastLines(FILES, **options)
-    return [lines.plain_line(exchange) for exchange in made]
+    return [lines.line_of(exchange, number) for number, exchange in enumerate(made, 1)]
 
 
 @settings(max_examples=100, deadline=None)
@@ -88,11 +88,12 @@ def test_any_exchanges(made: list[Exchange]) -> None:
     for exchange, line in zip(made, expected, strict=True):
         assert lines.line(exchange) == line
     held = FastLines(FILES)
-    size = held.hold([*made])
-    assert held.take() == b"".join(expected)
+    assert held.filler is not None
+    size = held.filler.hold([*made])
+    assert held.filler.take() == b"".join(expected)
     assert size == sum(map(len, expected))
     assert held.number == lines.number == len(made)
-    assert held.take() == b""
+    assert held.filler.take() == b""
 
 
 @pytest.mark.parametrize("path", sorted(map(str, CAPTURES.glob("*.pcap*"))))
@@ -101,11 +102,12 @@ def test_real_exchanges(path: str) -> None:
     plain = FastLines(first.file_names, first.topics.topics_of)
     lines = FastLines(second.file_names, second.topics.topics_of)
     held = FastLines(third.file_names, third.topics.topics_of)
-    expected = list(map(plain.plain_line, first))
+    expected = [plain.line_of(exchange, number) for number, exchange in enumerate(first, 1)]
     assert list(map(lines.line, second)) == expected
+    assert held.filler is not None
     for events in third.batches():
-        held.hold(events)
-    assert held.take() == b"".join(expected)
+        held.filler.hold(events)
+    assert held.filler.take() == b"".join(expected)
 
 
 def whole(name: str = "orders", state: State = State.COMPLETE) -> Exchange:
@@ -124,10 +126,10 @@ class Counted(FastLines):
 
     left = 0
 
-    def plain_line(self, exchange: Exchange) -> bytes:
+    def line_of(self, exchange: Exchange, number: int) -> bytes:
         """Left to Python."""
         self.left += 1
-        return super().plain_line(exchange)
+        return super().line_of(exchange, number)
 
 
 @pytest.mark.parametrize("state", [State.COMPLETE, State.NO_RESPONSE_EXPECTED])
@@ -158,14 +160,16 @@ def test_what_python_raises_comes_through_and_what_is_held_stays() -> None:
     def topics_of(*_of: Any) -> tuple[str, ...]:
         raise KeyboardInterrupt
 
-    lines = FastLines(FILES, topics_of)
+    lines = FastLines(FILES, topics_of).filler
+    assert lines is not None
     with pytest.raises(KeyboardInterrupt):
         lines.hold([whole(), whole("__cluster_metadata"), whole()])
     assert lines.take() == plain_lines([whole()])[0]
 
 
 def test_other_events_have_no_line() -> None:
-    lines = FastLines(FILES)
+    lines = FastLines(FILES).filler
+    assert lines is not None
     assert lines.hold([CONNECTIONS[0], None]) == 0  # type: ignore[list-item]
     assert lines.number == 0
 
@@ -177,4 +181,4 @@ def test_many_connections_and_names() -> None:
         exchange = whole(f"t{number}")
         if number % 2:
             exchange.connection = ConnectionInfo(str(number), "", Endpoint("h", 1), Endpoint("h", 2), 0)
-        assert lines.line(exchange) == plain.plain_line(exchange)
+        assert lines.line(exchange) == plain.line_of(exchange, number + 1)

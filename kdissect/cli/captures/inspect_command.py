@@ -73,8 +73,9 @@ def _copy(
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
     each = dissection.guard.each
     if tick is None and accepts is None and not options.limit:  # nothing to ask about each
-        if is_compiled and isinstance(writer, native.LineFiller):
-            _copy_held(dissection, output, writer)
+        filler = getattr(writer, "filler", None)
+        if is_compiled and isinstance(filler, native.LineFiller):
+            _copy_held(dissection, output, filler)
             return
         each(dissection, lambda exchange: write(line(exchange)))
         return
@@ -94,9 +95,9 @@ def _copy(
     each(dissection, take)
 
 
-def _copy_held(dissection: Dissection, output: Output, writer: native.LineFiller) -> None:
-    """The same with a writer that holds lines (`line_filler`), as many as the output would."""
-    hold, take, most = writer.hold, writer.take, output.most_held
+def _copy_held(dissection: Dissection, output: Output, filler: native.LineFiller) -> None:
+    """The same with a filler that holds lines, as many as the output would."""
+    hold, take, most = filler.hold, filler.take, output.most_held
 
     def fill(events: list[Event]) -> None:
         if hold(events) > most:

@@ -5,10 +5,12 @@ of large captures (a line costs a quarter of dict and orjson) and of small ones 
 dataclasses, inspect, uuid and json: 30 ms).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.line_filler import LineFiller, start
+from kdissect.cli.formats.line_filler import fields_of
 from kdissect.cli.formats.line_parts import (
     NO_SECOND,
     LineTexts,
@@ -56,16 +58,21 @@ class LineKind:
         self.ask, self.answer = ask, answer
 
 
-class FastLines(LineFiller):
+class FastLines:
     """Numbers exchanges and writes each as one line.
 
     `files` are the inputs' names by file index, and may still grow. The exchanges are those of an analyzer,
-    with the bytes of their frames.
+    with the bytes of their frames. `filler` makes the lines where it is compiled, but for those of unusual
+    exchanges.
     """
 
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
-        super().__init__()
-        start(self)
+        self._number = 0
+        self.filler: native.LineFiller | None = None
+        if is_compiled:
+            self.filler = native.LineFiller(
+                Exchange, fields_of, self.template_of, self.second_of, self.facts_of, self.line_of
+            )
         self._topics_of = topics_of
         self._texts = LineTexts(files)
         self._kinds: dict[tuple[int | None, int | None, str | None], LineKind] = {}
@@ -85,10 +92,28 @@ class FastLines(LineFiller):
         """Nothing: every line went out at once."""
         return b""
 
-    def plain_line(self, exchange: Exchange) -> bytes:
+    @property
+    def number(self) -> int:
+        """That of the exchange before."""
+        return self._number if self.filler is None else self.filler.number
+
+    def skip(self) -> None:
+        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        if self.filler is not None:
+            self.filler.skip()
+        else:
+            self._number += 1
+
+    def line(self, exchange: Exchange) -> bytes:
         """The exchange as a line of JSON."""
+        if self.filler is not None:
+            return self.filler.line(exchange)
+        self._number += 1
+        return self.line_of(exchange, self._number)
+
+    def line_of(self, exchange: Exchange, number: int) -> bytes:
+        """The exchange of this number as a line of JSON."""
         # Hot, once an exchange: a request and a response without anomalies fill a template.
-        self.number = number = self.number + 1
         request, response = exchange.request, exchange.response
         connection = exchange.connection
         kind = self._kinds.get((exchange.api_key, exchange.api_version, exchange.client_id)) or self._kind(
@@ -140,12 +165,9 @@ class FastLines(LineFiller):
             answer_ns - end_time_ns, facts,
         )  # fmt: skip
 
-    if not is_compiled:
-        line = plain_line
-
     # What a compiled line asks for
 
-    def template_of(self, exchange: Exchange) -> "native.LineTemplate | None":
+    def template_of(self, exchange: Exchange) -> native.LineTemplate | None:
         """The template that the exchange fills, None where there is none."""
         kind = self._kinds.get((exchange.api_key, exchange.api_version, exchange.client_id)) or self._kind(
             exchange

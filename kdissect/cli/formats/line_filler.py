@@ -1,32 +1,11 @@
-"""What `FastLines` is made of: its base, which makes most lines itself where it is compiled."""
+"""What the compiled filler of lines (`native.LineFiller`) reads of an exchange."""
 
 from typing import Any
 
 from kdissect.cli.formats.line_parts import texts_of
-from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-
-class LineFiller:
-    """Counts exchanges. `number` is that of the exchange before."""
-
-    number = 0
-
-    def skip(self) -> None:
-        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
-        self.number += 1
-
-
-if is_compiled:  # it has the same, and more: tests/native/test_stub.py
-    LineFiller = native.LineFiller  # type: ignore[assignment, misc]
-
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
-
-
-def start(filler: object) -> None:
-    """Show a compiled filler what exchanges are."""
-    if is_compiled and isinstance(filler, native.LineFiller):
-        filler.fill_for(Exchange, fields_of)
 
 
 def fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
@@ -45,6 +24,7 @@ def fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     if response is None:
         return None if state is not _SILENT else (
             exchange.connection.line_texts or texts_of(exchange.connection), exchange.client_id,
+            exchange.request_summary_cache,
             exchange.api_key, exchange.api_version, exchange.ordinal, exchange.correlation_id,
             request.data, exchange.request_body_offset, request.size,
             request.first_ref, request.last_ref, request.time_ns, request.end_time_ns,
@@ -53,6 +33,7 @@ def fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
         return None
     return (
         exchange.connection.line_texts or texts_of(exchange.connection), exchange.client_id,
+        exchange.request_summary_cache,
         exchange.api_key, exchange.api_version, exchange.ordinal, exchange.correlation_id,
         request.data, exchange.request_body_offset, request.size,
         request.first_ref, request.last_ref, request.time_ns, request.end_time_ns,

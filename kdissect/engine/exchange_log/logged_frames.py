@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
-from kdissect.model.frame import FrameInPython
+from kdissect.model.frame import Frame
 from kdissect.session.info import ConnectionInfo
 
 
@@ -51,7 +51,7 @@ class FrameStore(Protocol):
         """The frame, or why it cannot be had."""
 
 
-class LoggedFrame(FrameInPython):
+class LoggedFrame(Frame):
     """A frame whose `data` is fetched when it is looked at; `found` tells its packets, too."""
 
     __slots__ = ("_found", "_store", "want")

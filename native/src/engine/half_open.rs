@@ -1,42 +1,34 @@
 //! A flow of which nothing but one SYN was seen: `kdissect.engine.flows.HalfOpen`, and how `Analyzer` takes one.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::engine::counts::Counts;
 use crate::headers::{Packet, Syn};
 
 /// What `struct` makes of `>qQqQIIBHi`: `kdissect.engine.flows`.
 const BYTES: usize = 47;
 
-/// The flows of a capture set, the type of what is held of one, and how many connections may be open.
+/// The flows of a capture set, what makes what is held of one, how many connections may be
+/// open, and where they are counted.
 #[derive(FromPyObject)]
-pub struct Syns(Py<PyDict>, Py<PyAny>, usize);
+pub struct Syns(Py<PyDict>, Py<PyAny>, i64, Py<Counts>);
 
 impl Syns {
     /// Hold a SYN; false where that is for Python: its flow or the way back is known, or there are too many.
-    pub fn hold(
-        &self,
-        analyzer: &Bound<'_, PyAny>,
-        packet: &Packet<'_>,
-        time_ns: i64,
-        reference: i64,
-    ) -> PyResult<bool> {
+    pub fn hold(&self, py: Python<'_>, packet: &Packet<'_>, time_ns: i64, reference: i64) -> PyResult<bool> {
         let Some(syn) = packet.syn() else { return Ok(false) };
-        let py = analyzer.py();
         let flows = self.0.bind(py);
         let flow = PyBytes::new(py, packet.flow.key());
-        if flows.contains(&flow)? || flows.contains(PyBytes::new(py, &packet.flow.reverse()))? {
-            return Ok(false);
-        }
-        let count: usize = analyzer.getattr(intern!(py, "_count"))?.extract()?;
-        if count >= self.2 {
+        let is_known = flows.contains(&flow)? || flows.contains(PyBytes::new(py, &packet.flow.reverse()))?;
+        let counts = self.3.get();
+        if is_known || counts.connections() >= self.2 {
             return Ok(false);
         }
         let half =
             self.1.bind(py).call1((PyBytes::new(py, &packed(&syn, packet.ip_id, time_ns, reference)),))?;
-        analyzer.setattr(intern!(py, "_count"), count + 1)?;
-        flows.set_item(flow, (py.None(), 0, half, py.None()))?;
+        counts.open();
+        flows.set_item(flow, (py.None(), 0, half))?;
         Ok(true)
     }
 }

@@ -1,0 +1,160 @@
+"""A connection on its way to the compiled engine and back: whole, as data.
+
+Rules:
+- A connection is in one place at a time. It is lent where all about it is ordinary: frames are cut at
+  positions that are known, requests wait under ids of their own, nothing is parked, nothing has to be noted.
+- The engine takes what goes on like that; anything else is for Python, which has the connection back for it.
+- To hand it over costs what waits in it. So it is lent again only after some packets, and after ever more
+  where the engine came to little with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.model.native import is_compiled, native
+from kdissect.net.oddities import NOTHING_ODD, Oddities
+from kdissect.net.reassembly import Reassembly, StreamState
+from kdissect.net.store import Store
+from kdissect.net.tcp import Lender, TcpConnection
+from kdissect.session.dialogue import Dialogue, DialogueState
+from kdissect.session.dialogue import Kept as DialogueKept
+from kdissect.session.exchange import Exchange
+from kdissect.session.framing import FrameReader, FramingState, nowhere
+from kdissect.session.info import ConnectionInfo
+from kdissect.session.request_kind import kind_row
+
+# Packets that Python takes after it had a connection back before that is lent again: none, and twice as many
+# each time that the engine took but few in between.
+MANY_PACKETS = 1024
+FEW_TAKEN = 16
+WAITING_A_PACKET = 4  # requests that wait are handed over in the time that a packet takes in Python
+MOST_NUMBER = (1 << 63) - 1  # a limit beyond it is none
+KEPT_SHARED = 1000
+
+
+class HeldState(NamedTuple):
+    """What the engine has of a connection.
+
+    Direction of the client, time of the last packet in nanoseconds, and of each direction its stream and its
+    reader, None for one that Python alone goes on with.
+    """
+
+    client_direction: int
+    last_time_ns: int
+    streams: tuple[StreamState, StreamState]
+    framings: tuple[FramingState | None, FramingState | None]
+    dialogue: DialogueState
+
+
+class _Side(NamedTuple):
+    """What the engine does not need of a direction; `reader` is one that is not certain."""
+
+    opened: bool
+    ended: bool
+    odd: Oddities
+    reader: FrameReader | None
+
+
+class Kept(NamedTuple):
+    """What the engine does not need of a connection."""
+
+    dialogue: DialogueKept
+    sides: tuple[_Side, _Side]
+
+
+# What most connections have: one for all.
+_common: dict[Kept, Kept] = {}
+
+
+def place(store: Store, info: ConnectionInfo) -> native.Held | None:
+    """Where a connection is while it is lent; None without the engine."""
+    if not is_compiled:
+        return None
+    if store.engine is None:
+        limits = store.limits
+        most = (
+            limits.frame_size, limits.frame_bytes, limits.pending_bytes, limits.pending_requests,
+            limits.connection_pending_bytes, limits.connection_pending_requests,
+        )  # fmt: skip
+        a, b, c, d, e, f = (min(limit, MOST_NUMBER) for limit in most)
+        assert isinstance(store.counts, native.Counts)
+        store.engine = native.Engine(store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row)
+    return native.Held(store.engine, info)
+
+
+def is_ordinary(tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], dialogue: Dialogue) -> bool:
+    """Whether a connection can be lent."""
+    first, second = readers
+    return not tcp.troubled and (first.is_certain or second.is_certain) and dialogue.is_ordinary
+
+
+def lend(
+    held: native.Held,
+    lender: Lender,
+    tcp: TcpConnection,
+    readers: tuple[FrameReader, FrameReader],
+    dialogue: Dialogue,
+    client: int,
+) -> Kept:
+    """Hand over a connection that `is_ordinary`. `readers` and `dialogue` are not to be used any more."""
+    time_ns = tcp.last_time_ns
+    first, second = tcp.lend(lender)
+    framings = _framing(readers[0]), _framing(readers[1])
+    held.lend(HeldState(client, time_ns, (first.state(), second.state()), framings, dialogue.state()))
+    sides = _side(first, readers[0]), _side(second, readers[1])
+    kept = Kept(dialogue.kept, sides)
+    is_own = any(side.reader is not None or side.odd is not NOTHING_ODD for side in sides)
+    if is_own or kept.dialogue.first_token:
+        return kept
+    if len(_common) >= KEPT_SHARED:
+        _common.clear()
+    return _common.setdefault(kept, kept)
+
+
+def _framing(reader: FrameReader) -> FramingState | None:
+    return reader.state() if reader.is_certain else None
+
+
+def _side(stream: Reassembly, reader: FrameReader) -> _Side:
+    if reader.is_certain:
+        return _Side(stream.opened, stream.ended, stream.odd, None)
+    reader.hand_to(nowhere)  # of the dialogue that there is then
+    return _Side(stream.opened, stream.ended, stream.odd, reader)
+
+
+def take_back(
+    held: native.Held,
+    kept: Kept,
+    tcp: TcpConnection,
+    readers: tuple[FrameReader, FrameReader],
+    dialogue: Dialogue,
+    store: Store,
+) -> tuple[FrameReader, FrameReader]:
+    """Have a connection again, in new readers and a new dialogue; gives its readers."""
+    client, time_ns, states, framings, of_dialogue = held.take_back()
+    dialogue.take_over(of_dialogue, kept.dialogue)
+    found, streams = [], []
+    for side, new, framing, state in zip(kept.sides, readers, framings, states, strict=True):
+        reader = side.reader or new
+        take = dialogue.request if reader.direction == client else dialogue.response
+        reader.hand_to(take)
+        if framing is not None:
+            reader.take_over(framing, take)
+            reader.is_open = side.opened
+        found.append(reader)
+        stream = Reassembly(reader, tcp.log, store)
+        stream.opened, stream.ended, stream.odd = side.opened, side.ended, side.odd
+        stream.take_over(state)
+        streams.append(stream)
+    tcp.take_over((streams[0], streams[1]), time_ns)
+    return found[0], found[1]
+
+
+def patience(before: int, taken: int, dialogue: Dialogue) -> tuple[int, int]:
+    """How many packets to wait from now on, at least, and how many now, for what waits.
+
+    `taken` packets the engine had, after a wait of `before`.
+    """
+    now = min(2 * before + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
+    return now, now + dialogue.waiting // WAITING_A_PACKET

@@ -1,0 +1,89 @@
+//! What came to an end: rows of frames that belong together, and the one place where they become objects.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt};
+
+use crate::engine::kind::Kind;
+use crate::engine::shared::Engine;
+
+/// Where a frame lies in its capture: packets and times of its first and of its last byte.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub first_ref: i64,
+    pub last_ref: i64,
+    pub first_time: i64,
+    pub last_time: i64,
+}
+
+/// What `kdissect.model.frame.Frame` is made of.
+pub type FrameRow<'py> =
+    (Bound<'py, PyBytes>, usize, Bound<'py, PyInt>, Bound<'py, PyInt>, Bound<'py, PyInt>, Bound<'py, PyInt>);
+
+/// A frame all of which was captured, without anomalies: its content, which of it is a header, its packets.
+pub struct Content {
+    pub data: Py<PyBytes>,
+    pub body: usize,
+    pub span: Span,
+}
+
+impl Content {
+    pub fn row(self, py: Python<'_>) -> FrameRow<'_> {
+        let (data, span) = (self.data.into_bound(py), self.span);
+        let size = data.as_bytes().len();
+        let first_ref = PyInt::new(py, span.first_ref);
+        let first_time = PyInt::new(py, span.first_time);
+        let is_one = span.first_ref == span.last_ref; // packet: most frames, two numbers less to make
+        let last_ref = if is_one { first_ref.clone() } else { PyInt::new(py, span.last_ref) };
+        let last_time = if is_one { first_time.clone() } else { PyInt::new(py, span.last_time) };
+        (data, size, first_ref, last_ref, first_time, last_time)
+    }
+}
+
+/// A request with a header of a kind that is known.
+pub struct Request {
+    pub ordinal: i64,
+    pub kind: Arc<Kind>,
+    pub id: i32,
+    pub client_id: Py<PyAny>,
+    pub content: Content,
+    pub is_silent: bool,
+}
+
+/// A request and its answer. Only where none belongs there is none.
+pub struct Row {
+    pub request: Request,
+    pub response: Option<Content>,
+}
+
+impl Row {
+    /// As `kdissect.session.exchange.Exchange`, of a connection.
+    pub fn exchange<'py>(
+        self,
+        py: Python<'py>,
+        engine: &Engine,
+        info: &Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Request { ordinal, kind, id, client_id, content, .. } = self.request;
+        let body = content.body;
+        let (response, response_body) = match self.response {
+            Some(content) => (content.body, Some(content.row(py))),
+            None => (0, None),
+        };
+        let (response, response_body) = (response_body, response);
+        let arguments = (
+            info,
+            ordinal,
+            kind.api_key,
+            kind.version,
+            id,
+            client_id,
+            content.row(py),
+            body,
+            response,
+            response_body,
+        );
+        engine.exchange_of.bind(py).call1(arguments)
+    }
+}

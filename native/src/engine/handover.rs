@@ -1,0 +1,139 @@
+//! A connection as data: what `kdissect.session.handover.HeldState` says, from Python and back.
+
+use std::collections::VecDeque;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::engine::completed::{Content, FrameRow, Request, Span};
+use crate::engine::framing::{Framing, UnderWay, NO_FRAME};
+use crate::engine::held::{Direction, Lent};
+use crate::engine::kind::{number, pair};
+use crate::engine::shared::Engine;
+use crate::engine::stream::{Delivered, Stream};
+use crate::engine::talk::Talk;
+
+/// `kdissect.net.recent.Delivered`.
+type DeliveredRow<'py> = (i64, Bound<'py, PyBytes>, i64, i64);
+/// `kdissect.net.reassembly.StreamState`.
+type StreamState<'py> = (i64, i64, i64, i64, i64, i64, i64, Vec<DeliveredRow<'py>>);
+/// `kdissect.session.framing.FramingState`.
+type FramingState<'py> =
+    (i64, i64, i64, i64, Bound<'py, PyList>, Bound<'py, PyBytes>, (i64, i64), (i64, i64));
+/// `kdissect.session.pairing.WaitingRow`.
+type WaitingRow<'py> = (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, usize, bool);
+/// `kdissect.session.pairing.PairingState`.
+type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<i32>);
+/// `kdissect.session.dialogue.DialogueState`.
+type DialogueState<'py> =
+    (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>);
+/// Direction of the client, time of the last packet, both streams, both readers, the dialogue.
+pub type HeldState<'py> = (
+    usize,
+    i64,
+    (StreamState<'py>, StreamState<'py>),
+    (Option<FramingState<'py>>, Option<FramingState<'py>>),
+    DialogueState<'py>,
+);
+
+impl Lent {
+    pub fn of(py: Python<'_>, engine: &Engine, state: HeldState<'_>) -> PyResult<Lent> {
+        let (client, last_time_ns, streams, framings, dialogue) = state;
+        let directions = [direction_of(streams.0, framings.0), direction_of(streams.1, framings.1)];
+        Ok(Lent { directions, client, talk: talk_of(py, engine, dialogue)?, last_time_ns, taken: 0 })
+    }
+
+    pub fn state<'py>(self, py: Python<'py>) -> PyResult<HeldState<'py>> {
+        let [first, second] = self.directions;
+        let framings =
+            (first.framing.map(|of| framing_state(py, of)), second.framing.map(|of| framing_state(py, of)));
+        let streams = (stream_state(py, first.stream), stream_state(py, second.stream));
+        Ok((self.client, self.last_time_ns, streams, framings, talk_state(py, self.talk)?))
+    }
+}
+
+fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> Direction {
+    let (next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, rows) = stream;
+    let delivered = |(offset, payload, ip_id, time_ns): DeliveredRow<'_>| Delivered {
+        offset,
+        payload: payload.unbind(),
+        ip_id,
+        time_ns,
+    };
+    let recent: VecDeque<_> = rows.into_iter().map(delivered).collect();
+    let stream = Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent };
+    Direction { stream, framing: framing.map(framing_of) }
+}
+
+fn stream_state<'py>(py: Python<'py>, of: Stream) -> StreamState<'py> {
+    let row = |one: Delivered| (one.offset, one.payload.into_bound(py), one.ip_id, one.time_ns);
+    let recent = of.recent.into_iter().map(row).collect();
+    (of.next_seq, of.offset, of.packets, of.trim_at, of.start_seq, of.syn_id, of.syn_time_ns, recent)
+}
+
+fn framing_of((size, stop, room, counted, parts, stub, first, last): FramingState<'_>) -> Framing {
+    let (have, parts) = (usize::try_from(stop - room).unwrap_or(0), parts.unbind());
+    let under_way = (size >= 0).then(|| Box::new(UnderWay { size, stop, counted, parts, have, last }));
+    Framing { under_way, stub: stub.as_bytes().into(), first }
+}
+
+fn framing_state<'py>(py: Python<'py>, of: Framing) -> FramingState<'py> {
+    let stub = PyBytes::new(py, &of.stub);
+    match of.under_way.map(|frame| *frame) {
+        Some(UnderWay { size, stop, counted, parts, have, last }) => {
+            (size, stop, stop - have as i64, counted, parts.into_bound(py), stub, of.first, last)
+        }
+        None => (NO_FRAME, 0, 0, 0, PyList::empty(py), stub, of.first, of.first),
+    }
+}
+
+fn talk_of(py: Python<'_>, engine: &Engine, state: DialogueState<'_>) -> PyResult<Talk> {
+    let (next, client_id, client_bytes, client_length, seen, pairing) = state;
+    let (rows, silent, answered, bytes, last_id) = pairing;
+    let mut pending = VecDeque::with_capacity(rows.len());
+    for row in rows {
+        pending.push_back(request_of(py, engine, row)?);
+    }
+    let highest_id = pending.iter().map(|request: &Request| i64::from(request.id)).max().unwrap_or(i64::MIN);
+    Ok(Talk {
+        next,
+        client_id: client_id.unbind(),
+        client_bytes: client_bytes.unbind(),
+        client_length,
+        seen: seen.into_iter().map(|(api_key, version)| number(api_key, version)).collect(),
+        pending,
+        silent,
+        answered,
+        bytes,
+        last_id,
+        highest_id,
+    })
+}
+
+fn request_of(py: Python<'_>, engine: &Engine, row: WaitingRow<'_>) -> PyResult<Request> {
+    let (ordinal, api_key, version, id, client_id, frame, body, is_silent) = row;
+    let (data, _, first_ref, last_ref, first_time, last_time) = frame;
+    let span = Span {
+        first_ref: first_ref.extract()?,
+        last_ref: last_ref.extract()?,
+        first_time: first_time.extract()?,
+        last_time: last_time.extract()?,
+    };
+    let content = Content { data: data.unbind(), body, span };
+    let kind = engine.kind_of(py, number(api_key, version))?;
+    Ok(Request { ordinal, kind, id, client_id: client_id.unbind(), content, is_silent })
+}
+
+fn talk_state<'py>(py: Python<'py>, of: Talk) -> PyResult<DialogueState<'py>> {
+    let seen = of.seen.iter().copied().map(pair).collect();
+    let rows = of.pending.into_iter().map(|request| waiting_row(py, request)).collect::<PyResult<_>>()?;
+    let pairing = (rows, of.silent, of.answered, of.bytes, of.last_id);
+    let client_bytes = of.client_bytes.into_bound(py);
+    Ok((of.next, of.client_id.into_bound(py), client_bytes, of.client_length, seen, pairing))
+}
+
+fn waiting_row<'py>(py: Python<'py>, request: Request) -> PyResult<WaitingRow<'py>> {
+    let Request { ordinal, kind, id, client_id, content, is_silent } = request;
+    let (body, client_id) = (content.body, client_id.into_bound(py));
+    Ok((ordinal, kind.api_key, kind.version, id, client_id, content.row(py), body, is_silent))
+}

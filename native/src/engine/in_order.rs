@@ -1,0 +1,185 @@
+//! Packets of a block that are in order, taken where they lie: what `SegmentParser.parse_batch` and
+//! `ConnectionAnalyzer.feed` do together for them, and nothing else.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::engine::flows::{Lanes, PassedBy};
+use crate::engine::framing;
+use crate::engine::half_open::Syns;
+use crate::engine::held::{Held, Segment, Work};
+use crate::headers::Packet;
+use crate::places::{Place, Places};
+
+/// Gives lists of the events that a packet completed, before the next one is taken.
+#[pyclass(module = "kdissect._native")]
+pub struct InOrder {
+    data: Py<PyBytes>,
+    first_ref: i64,
+    places: Py<Places>,
+    at: usize,
+    lanes: Py<Lanes>,
+    until_ns: i64,
+    events: Py<PyList>,
+    others: Option<Py<PassedBy>>,
+    syns: Option<Syns>,
+    unusual: Py<PyAny>,
+    work: Work,
+}
+
+/// What became of a packet.
+enum Taken {
+    Unusual,
+    Done,
+    /// Something was completed, of this connection.
+    Told(Py<Held>),
+}
+
+#[pymethods]
+impl InOrder {
+    /// Packets of a block from index `at` on, of the flows in `lanes`, up to the time `until_ns`. Packets of the
+    /// flows in `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index
+    /// of each packet that is for Python, which puts what it completes into `events`, and gives the next `until_ns`.
+    #[new]
+    #[pyo3(signature = (data, first_ref, places, at, lanes, until_ns, events, others, syns, unusual))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        data: Py<PyBytes>,
+        first_ref: i64,
+        places: Py<Places>,
+        at: usize,
+        lanes: Py<Lanes>,
+        until_ns: &Bound<'_, PyAny>,
+        events: Py<PyList>,
+        others: Option<Py<PassedBy>>,
+        syns: Option<Syns>,
+        unusual: Py<PyAny>,
+    ) -> Self {
+        let until_ns = time(until_ns);
+        let work = Work::default();
+        InOrder { data, first_ref, places, at, lanes, until_ns, events, others, syns, unusual, work }
+    }
+
+    /// Index of the packet that was taken last.
+    #[getter]
+    fn index(&self) -> usize {
+        self.at.saturating_sub(1)
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        loop {
+            match self.take(py)? {
+                None => return Ok(None),
+                Some(Taken::Done) => {}
+                Some(Taken::Told(held)) => return self.completed(py, &held).map(Some),
+                Some(Taken::Unusual) => {
+                    self.until_ns = time(&self.unusual.bind(py).call1((self.index(),))?);
+                    let events = self.events.bind(py);
+                    if !events.is_empty() {
+                        let found = events.get_slice(0, events.len());
+                        events.del_slice(0, events.len())?; // connections hold this very list
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A time as Python has it; some round numbers lie behind the last time there is.
+fn time(time_ns: &Bound<'_, PyAny>) -> i64 {
+    time_ns.extract().unwrap_or(i64::MAX)
+}
+
+impl InOrder {
+    /// What was completed, as events.
+    fn completed<'py>(&mut self, py: Python<'py>, held: &Py<Held>) -> PyResult<Bound<'py, PyList>> {
+        let (engine, info) = {
+            let held = held.borrow(py);
+            (held.engine.clone_ref(py), held.info.clone_ref(py))
+        };
+        let found = PyList::empty(py);
+        for row in self.work.rows.drain(..) {
+            found.append(row.exchange(py, engine.get(), &info)?)?;
+        }
+        Ok(found)
+    }
+
+    /// Go on behind a packet that is unusual or with which events came; None behind the last one.
+    fn take(&mut self, py: Python<'_>) -> PyResult<Option<Taken>> {
+        let block = Block {
+            data: self.data.bind(py).as_bytes(),
+            until_ns: self.until_ns,
+            lanes: self.lanes.bind(py).try_borrow()?,
+            others: self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?,
+            syns: self.syns.as_ref(),
+        };
+        while let Some(place) = self.places.get().items.get(self.at) {
+            let reference = self.first_ref + self.at as i64;
+            self.at += 1;
+            match block.take(py, place, reference, &mut self.work)? {
+                Taken::Done => {}
+                taken => return Ok(Some(taken)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What the packets of a block share. Its lanes stay as they are while it is there.
+struct Block<'a, 'py> {
+    data: &'a [u8],
+    until_ns: i64,
+    lanes: PyRef<'py, Lanes>,
+    others: Option<PyRef<'py, PassedBy>>,
+    syns: Option<&'a Syns>,
+}
+
+impl Block<'_, '_> {
+    fn take(&self, py: Python<'_>, place: &Place, reference: i64, work: &mut Work) -> PyResult<Taken> {
+        if place.time_ns > self.until_ns {
+            return Ok(Taken::Unusual);
+        }
+        let Some(packet) = Packet::read(self.data, place.start, place.end, place.link_type) else {
+            return Ok(Taken::Unusual);
+        };
+        if let Some((held, direction)) = self.lanes.by_flow.get(&packet.flow) {
+            let Some(plain) = packet.plain() else { return Ok(Taken::Unusual) };
+            let Some(payload) = self.data.get(plain.begin..plain.end) else { return Ok(Taken::Unusual) };
+            let packet_of = framing::Packet { payload, reference, time_ns: place.time_ns };
+            let segment = Segment { seq: plain.seq, ack: plain.ack, ip_id: packet.ip_id, packet: packet_of };
+            return give(py, held, *direction, &segment, work);
+        }
+        if self.others.as_ref().is_some_and(|others| others.by_flow.get(&packet.flow).is_some()) {
+            return Ok(Taken::Done);
+        }
+        match self.syns {
+            Some(syns) if syns.hold(py, &packet, place.time_ns, reference)? => Ok(Taken::Done),
+            _ => Ok(Taken::Unusual),
+        }
+    }
+}
+
+fn give(
+    py: Python<'_>,
+    held: &Py<Held>,
+    direction: usize,
+    segment: &Segment<'_>,
+    work: &mut Work,
+) -> PyResult<Taken> {
+    let mut there = held.bind(py).try_borrow_mut()?;
+    let there = &mut *there;
+    let taken = match &mut there.lent {
+        Some(lent) => lent.take(py, there.engine.get(), direction, segment, work)?,
+        None => false,
+    };
+    Ok(match (taken, work.rows.is_empty()) {
+        (false, _) => Taken::Unusual,
+        (true, true) => Taken::Done,
+        (true, false) => Taken::Told(held.clone_ref(py)),
+    })
+}

@@ -1,0 +1,77 @@
+//! What is known of a kind of request: an API in a version, the first four bytes of a frame.
+
+/// Bytes of acks, timeout and an array's size.
+const FIXED: usize = 10;
+
+/// A kind as Python tells it (`kdissect.session.request_kind.kind_row`): the bytes that nearly always end a request's
+/// header, and a response's; whether frames of it are for the engine; whether it is Produce.
+pub type Row = (Vec<u8>, Vec<u8>, bool, bool);
+
+/// One API in one version.
+pub struct Kind {
+    pub api_key: i16,
+    pub version: i16,
+    pub tags: Box<[u8]>,
+    pub response_tags: Box<[u8]>,
+    pub is_ordinary: bool,
+    is_produce: bool,
+}
+
+/// API key and version in one number, as they begin a request (spec/004 "Complete Request Format").
+pub fn number_of(data: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(*data.first_chunk()?))
+}
+
+/// The same of a pair.
+pub fn number(api_key: i16, version: i16) -> u32 {
+    u32::from(api_key as u16) << 16 | u32::from(version as u16)
+}
+
+/// API key and version of a number.
+pub fn pair(number: u32) -> (i16, i16) {
+    ((number >> 16) as i16, number as i16)
+}
+
+impl Kind {
+    pub fn of(number: u32, (tags, response_tags, is_ordinary, is_produce): Row) -> Kind {
+        let (api_key, version) = pair(number);
+        let (tags, response_tags) = (tags.into(), response_tags.into());
+        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce }
+    }
+
+    pub fn number(&self) -> u32 {
+        number(self.api_key, self.version)
+    }
+
+    /// How many acknowledgements a request with this body asks for, not 0 but in a Produce request; None where that
+    /// is not certain.
+    ///
+    /// Versions before 3 begin with it, later ones with a transactional id, which may be null and from version 9
+    /// on is compact (spec/003 "Produce API").
+    pub fn acks(&self, body: &[u8]) -> Option<i16> {
+        if !self.is_produce {
+            return Some(-1);
+        }
+        let at = match self.version {
+            0..=2 => 0,
+            3..=8 => 2 + usize::try_from(i16::from_be_bytes(*body.first_chunk()?).max(0)).ok()?,
+            _ => match body.first()? {
+                length @ 0..=0x7F => 1 + usize::from(length.saturating_sub(1)),
+                _ => return None,
+            },
+        };
+        // With timeout and number of topics behind it: less is cut, and nobody asked for anything.
+        let fixed = body.get(at..at + FIXED)?;
+        Some(i16::from_be_bytes(*fixed.first_chunk()?))
+    }
+
+    /// Where the body of a response begins: behind its correlation id and the tags that its kind has. None where
+    /// other tags stand there.
+    pub fn body_offset(&self, response: &[u8]) -> Option<usize> {
+        let offset = AFTER_ID + self.response_tags.len();
+        (*response.get(AFTER_ID..offset)? == *self.response_tags).then_some(offset)
+    }
+}
+
+/// A response's header: its correlation id, then tags or nothing.
+const AFTER_ID: usize = 4;

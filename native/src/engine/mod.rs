@@ -1,0 +1,18 @@
+//! Connections that are lent to the compiled engine: what `kdissect.session.connection.ConnectionAnalyzer` does with
+//! packets that are in order and frames that are as most are, and nothing else.
+//!
+//! A connection is in Python or here, never in both; it is handed over whole, as data (`handover`). A packet that is
+//! not for here changes nothing: who gave it takes the connection back and goes on in Python.
+
+pub mod completed;
+pub mod counts;
+pub mod flows;
+pub mod framing;
+pub mod half_open;
+pub mod handover;
+pub mod held;
+pub mod in_order;
+pub mod kind;
+pub mod shared;
+pub mod stream;
+pub mod talk;
