@@ -14,11 +14,11 @@ from kdissect.decoders.generated.native_plan import StructRow
 from kdissect.decoders.generated.summary import Summarizer, Summary
 from kdissect.decoders.generated.validate import Glance
 from kdissect.decoders.records.records_fields import Section
-from kdissect.decoders.tree_text import Meanings, MessageRows
+from kdissect.decoders.trees.frame_text import Meanings, MessageRows
 from kdissect.engine.flows import Flow, HalfOpen
 from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.model.frame import Frame, FrameRow
+from kdissect.model.frame import FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record

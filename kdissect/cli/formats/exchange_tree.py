@@ -7,7 +7,7 @@ from kdissect.cli.colour import paint
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.payloads.nesting import token_node
 from kdissect.decoders.payloads.scope import Facts
-from kdissect.decoders.tree_text import tree_text
+from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
 from kdissect.engine.exchange_rows import ExchangeRows, Row

@@ -12,7 +12,7 @@ import kdissect
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import request_header_version, response_header_version
-from kdissect.decoders.tree_text import tree_text
+from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.tree_text import render
 from kdissect.model.native import native
 from kdissect.schema.protocol_messages import all_apis
