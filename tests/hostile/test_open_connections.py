@@ -75,8 +75,8 @@ def ignoring() -> Callable[[Event], object]:
 
 @pytest.mark.exhaustive
 def test_an_open_connection_with_exchanges() -> None:
-    # Lent to the compiled engine most of it is not seen here; 4,900 bytes in Python with deques of 760.
-    assert held_of_each(hostile_load.connections, ignoring) < (3000 if native is not None else 4500)
+    # 3,440 bytes in Python. What the compiled engine holds is not seen here: 1,290 bytes are what is left.
+    assert held_of_each(hostile_load.connections, ignoring) < (1500 if native is not None else 3600)
 
 
 def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
