@@ -15,6 +15,7 @@ from kdissect.model.endpoint import Ports
 from kdissect.model.packets.packet import NEVER_NS, Packet, PlainPacket
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.model.packets.stream import CloseKind, StreamSink
+from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.events import Event
@@ -97,9 +98,12 @@ class Recorder:
         self._give = write
         self._has_begun = False
         emit = self._emit
-        self._cutters = tuple(StreamCutter(plan, side, show_secrets, emit) for side in (0, 1))
-        sinks: tuple[StreamSink, StreamSink] = self._cutters[0], self._cutters[1]
-        self.sinks = _decrypted(sinks, secrets) if plan.is_tls else sinks
+        self._cutters = (
+            StreamCutter(plan, 0, show_secrets, emit), StreamCutter(plan, 1, show_secrets, emit),
+        )  # fmt: skip
+        self.sinks: tuple[StreamSink, StreamSink] = self._cutters
+        if plan.is_tls:
+            self.sinks = _decrypted(self._cutters, secrets)
         # Direction and headers of packets whose bytes may yet be given; None: of none.
         self._headers: OrderedDict[int, tuple[int, Headers]] | None = None
         self._next: list[int | None] = [None, None]  # sequence number of each direction's next byte
@@ -212,12 +216,14 @@ class _Heard:
         packet: Callable[[int], PlainPacket],
         over: list["_Heard"],
         store: Store,
+        log: AnomalyLog,
     ) -> None:
         self.info = info
         self._listening = listening
         self._packet = packet
         self._over = over
-        self.tcp = TcpConnection(_sinks(listening), store)
+        # The first reading noted what is wrong with it.
+        self.tcp = TcpConnection(_sinks(listening), store, log, remembers=False)
 
     @property
     def last_ns(self) -> int:
@@ -281,6 +287,8 @@ class Tap(Analyzer):
         self._batch: Sequence[PlainPacket] = ()
         self._by_ref: dict[int, PlainPacket] = {}
         self._over: list[_Heard] = []
+        self._noted = AnomalyLog(0)
+        self._packet = self._packet_of  # one method for all connections
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
         """The same, with the packets at hand."""
@@ -311,10 +319,10 @@ class Tap(Analyzer):
 
     def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
         listening = self._listening(info.id) if info.id in self._wanted else ()
-        heard = _Heard(info, listening, self._packet, self._over, self._store)
+        heard = _Heard(info, listening, self._packet, self._over, self._store, self._noted)
         return heard, heard
 
-    def _packet(self, ref: int) -> PlainPacket:
+    def _packet_of(self, ref: int) -> PlainPacket:
         if not self._by_ref:
             self._by_ref = {packet[0]: packet for packet in self._batch}
         return self._by_ref[ref]

@@ -39,6 +39,7 @@ STRAYS_BELIEVED = 4
 REORDER_WINDOW_NS = 3_000_000
 
 _by_offset = attrgetter("offset")
+_NOTHING: Recent = []  # of all that do not remember
 
 
 class StreamState(NamedTuple):
@@ -61,12 +62,14 @@ class Reassembly:
     nothing else need be compared; `offset` is its stream offset. `recent` is what was delivered last, due for
     trimming when `offset` passes `trim_at`. `packets` counts those of this direction. `start_seq` is the
     number of its first byte (-1: not known); `syn_id` and `syn_time_ns` are those of the packet with its SYN.
+    One that does not remember counts copies as retransmissions and compares nothing.
     What few directions have is in `odd`: shared by all that have nothing of it, and changed by way of
     `oddities` alone.
     """
 
     __slots__ = (
         "_log",
+        "_remembers",
         "ended",
         "next_seq",
         "odd",
@@ -82,15 +85,16 @@ class Reassembly:
         "trim_at",
     )
 
-    def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store) -> None:
+    def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store, remembers: bool = True) -> None:
         self.sink = sink
         self.store = store
+        self._remembers = remembers
         self._log = log
         self.opened = self.ended = False
         self.odd = NOTHING_ODD
         self.next_seq = self.start_seq = -1
         self.offset = self.packets = 0
-        self.recent: Recent = []
+        self.recent: Recent = [] if remembers else _NOTHING
         self.trim_at = 2 * RECENT_BYTES
         self.syn_id, self.syn_time_ns = 0, NEVER_NS  # not seen yet
 
@@ -110,10 +114,11 @@ class Reassembly:
 
     def take(self, payload: bytes, ip_id: int, time_ns: int) -> None:
         """Go on by bytes that follow, and remember them."""
-        recent = self.recent
-        recent.append((self.offset, payload, ip_id, time_ns))
-        if len(recent) > RECENT_SEGMENTS:
-            del recent[0]
+        if self._remembers:
+            recent = self.recent
+            recent.append((self.offset, payload, ip_id, time_ns))
+            if len(recent) > RECENT_SEGMENTS:
+                del recent[0]
         self._advance(len(payload))
 
     def oddities(self) -> Oddities:

@@ -46,10 +46,11 @@ class Lender(Protocol):
 class TcpConnection:
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
-    `store` counts what waits in all connections together. `initiator` is the direction that sent the first
-    SYN (None: not seen). `troubled`: something is parked or awaited, so that no segment is in order. Between
-    calls the state is plain and can be pickled if the sinks can. While a `lender` has lent the streams there
-    are none here: who asks for them has them taken back.
+    `store` counts what waits in all connections together, `log` notes what is wrong (None: one of its own).
+    Without `remembers` what was delivered is not compared with what comes again. `initiator` is the direction
+    that sent the first SYN (None: not seen). `troubled`: something is parked or awaited, so that no segment
+    is in order. Between calls the state is plain and can be pickled if the sinks can. While a `lender` has
+    lent the streams there are none here: who asks for them has them taken back.
     """
 
     __slots__ = (
@@ -62,10 +63,17 @@ class TcpConnection:
         "troubled",
     )
 
-    def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
+    def __init__(
+        self,
+        sinks: tuple[StreamSink, StreamSink],
+        store: Store | None = None,
+        log: AnomalyLog | None = None,
+        remembers: bool = True,
+    ) -> None:
         store = store or Store()
-        self.log = AnomalyLog(store.limits.anomalies)
-        self._streams = Reassembly(sinks[0], self.log, store), Reassembly(sinks[1], self.log, store)
+        self.log = AnomalyLog(store.limits.anomalies) if log is None else log
+        first, second = (Reassembly(sink, self.log, store, remembers) for sink in sinks)
+        self._streams = first, second
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
         self.lender: Lender | None = None
