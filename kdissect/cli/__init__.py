@@ -25,6 +25,7 @@ COMMANDS = {
     "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
     "tui": "look at the exchanges on the screen, with their fields and bytes, while they are read",
     "live": "capture from interfaces, and list the exchanges as they complete",
+    "tap": "write the plaintext of a JVM's Kafka connections, also of TLS, while it runs",
     "info": "what captures hold: files, connections, APIs, gaps, anomalies",
     "connections": "one line for each TCP connection",
     "records": "list the records in requests and responses, also inside compressed batches",

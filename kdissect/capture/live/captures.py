@@ -23,6 +23,7 @@ from kdissect.capture.live.recording import Recording
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.settings import STDIN, LiveSettings
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
+from kdissect.capture.live.tapped import TAP, tapped
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import Packet, PlainPacket
@@ -208,6 +209,8 @@ def open_live(settings: LiveSettings) -> LiveCaptures:
     source: ByteSource | None = None
     if settings.source == STDIN:
         source = PipeSource()
+    elif any(name.startswith(TAP) for name in settings.interfaces):
+        source = tapped(settings)
     else:
         settings = settings._replace(interfaces=tuple(settings.interfaces) or (default_interface(),))
     captures = LiveCaptures(settings, source)

@@ -1,0 +1,23 @@
+"""A tapped JVM as the source of a live capture: the interface `tap:PID`."""
+
+from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.settings import AUTO, LiveSettings
+from kdissect.tap.errors import TapError
+from kdissect.tap.stream import PREFIX as TAP
+from kdissect.tap.stream import TapSource, attach, process_of
+
+__all__ = ["TAP", "tapped"]
+
+
+def tapped(settings: LiveSettings) -> TapSource:
+    """Tap the JVM that the interface names. Raises LiveError."""
+    if len(settings.interfaces) > 1:
+        raise LiveError("tap:PID is captured alone, without other interfaces")
+    if settings.capture_filter:
+        raise LiveError("-f filters packets, of which tap:PID has none: -Y filters exchanges")
+    if settings.source != AUTO:
+        raise LiveError("--source chooses who captures from networks: not for tap:PID")
+    try:
+        return attach(process_of(settings.interfaces[0]))
+    except TapError as error:
+        raise LiveError(str(error)) from None

@@ -1,0 +1,245 @@
+"""Brokers and Java clients for the tests of taps: those of the recorder (`captures/record`)."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kdissect
+from captures.record import workshop
+from captures.record.broker import Cluster
+from captures.record.certificates import NAMED, trust
+from captures.record.drivers import Running
+from captures.record.java import java
+from captures.record.spec import HOST, Listener, Spec
+from tests.support.console import CHECKOUT, command
+
+SECURE = 4  # role of the port of the TLS listener that the broker has itself
+JAVA_DIR = Path(__file__).parent / "java"
+TLS = {
+    "security.protocol": "SSL",
+    "ssl.truststore.type": "PEM",
+    "ssl.endpoint.identification.algorithm": "",
+}
+_SECONDS = 40
+
+
+def needs_java() -> None:
+    """Skip where taps, or JVMs to be tapped, cannot be."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("taps need Linux")
+    for program in ("java", "javac"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: nothing to tap")
+
+
+def needs_kafka(*names: str) -> None:
+    """Skip where the recorder has not fetched these sets of jars."""
+    needs_java()
+    if os.geteuid() != 0:
+        pytest.skip("the recorder's brokers keep their data under /var/lib: that needs root")
+    for name in names:
+        if not (workshop.HOME / "jars" / name / ".complete").exists():
+            pytest.skip(f"Apache Kafka ({name}) is not in {workshop.HOME}: the recorder fetches it")
+
+
+@contextmanager
+def running(spec: Spec, base: int) -> Iterator[Cluster]:
+    """A cluster, from when it is ready."""
+    cluster = Cluster(spec, base)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def spec(version: str) -> Spec:
+    """One broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
+    secure = Listener("SECURE", "SSL", SECURE)
+    return Spec(version, tls=True, listeners=(secure,), properties={"metric.reporters": ""})
+
+
+def broker_pid(cluster: Cluster) -> int:
+    """The process of its only broker."""
+    return cluster._processes[1].pid
+
+
+def secure(cluster: Cluster) -> str:
+    """Where the broker itself speaks TLS."""
+    return f"{HOST}:{cluster.nodes[0].port(SECURE)}"
+
+
+def tls(*which: str) -> dict[str, str]:
+    """Properties of a client of a TLS listener."""
+    return TLS | {"ssl.truststore.location": str(trust(*(which or NAMED)))}
+
+
+def client(
+    version: str, bootstrap: str, action: str, properties: dict[str, str] | None = None, **options: Any
+) -> Running:
+    """Start a driver of the recorder; see `line`."""
+    return Running(line(version, bootstrap, action, properties, **options), lambda _event: None)
+
+
+def line(
+    version: str, bootstrap: str, action: str, properties: dict[str, str] | None = None, *,
+    jvm: Sequence[str] = (), program: str = "", **options: Any,
+) -> list[str]:  # fmt: skip
+    """The command line of a driver of the recorder, in a JVM with these options."""
+    driver = java(version)
+    words = list(driver.command)
+    if program:
+        words[0] = program
+    words[words.index("-cp") + 1] += f"{os.pathsep}{_load(version, words[words.index('-cp') + 1])}"
+    found = [words[0], *jvm, *words[1:], bootstrap, action]
+    for key, value in options.items():
+        found += ["--" + key.replace("_", "-"), str(value)]
+    for key, value in (properties or {}).items():
+        found += ["--set", f"{key}={value}"]
+    return found
+
+
+def pid(client: Running) -> int:
+    """The process of a driver."""
+    return client._process.pid
+
+
+def _load(version: str, classpath: str) -> Path:
+    """The class of `Load.java`, for one version of the client."""
+    source = JAVA_DIR / "Load.java"
+    target = workshop.folder("classes", "tap", version)
+    mark = target / "source"
+    if not mark.exists() or mark.read_text() != source.read_text():
+        workshop.run(
+            [
+                "javac",
+                "-nowarn",
+                "-Xlint:none",
+                "-proc:none",
+                "-cp",
+                classpath,
+                "-d",
+                str(target),
+                str(source),
+            ]
+        )
+        mark.write_text(source.read_text())
+    return target
+
+
+class Tapping:
+    """A running `kdissect tap`, from when it says that it taps; `stop` ends it as Ctrl-C does."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.process = subprocess.Popen(
+            command("tap", *arguments),
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=CHECKOUT,
+            start_new_session=True,
+        )
+        assert self.process.stderr is not None
+        self.said = ""
+        while "tapping" not in self.said and (line := self.process.stderr.readline()):
+            self.said += line
+        assert "tapping" in self.said, self.said
+
+    def stop(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait for the end, which must be a good one."""
+        _, rest = self.process.communicate(timeout=_SECONDS)
+        self.said += rest
+        assert self.process.returncode == 0, self.said
+
+
+Bodies = dict[tuple[Any, ...], tuple[bytes | None, bytes | None]]
+
+
+def bodies(path: Path, *key_logs: Path, port: int = 0) -> Bodies:
+    """Request and response, without their size, of all exchanges, by client, correlation id and API."""
+    found: Bodies = {}
+    for each in kdissect.open(str(path), key_logs=[str(log) for log in key_logs]):
+        ends = each.connection.client, each.connection.broker
+        if port and port not in (ends[0].port, ends[1].port):
+            continue
+        key = (*ends, each.correlation_id, each.api_key, each.kind)
+        assert key not in found or each.correlation_id is None
+        request, response = (
+            None if frame is None else bytes(frame.data) for frame in (each.request, each.response)
+        )
+        found[key] = request, response
+    return found
+
+
+def whole(found: Bodies) -> Bodies:
+    """Those with both sides."""
+    return {key: value for key, value in found.items() if None not in value}
+
+
+def method_bodies(process: int, folder: Path, class_name: str) -> str:
+    """The code of a class as it is in a JVM now, by the JDK's serviceability agent."""
+    tool = ["java", "--add-modules", "jdk.hotspot.agent"]
+    place = "sun.jvm.hotspot.tools.jcore"
+    package, _, name = class_name.rpartition(".")
+    options = [
+        f"--add-exports=jdk.hotspot.agent/{place}=ALL-UNNAMED",
+        f"-D{place}.filter={place}.PackageNameFilter",
+        f"-D{place}.PackageNameFilter.pkgList={package}",
+        f"-D{place}.outputDir={folder}",
+    ]
+    done = subprocess.run(
+        [*tool, *options, "-m", f"jdk.hotspot.agent/{place}.ClassDump", str(process)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = folder.joinpath(*package.split("."), f"{name}.class")
+    if not found.exists():
+        pytest.skip(
+            f"the JDK shows no classes of a JVM that runs: {(done.stderr or done.stdout).strip()[:200]}"
+        )
+    shown = subprocess.run(
+        ["javap", "-p", "-c", str(found)], capture_output=True, text=True, check=True
+    ).stdout
+    return re.sub(
+        r"#\d+(, *\d+)?", "#", shown
+    )  # places in the table of constants, which keeps what was added
+
+
+def until(holds: Any, seconds: float = 20) -> bool:
+    """Wait until something holds; whether it did."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if holds():
+            return True
+        time.sleep(0.1)
+    return bool(holds())
+
+
+def threads_of(process: int) -> list[str]:
+    """Names of the threads of a process that are the tap's."""
+    names = []
+    for path in Path(f"/proc/{process}/task").glob("*/comm"):
+        with_name = path.read_text().strip()
+        if with_name.startswith("kdissect"):
+            names.append(with_name)
+    return names
+
+
+def files_of(process: int) -> int:
+    """How many files and sockets a process has open."""
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))

@@ -1,0 +1,226 @@
+"""Taps of real brokers and Java clients: the same exchanges as from packets, and nothing left behind."""
+
+import signal
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from captures.record import workshop
+from captures.record.broker import Cluster
+from captures.record.drivers import Running
+from captures.record.sniffer import Sniffer
+from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
+from captures.record.tlsproxy import TlsProxy
+from kdissect.tap import stream
+from tests.support.console import run
+from tests.tap import kafka
+
+BASE = 24300
+SSL_LAYER = "org.apache.kafka.common.network.SslTransportLayer"
+SASL_PLAIN = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        f'username="alice" password="{USERS["alice"]}";'
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Cluster]:
+    """Apache Kafka 4.4."""
+    kafka.needs_kafka("broker-4.4.0", "client-4.4.0")
+    with kafka.running(kafka.spec("4.4.0"), BASE) as cluster:
+        yield cluster
+
+
+@contextmanager
+def sniffing(cluster: Cluster, target: Path) -> Iterator[None]:
+    """A capture of what clients send and get."""
+    sniffer = Sniffer(cluster.ports("clients"), target.with_suffix(".raw"))
+    try:
+        sniffer.start()
+    except (RuntimeError, workshop.MissingProgramError) as problem:
+        pytest.skip(str(problem))
+    yield
+    sniffer.stop(target)
+    if not target.exists():  # large ones are kept compressed
+        target.with_name(f"{target.name}.gz").rename(target)
+
+
+@contextmanager
+def loaded(where: str, topic: str, **options: object) -> Iterator[Running]:
+    """An application that writes and reads all the time over TLS, and is to do so without an error."""
+    application = kafka.client("4.4.0", where, "Load", kafka.tls(), topic=topic, **options)
+    try:
+        application.until("load", 4)
+        yield application
+        end = application.stop()[-1]
+    finally:
+        application.kill()
+    assert end["event"] == "end" and end["errors"] == 0, end
+    assert end["sent"] == end["acknowledged"] == end["read"] > 0
+
+
+def tapped_from_the_start(where: str, topic: str, properties: dict[str, str], target: Path) -> kafka.Bodies:
+    """A producer, and a consumer of a group, each tapped from its start."""
+    found: kafka.Bodies = {}
+    for action, options in (("Produce", {}), ("Consume", {"group": f"g-{topic}", "commit": "true"})):
+        path = target.with_suffix(f".{action}.pcapng")
+        driver = kafka.line("4.4.0", where, action, properties, topic=topic, count=5, **options)
+        ran = run("tap", "-w", path, "--", *driver)
+        assert ran.code == 0 and "ended with" not in ran.err, ran.err
+        assert path.stat().st_mode & 0o777 == 0o600
+        found |= kafka.bodies(path)
+    assert len(found) > 10
+    return found
+
+
+@pytest.mark.parametrize("kind", ["PLAINTEXT", "SASL_PLAINTEXT"])
+def test_a_client_says_what_its_packets_say(broker: Cluster, tmp_path: Path, kind: str) -> None:
+    where, properties = (broker.sasl, SASL_PLAIN) if kind.startswith("SASL") else (broker.bootstrap, {})
+    with sniffing(broker, tmp_path / "packets.pcapng"):
+        tapped = tapped_from_the_start(where, kind.lower(), properties, tmp_path / "tap")
+    assert tapped == kafka.bodies(tmp_path / "packets.pcapng")
+
+
+def test_a_tls_client_says_what_its_packets_say_with_their_key_log(broker: Cluster, tmp_path: Path) -> None:
+    node = broker.nodes[0]
+    proxy = TlsProxy(ssl.TLSVersion.TLSv1_3, node.port(TLS13), node.port(TLS13_PLAIN), tmp_path / "keys")
+    with sniffing(broker, tmp_path / "packets.pcapng"):
+        tapped = tapped_from_the_start(
+            f"{HOST}:{node.port(TLS13)}", "tls", kafka.tls("server"), tmp_path / "tap"
+        )
+    proxy.close()
+    assert tapped == kafka.bodies(tmp_path / "packets.pcapng", tmp_path / "keys", port=node.port(TLS13))
+
+
+def test_a_broker_says_what_packets_of_its_plain_listener_say(broker: Cluster, tmp_path: Path) -> None:
+    """With the gathering writes of responses, and records that go from files to sockets."""
+    tap = tmp_path / "tap.pcapng"
+    with sniffing(broker, tmp_path / "packets.pcapng"):
+        tapping = kafka.Tapping(kafka.broker_pid(broker), "-w", tap)
+        kafka.client("4.4.0", broker.bootstrap, "Produce", topic="files", count=200, size=3000).wait()
+        kafka.client("4.4.0", broker.bootstrap, "Consume", topic="files", count=200).wait()
+        time.sleep(1)
+        tapping.stop()
+    port = broker.nodes[0].port(2)
+    tapped, packets = kafka.bodies(tap, port=port), kafka.bodies(tmp_path / "packets.pcapng", port=port)
+    assert len(packets) > 10 and sum(len(response or b"") for _, response in packets.values()) > 600_000
+    assert tapped == packets
+
+
+def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Path) -> None:
+    """Client and broker see the same, from where both look."""
+    client_side, broker_side = tmp_path / "client.pcapng", tmp_path / "broker.pcapng"
+    with loaded(kafka.secure(broker), "middle", rate=200) as application:
+        of_broker = kafka.Tapping(kafka.broker_pid(broker), "-w", broker_side)
+        time.sleep(0.5)
+        of_client = kafka.Tapping(kafka.pid(application), "-w", client_side)
+        application.until("load", len(application.events) + 4)
+        of_client.stop()
+        time.sleep(0.5)
+        of_broker.stop()
+    client, broker_ = kafka.whole(kafka.bodies(client_side)), kafka.whole(kafka.bodies(broker_side))
+    assert len(client) > 20
+    assert {key: broker_.get(key) for key in client} == client
+    listed = run("records", client_side, "--format", "jsonl")
+    assert listed.code == 0 and listed.out.count("\n") > 200
+
+
+def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path) -> None:
+    """Under load: no error, no thread, no descriptor, and the class as it was."""
+    with loaded(kafka.secure(broker), "again", rate=500) as application:
+        process = kafka.pid(application)
+        before = kafka.method_bodies(process, tmp_path / "before", SSL_LAYER)
+        for turn in range(6):
+            tapping = kafka.Tapping(process, "-w", tmp_path / f"{turn}.pcapng")
+            if turn == 1:
+                during = kafka.method_bodies(process, tmp_path / "during", SSL_LAYER)
+            time.sleep(0.3)
+            tapping.stop()
+            assert kafka.whole(kafka.bodies(tmp_path / f"{turn}.pcapng"))
+            if turn == 0:
+                files = kafka.files_of(process)
+        assert "kdissect/tap/Gate" in during
+        assert kafka.until(lambda: not kafka.threads_of(process))
+        assert kafka.files_of(process) == files
+        assert kafka.method_bodies(process, tmp_path / "after", SSL_LAYER) == before
+
+
+def test_the_hooks_come_off_when_kdissect_is_killed(broker: Cluster, tmp_path: Path) -> None:
+    with loaded(kafka.secure(broker), "killed", rate=200) as application:
+        process = kafka.pid(application)
+        tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
+        assert kafka.threads_of(process) == ["kdissect-tap"]
+        tapping.process.send_signal(signal.SIGKILL)
+        tapping.process.communicate()
+        assert kafka.until(lambda: not kafka.threads_of(process), 10)
+        assert "kdissect" not in kafka.method_bodies(process, tmp_path / "after", SSL_LAYER)
+
+
+def test_a_kdissect_that_reads_no_more_is_said_as_gaps(broker: Cluster, tmp_path: Path) -> None:
+    """The application goes on; what its buffer does not take is dropped, and the capture says how much."""
+    target = tmp_path / "tap.pcapng"
+    with loaded(kafka.secure(broker), "stalled", rate=4000, size=2000) as application:
+        tapping = kafka.Tapping(kafka.pid(application), "-w", target)
+        tapping.process.send_signal(signal.SIGSTOP)
+        application.until("load", len(application.events) + 10)
+        tapping.process.send_signal(signal.SIGCONT)
+        application.until("load", len(application.events) + 2)
+        tapping.stop()
+    shown = run("info", target)
+    assert shown.code == 0
+    assert "dropped" in shown.out and "gap" in shown.out, shown.out
+    assert len(kafka.whole(kafka.bodies(target))) > 20
+
+
+def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:
+    with loaded(kafka.secure(broker), "detached", rate=100) as application:
+        process = kafka.pid(application)
+        tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
+        again = run("tap", process, "-w", tmp_path / "again.pcapng")
+        assert (again.code, again.err.count("\n")) == (3, 1) and "tapped already" in again.err
+        assert run("tap", process, "--detach").code == 0
+        tapping.wait()
+        assert "somebody else, ended it" in tapping.said
+        assert not kafka.threads_of(process)
+        assert run("tap", process, "-w", tmp_path / "again.pcapng", "--duration", "1s").code == 0
+
+
+def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster) -> None:
+    with loaded(kafka.secure(broker), "live", rate=100) as application:
+        name = f"tap:{kafka.pid(application)}"
+        live = run("live", "-i", name, "--duration", "3s", "--format", "jsonl", "-Y", "api == Produce")
+        assert live.code == 0 and live.out.count('"api":"Produce"') > 3, live.err
+        check = run("check", "-i", name, "--duration", "2s")
+        assert check.code in (0, 1) and "kafka" not in check.err, check.err
+        both = run("live", "-i", name, "-i", "lo")
+        assert (both.code, both.err.count("\n")) == (3, 1)
+
+
+def test_the_jvms_are_listed_with_what_kafka_they_have(broker: Cluster) -> None:
+    shown = run("tap", "--list")
+    assert shown.code == 0
+    rows = [line.split() for line in shown.out.splitlines()]
+    assert rows[0] == ["PID", "JAVA", "KAFKA", "COMMAND"]
+    (mine,) = (row for row in rows if row[0] == str(kafka.broker_pid(broker)))
+    assert mine[2:] == ["4.4.0", "kafka.Kafka"]
+
+
+def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
+    """As in a container: nothing of kdissect but the jar."""
+    target = tmp_path / "alone.pcapng"
+    jvm = [f"-javaagent:{stream.agent_jar()}=file={target}"]
+    kafka.client(
+        "4.4.0", kafka.secure(broker), "Produce", kafka.tls(), jvm=jvm, topic="alone", count=3
+    ).wait()
+    assert target.stat().st_mode & 0o777 == 0o600
+    found = kafka.bodies(target)
+    assert found == kafka.whole(found) and len(found) > 3
+    assert run("info", target).out.count("anomalies") == 0
