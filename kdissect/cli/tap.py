@@ -110,14 +110,16 @@ def _list() -> int:
 
 
 def _record(options: Namespace) -> int:
-    from kdissect.tap import stream
-
+    is_new = not os.path.lexists(options.write)
     with _opened(options.write) as out:
-        process: subprocess.Popen[bytes] | None = None
-        if options.command:
-            source, process = stream.launch(options.command)
-        else:
-            source = stream.attach(options.pid)
+        try:
+            source, process = _begun(options)
+        except BaseException:
+            if is_new and options.write != "-":
+                os.unlink(options.write)  # noqa: PTH108  nothing is in it
+            raise
+        if stat.S_ISREG(os.fstat(out.fileno()).st_mode) and options.write != "-":
+            out.truncate(0)  # what was there is kept until something takes its place
         _end_by_signals(source, process)
         say(f"tapping {source.name}, to {options.write}; Ctrl-C ends")
         try:
@@ -129,6 +131,14 @@ def _record(options: Namespace) -> int:
     if process is not None and process.wait():
         say(f"{options.command[0]} ended with {process.returncode}")
     return OK
+
+
+def _begun(options: Namespace) -> tuple[TapSource, subprocess.Popen[bytes] | None]:
+    from kdissect.tap import stream
+
+    if options.command:
+        return stream.launch(options.command)
+    return stream.attach(options.pid), None
 
 
 def _copy(source: TapSource, out: BinaryIO, duration: float) -> int:
@@ -154,7 +164,7 @@ def _opened(path: str) -> BinaryIO:
     """A file that nobody else may read: it holds what was encrypted on its way."""
     if path == "-":
         return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: PTH123
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.fchmod(handle, 0o600)
     return open(handle, "wb", buffering=0)  # noqa: PTH123

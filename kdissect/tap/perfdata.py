@@ -22,11 +22,11 @@ def strings(data: bytes) -> dict[str, str]:
     try:
         for _ in range(min(count, _MAX_ENTRIES)):
             length, name_at, items, kind, _flags, _units, _variability, data_at = entry.unpack_from(data, at)
+            if length < entry.size or at + length > len(data):
+                break
             if kind == _BYTES and items:
                 name = _text(data, at + name_at, at + data_at)
                 found[name] = _text(data, at + data_at, at + data_at + items)
-            if length < entry.size:
-                break
             at += length
     except error:  # cut short
         pass

@@ -15,21 +15,16 @@ from typing import Any
 import pytest
 
 import kdissect
-from captures.record import workshop
+from captures.record import jars, workshop
 from captures.record.broker import Cluster
 from captures.record.certificates import NAMED, trust
 from captures.record.drivers import Running
-from captures.record.java import java
-from captures.record.spec import HOST, Listener, Spec
+from captures.record.spec import HOST, TLS13, TLS13_PLAIN, Listener, Spec
+from captures.record.truth import Event
 from tests.support.console import CHECKOUT, command
 
 SECURE = 4  # role of the port of the TLS listener that the broker has itself
 JAVA_DIR = Path(__file__).parent / "java"
-TLS = {
-    "security.protocol": "SSL",
-    "ssl.truststore.type": "PEM",
-    "ssl.endpoint.identification.algorithm": "",
-}
 _SECONDS = 40
 
 
@@ -65,8 +60,9 @@ def running(spec: Spec, base: int) -> Iterator[Cluster]:
 
 def spec(version: str) -> Spec:
     """One broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
-    secure = Listener("SECURE", "SSL", SECURE)
-    return Spec(version, tls=True, listeners=(secure,), properties={"metric.reporters": ""})
+    behind = Listener("BEHIND", "PLAINTEXT", TLS13_PLAIN, told_role=TLS13)
+    listeners = Listener("SECURE", "SSL", SECURE), behind
+    return Spec(version, listeners=listeners, properties={"metric.reporters": ""})
 
 
 def broker_pid(cluster: Cluster) -> int:
@@ -80,15 +76,64 @@ def secure(cluster: Cluster) -> str:
 
 
 def tls(*which: str) -> dict[str, str]:
-    """Properties of a client of a TLS listener."""
-    return TLS | {"ssl.truststore.location": str(trust(*(which or NAMED)))}
+    """Properties of a client of a TLS listener; of any version, of which the old read no PEM."""
+    certificate = trust(*(which or NAMED))
+    store = certificate.with_suffix(".p12")
+    if not store.exists():
+        words = ["-importcert", "-noprompt", "-file", str(certificate), "-alias", "broker"]
+        workshop.run(
+            ["keytool", *words, "-keystore", str(store), "-storetype", "PKCS12", "-storepass", "public"]
+        )
+    return {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": str(store),
+        "ssl.truststore.password": "public",
+        "ssl.endpoint.identification.algorithm": "",
+    }
+
+
+class Client(Running):
+    """A driver that leaves no pipe open."""
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def until_read(self, count: int) -> None:
+        """Wait until an application under load has read so many records more."""
+        goal = self._read() + count
+        assert until(lambda: self._read() >= goal, 150), self.events[-1:]
+
+    def wait(self, seconds: float = 150) -> list[Event]:
+        """As in `Running`."""
+        try:
+            return super().wait(seconds)
+        finally:
+            self._close()
+
+    def kill(self) -> None:
+        """As in `Running`."""
+        super().kill()
+        self._close()
+
+    def _read(self) -> int:
+        return max((event["read"] for event in self.events if event.get("event") == "load"), default=0)
+
+    def _close(self) -> None:
+        for reader in self._readers:
+            reader.join(5)
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def client(
     version: str, bootstrap: str, action: str, properties: dict[str, str] | None = None, **options: Any
-) -> Running:
+) -> "Client":
     """Start a driver of the recorder; see `line`."""
-    return Running(line(version, bootstrap, action, properties, **options), lambda _event: None)
+    return Client(line(version, bootstrap, action, properties, **options), lambda _event: None)
 
 
 def line(
@@ -96,12 +141,9 @@ def line(
     jvm: Sequence[str] = (), program: str = "", **options: Any,
 ) -> list[str]:  # fmt: skip
     """The command line of a driver of the recorder, in a JVM with these options."""
-    driver = java(version)
-    words = list(driver.command)
-    if program:
-        words[0] = program
-    words[words.index("-cp") + 1] += f"{os.pathsep}{_load(version, words[words.index('-cp') + 1])}"
-    found = [words[0], *jvm, *words[1:], bootstrap, action]
+    classpath = jars.classpath(f"client-{version}", _drivers(version))
+    light = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]
+    found = [program or "java", *jvm, *light, "-cp", classpath, "Driver", bootstrap, action]
     for key, value in options.items():
         found += ["--" + key.replace("_", "-"), str(value)]
     for key, value in (properties or {}).items():
@@ -109,31 +151,21 @@ def line(
     return found
 
 
-def pid(client: Running) -> int:
-    """The process of a driver."""
-    return client._process.pid
-
-
-def _load(version: str, classpath: str) -> Path:
-    """The class of `Load.java`, for one version of the client."""
-    source = JAVA_DIR / "Load.java"
+def _drivers(version: str) -> Path:
+    """`Load.java` and the recorder's oldest drivers, for one version of the client and any JVM."""
+    folders = [workshop.RECORD / "clients" / "java" / tier for tier in ("oldest", "basic")]
+    sources = [
+        JAVA_DIR / "Load.java",
+        *(path for folder in folders for path in sorted(folder.glob("*.java"))),
+    ]
+    text = "".join(path.read_text() for path in sources)
     target = workshop.folder("classes", "tap", version)
-    mark = target / "source"
-    if not mark.exists() or mark.read_text() != source.read_text():
-        workshop.run(
-            [
-                "javac",
-                "-nowarn",
-                "-Xlint:none",
-                "-proc:none",
-                "-cp",
-                classpath,
-                "-d",
-                str(target),
-                str(source),
-            ]
-        )
-        mark.write_text(source.read_text())
+    mark = target / "sources"
+    if not mark.exists() or mark.read_text() != text:
+        options = ["-nowarn", "-Xlint:none", "-proc:none", "--release", "8" if version < "4" else "11"]
+        library = jars.classpath(f"client-{version}")
+        workshop.run(["javac", *options, "-cp", library, "-d", str(target), *map(str, sources)])
+        mark.write_text(text)
     return target
 
 

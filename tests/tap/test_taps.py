@@ -11,7 +11,6 @@ import pytest
 
 from captures.record import workshop
 from captures.record.broker import Cluster
-from captures.record.drivers import Running
 from captures.record.sniffer import Sniffer
 from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
 from captures.record.tlsproxy import TlsProxy
@@ -54,11 +53,11 @@ def sniffing(cluster: Cluster, target: Path) -> Iterator[None]:
 
 
 @contextmanager
-def loaded(where: str, topic: str, **options: object) -> Iterator[Running]:
+def loaded(where: str, topic: str, **options: object) -> Iterator[kafka.Client]:
     """An application that writes and reads all the time over TLS, and is to do so without an error."""
     application = kafka.client("4.4.0", where, "Load", kafka.tls(), topic=topic, **options)
     try:
-        application.until("load", 4)
+        application.until_read(100)
         yield application
         end = application.stop()[-1]
     finally:
@@ -121,8 +120,8 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
     with loaded(kafka.secure(broker), "middle", rate=200) as application:
         of_broker = kafka.Tapping(kafka.broker_pid(broker), "-w", broker_side)
         time.sleep(0.5)
-        of_client = kafka.Tapping(kafka.pid(application), "-w", client_side)
-        application.until("load", len(application.events) + 4)
+        of_client = kafka.Tapping(application.pid, "-w", client_side)
+        application.until_read(300)
         of_client.stop()
         time.sleep(0.5)
         of_broker.stop()
@@ -136,7 +135,7 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
 def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path) -> None:
     """Under load: no error, no thread, no descriptor, and the class as it was."""
     with loaded(kafka.secure(broker), "again", rate=500) as application:
-        process = kafka.pid(application)
+        process = application.pid
         before = kafka.method_bodies(process, tmp_path / "before", SSL_LAYER)
         for turn in range(6):
             tapping = kafka.Tapping(process, "-w", tmp_path / f"{turn}.pcapng")
@@ -155,7 +154,7 @@ def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path) 
 
 def test_the_hooks_come_off_when_kdissect_is_killed(broker: Cluster, tmp_path: Path) -> None:
     with loaded(kafka.secure(broker), "killed", rate=200) as application:
-        process = kafka.pid(application)
+        process = application.pid
         tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
         assert kafka.threads_of(process) == ["kdissect-tap"]
         tapping.process.send_signal(signal.SIGKILL)
@@ -167,12 +166,12 @@ def test_the_hooks_come_off_when_kdissect_is_killed(broker: Cluster, tmp_path: P
 def test_a_kdissect_that_reads_no_more_is_said_as_gaps(broker: Cluster, tmp_path: Path) -> None:
     """The application goes on; what its buffer does not take is dropped, and the capture says how much."""
     target = tmp_path / "tap.pcapng"
-    with loaded(kafka.secure(broker), "stalled", rate=4000, size=2000) as application:
-        tapping = kafka.Tapping(kafka.pid(application), "-w", target)
+    with loaded(kafka.secure(broker), "stalled", rate=1500, size=4000) as application:
+        tapping = kafka.Tapping(application.pid, "-w", target)
         tapping.process.send_signal(signal.SIGSTOP)
-        application.until("load", len(application.events) + 10)
+        application.until_read(8000)  # 32 MB sent, and as much read
         tapping.process.send_signal(signal.SIGCONT)
-        application.until("load", len(application.events) + 2)
+        application.until_read(300)
         tapping.stop()
     shown = run("info", target)
     assert shown.code == 0
@@ -182,7 +181,7 @@ def test_a_kdissect_that_reads_no_more_is_said_as_gaps(broker: Cluster, tmp_path
 
 def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:
     with loaded(kafka.secure(broker), "detached", rate=100) as application:
-        process = kafka.pid(application)
+        process = application.pid
         tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
         again = run("tap", process, "-w", tmp_path / "again.pcapng")
         assert (again.code, again.err.count("\n")) == (3, 1) and "tapped already" in again.err
@@ -195,7 +194,7 @@ def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:
 
 def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster) -> None:
     with loaded(kafka.secure(broker), "live", rate=100) as application:
-        name = f"tap:{kafka.pid(application)}"
+        name = f"tap:{application.pid}"
         live = run("live", "-i", name, "--duration", "3s", "--format", "jsonl", "-Y", "api == Produce")
         assert live.code == 0 and live.out.count('"api":"Produce"') > 3, live.err
         check = run("check", "-i", name, "--duration", "2s")

@@ -35,7 +35,7 @@ public final class Load implements Action {
         }
         stops = true;
         writer.join();
-        for (int patience = 0; patience < 100 && read.get() < acknowledged.get(); patience++) {
+        for (int patience = 0; patience < 1000 && read.get() < acknowledged.get(); patience++) {
             Thread.sleep(100);
         }
         say("end");
