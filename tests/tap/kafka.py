@@ -17,7 +17,7 @@ import pytest
 import kdissect
 from captures.record import jars, workshop
 from captures.record.broker import Cluster
-from captures.record.certificates import NAMED, trust
+from captures.record.certificates import NAMED, certificate, trust
 from captures.record.drivers import Running
 from captures.record.spec import HOST, TLS13, TLS13_PLAIN, Listener, Spec
 from captures.record.truth import Event
@@ -62,7 +62,25 @@ def spec(version: str) -> Spec:
     """One broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
     behind = Listener("BEHIND", "PLAINTEXT", TLS13_PLAIN, told_role=TLS13)
     listeners = Listener("SECURE", "SSL", SECURE), behind
-    return Spec(version, listeners=listeners, properties={"metric.reporters": ""})
+    return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | _keystore())
+
+
+def _keystore() -> dict[str, str]:
+    """The broker's certificate, as Kafka 2.8 reads it, too: there PEM keys need a password."""
+    pem = certificate(*NAMED)
+    store = pem.with_suffix(".store.p12")
+    if not store.exists():
+        words = ["pkcs12", "-export", "-in", str(pem), "-out", str(store), "-passout", "pass:public"]
+        workshop.run(["openssl", *words])
+    return {
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(store),
+        "ssl.keystore.password": "public",
+        "ssl.key.password": "public",
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": tls()["ssl.truststore.location"],
+        "ssl.truststore.password": "public",
+    }
 
 
 def broker_pid(cluster: Cluster) -> int:

@@ -14,6 +14,7 @@ from captures.record.broker import Cluster
 from captures.record.sniffer import Sniffer
 from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
 from captures.record.tlsproxy import TlsProxy
+from kdissect.model.errors import CaptureWarning
 from kdissect.tap import stream
 from tests.support.console import run
 from tests.tap import kafka
@@ -132,12 +133,13 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
     assert listed.code == 0 and listed.out.count("\n") > 200
 
 
-def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [4, pytest.param(50, marks=pytest.mark.exhaustive)])
+def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, turns: int) -> None:
     """Under load: no error, no thread, no descriptor, and the class as it was."""
-    with loaded(kafka.secure(broker), "again", rate=500) as application:
+    with loaded(kafka.secure(broker), f"again{turns}", rate=500) as application:
         process = application.pid
         before = kafka.method_bodies(process, tmp_path / "before", SSL_LAYER)
-        for turn in range(6):
+        for turn in range(turns):
             tapping = kafka.Tapping(process, "-w", tmp_path / f"{turn}.pcapng")
             if turn == 1:
                 during = kafka.method_bodies(process, tmp_path / "during", SSL_LAYER)
@@ -176,7 +178,30 @@ def test_a_kdissect_that_reads_no_more_is_said_as_gaps(broker: Cluster, tmp_path
     shown = run("info", target)
     assert shown.code == 0
     assert "dropped" in shown.out and "gap" in shown.out, shown.out
-    assert len(kafka.whole(kafka.bodies(target))) > 20
+    with pytest.warns(CaptureWarning, match="were dropped while capturing"):
+        found = kafka.whole(kafka.bodies(target))
+    assert len(found) > 20
+
+
+def test_a_full_disk_ends_the_tap_alone(broker: Cluster) -> None:
+    with loaded(kafka.secure(broker), "full", rate=100) as application:
+        ran = run("tap", application.pid, "-w", "/dev/full")
+        assert ran.code == 3 and "No space left on device" in ran.err.splitlines()[-1]
+        assert kafka.until(lambda: not kafka.threads_of(application.pid), 10)
+
+
+def test_a_jvm_that_is_killed_leaves_what_it_said(broker: Cluster, tmp_path: Path) -> None:
+    target = tmp_path / "tap.pcapng"
+    application = kafka.client("4.4.0", kafka.secure(broker), "Load", kafka.tls(), topic="dies", rate=100)
+    try:
+        application.until_read(50)
+        tapping = kafka.Tapping(application.pid, "-w", target)
+        application.until_read(50)
+    finally:
+        application.kill()
+    tapping.wait()
+    assert "the JVM, or somebody else, ended it" in tapping.said
+    assert run("info", target).code == 0 and len(kafka.whole(kafka.bodies(target))) > 5
 
 
 def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:

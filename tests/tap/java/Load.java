@@ -21,6 +21,7 @@ public final class Load implements Action {
     private final AtomicLong read = new AtomicLong();
     private final AtomicLong errors = new AtomicLong();
     private volatile boolean stops;
+    private volatile boolean wrote;
     private volatile String first = "";
 
     @Override
@@ -35,6 +36,7 @@ public final class Load implements Action {
         }
         stops = true;
         writer.join();
+        wrote = true;
         for (int patience = 0; patience < 1000 && read.get() < acknowledged.get(); patience++) {
             Thread.sleep(100);
         }
@@ -91,7 +93,7 @@ public final class Load implements Action {
         KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(Consume.properties(options));
         TopicPartition partition = new TopicPartition(options.text("topic", "load"), 0);
         consumer.assign(Collections.singletonList(partition));
-        while (!stops || read.get() < acknowledged.get()) {
+        while (!wrote || read.get() < acknowledged.get()) {
             for (ConsumerRecord<byte[], byte[]> record : Consume.poll(consumer)) {
                 long number = ByteBuffer.wrap(record.value()).getLong();
                 if (number != read.getAndIncrement() || record.value()[record.value().length - 1] != 'x') {

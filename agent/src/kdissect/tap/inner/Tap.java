@@ -26,6 +26,8 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private static final int CHUNK = 32768;
     /** What an event takes beside its bytes. */
     private static final int EVENT = 96;
+    /** Bytes of the size before a frame. */
+    private static final int SIZE = 4;
     private static final int MAX_WIRES = 65536;
     private static final long SECOND = 1_000_000_000L;
     private static final long PATIENCE_S = 3;
@@ -349,15 +351,38 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
             return;
         }
         long time = System.nanoTime() + epoch;
+        release(wire, 1 - direction, time);
+        byte[] held = wire.held[direction];
+        if (held == null && moved.remaining() == SIZE) {
+            held = new byte[SIZE];
+            moved.get(held);
+            wire.held[direction] = held;
+            return;
+        }
+        wire.held[direction] = null;
         while (moved.hasRemaining()) {
-            int size = Math.min(moved.remaining(), CHUNK);
-            byte[] data = room(size);
+            int before = held == null ? 0 : SIZE;
+            int size = Math.min(moved.remaining(), CHUNK - before);
+            byte[] data = room(size + before);
             if (data == null) {
                 moved.position(moved.position() + size);
             } else {
-                moved.get(data);
+                if (held != null) {
+                    System.arraycopy(held, 0, data, 0, SIZE);
+                }
+                moved.get(data, before, size);
             }
-            put(wire, direction, time, data, size);
+            put(wire, direction, time, data, size + before);
+            held = null;
+        }
+    }
+
+    /** Kafka moves the size of a frame by itself. On a network it is in one packet with what follows, and so it is here. */
+    private void release(Wire wire, int direction, long time) {
+        byte[] held = wire.held[direction];
+        if (held != null) {
+            wire.held[direction] = null;
+            put(wire, direction, time, room(SIZE) == null ? null : held, SIZE);
         }
     }
 
@@ -367,6 +392,8 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
             return;
         }
         long time = System.nanoTime() + epoch;
+        release(wire, 1 - direction, time);
+        release(wire, direction, time);
         for (long done = 0; done < count;) {
             int size = (int) Math.min(count - done, CHUNK);
             byte[] data = room(size);
@@ -438,6 +465,8 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
             wire.ended[direction] = true;
             int[] next = wire.next;
             long time = System.nanoTime() + epoch;
+            release(wire, Wire.IN, time);
+            release(wire, Wire.OUT, time);
             queued.addAndGet(EVENT);
             queue.add(new Event(wire, END, direction, time, next[direction], next[1 - direction], new byte[0]));
             next[direction]++;

@@ -31,6 +31,8 @@ final class Wire {
     /** Used by the writing thread alone: whether packets of it are written. */
     boolean written;
     boolean[] ended = new boolean[2];
+    /** The size of a frame whose first bytes are still to come, by direction; null if there is none. */
+    final byte[][] held = new byte[2][];
 
     private ByteBuffer one;
     private ByteBuffer[] many;
