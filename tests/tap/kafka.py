@@ -21,7 +21,7 @@ from captures.record.certificates import NAMED, certificate, trust
 from captures.record.drivers import Running
 from captures.record.spec import HOST, TLS13, TLS13_PLAIN, Listener, Spec
 from captures.record.truth import Event
-from tests.support.console import CHECKOUT, command
+from tests.support.console import CHECKOUT, command, run
 
 SECURE = 4  # role of the port of the TLS listener that the broker has itself
 JAVA_DIR = Path(__file__).parent / "java"
@@ -238,6 +238,20 @@ def bodies(path: Path, *key_logs: Path, port: int = 0) -> Bodies:
 def whole(found: Bodies) -> Bodies:
     """Those with both sides."""
     return {key: value for key, value in found.items() if None not in value}
+
+
+def cut_in(path: Path) -> Bodies:
+    """The exchanges with both sides of a tap that began and ended in the middle of connections.
+
+    Only those under way then may lack a side: five requests at most are, on a connection of a client.
+    """
+    found = bodies(path)
+    both = whole(found)
+    connections = {key[:2] for key in found}
+    assert len(found) - len(both) <= 10 * len(connections), f"{len(found)} exchanges, {len(both)} whole"
+    info = run("info", path)
+    assert "skipped_bytes" not in info.out and "resynchronised" not in info.out, info.out
+    return both
 
 
 def method_bodies(process: int, folder: Path, class_name: str) -> str:

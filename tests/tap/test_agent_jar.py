@@ -1,4 +1,4 @@
-"""The agent's jar: small, for Java 8, with ASM under another name and its notice, the same when built again."""
+"""The agent's jar: small, for Java 8, ASM under another name with its notice, the same when built again."""
 
 import shutil
 import struct

@@ -1,7 +1,11 @@
 """Taps of real brokers and Java clients: the same exchanges as from packets, and nothing left behind."""
 
+import os
+import shlex
+import shutil
 import signal
 import ssl
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +20,7 @@ from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
 from captures.record.tlsproxy import TlsProxy
 from kdissect.model.errors import CaptureWarning
 from kdissect.tap import stream
-from tests.support.console import run
+from tests.support.console import CHECKOUT, command, run
 from tests.tap import kafka
 
 BASE = 24300
@@ -126,7 +130,7 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
         of_client.stop()
         time.sleep(0.5)
         of_broker.stop()
-    client, broker_ = kafka.whole(kafka.bodies(client_side)), kafka.whole(kafka.bodies(broker_side))
+    client, broker_ = kafka.cut_in(client_side), kafka.cut_in(broker_side)
     assert len(client) > 20
     assert {key: broker_.get(key) for key in client} == client
     listed = run("records", client_side, "--format", "jsonl")
@@ -145,7 +149,7 @@ def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, 
                 during = kafka.method_bodies(process, tmp_path / "during", SSL_LAYER)
             time.sleep(0.3)
             tapping.stop()
-            assert kafka.whole(kafka.bodies(tmp_path / f"{turn}.pcapng"))
+            assert kafka.cut_in(tmp_path / f"{turn}.pcapng")
             if turn == 0:
                 files = kafka.files_of(process)
         assert "kdissect/tap/Gate" in during
@@ -201,7 +205,7 @@ def test_a_jvm_that_is_killed_leaves_what_it_said(broker: Cluster, tmp_path: Pat
         application.kill()
     tapping.wait()
     assert "the JVM, or somebody else, ended it" in tapping.said
-    assert run("info", target).code == 0 and len(kafka.whole(kafka.bodies(target))) > 5
+    assert run("info", target).code == 0 and len(kafka.cut_in(target)) > 5
 
 
 def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:
@@ -224,8 +228,29 @@ def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster) -> None:
         assert live.code == 0 and live.out.count('"api":"Produce"') > 3, live.err
         check = run("check", "-i", name, "--duration", "2s")
         assert check.code in (0, 1) and "kafka" not in check.err, check.err
+        counted = run("stats", "-i", name, "--duration", "2s", "--by", "api")
+        assert counted.code == 0 and "Produce" in counted.out, counted.err
         both = run("live", "-i", name, "-i", "lo")
         assert (both.code, both.err.count("\n")) == (3, 1)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_the_screen_takes_a_tap_for_an_interface(broker: Cluster) -> None:
+    def tmux(*words: str) -> str:
+        words = ("tmux", "-L", f"kdissect-tap-{os.getpid()}", *words)
+        return subprocess.run(words, capture_output=True, text=True, check=True, cwd=CHECKOUT).stdout
+
+    with loaded(kafka.secure(broker), "screen", rate=50) as application:
+        screen = shlex.join(command("tui", "-i", f"tap:{application.pid}"))
+        tmux("new-session", "-d", "-x", "160", "-y", "40", "-s", "screen", screen)
+        try:
+            assert kafka.until(lambda: "Produce" in tmux("capture-pane", "-p"), 60), tmux(
+                "capture-pane", "-p"
+            )
+            tmux("send-keys", "q")
+            assert kafka.until(lambda: not kafka.threads_of(application.pid), 15)
+        finally:
+            subprocess.run(["tmux", "-L", f"kdissect-tap-{os.getpid()}", "kill-server"], check=False)
 
 
 def test_the_jvms_are_listed_with_what_kafka_they_have(broker: Cluster) -> None:

@@ -26,8 +26,6 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private static final int CHUNK = 32768;
     /** What an event takes beside its bytes. */
     private static final int EVENT = 96;
-    /** Bytes of the size before a frame. */
-    private static final int SIZE = 4;
     private static final int MAX_WIRES = 65536;
     private static final long SECOND = 1_000_000_000L;
     private static final long PATIENCE_S = 3;
@@ -353,22 +351,22 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         long time = System.nanoTime() + epoch;
         release(wire, 1 - direction, time);
         byte[] held = wire.held[direction];
-        if (held == null && moved.remaining() == SIZE) {
-            held = new byte[SIZE];
+        if (held == null && moved.remaining() == Wire.SIZE) {
+            held = new byte[Wire.SIZE];
             moved.get(held);
             wire.held[direction] = held;
             return;
         }
         wire.held[direction] = null;
         while (moved.hasRemaining()) {
-            int before = held == null ? 0 : SIZE;
+            int before = held == null ? 0 : Wire.SIZE;
             int size = Math.min(moved.remaining(), CHUNK - before);
             byte[] data = room(size + before);
             if (data == null) {
                 moved.position(moved.position() + size);
             } else {
                 if (held != null) {
-                    System.arraycopy(held, 0, data, 0, SIZE);
+                    System.arraycopy(held, 0, data, 0, Wire.SIZE);
                 }
                 moved.get(data, before, size);
             }
@@ -382,7 +380,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         byte[] held = wire.held[direction];
         if (held != null) {
             wire.held[direction] = null;
-            put(wire, direction, time, room(SIZE) == null ? null : held, SIZE);
+            put(wire, direction, time, room(Wire.SIZE) == null ? null : held, Wire.SIZE);
         }
     }
 

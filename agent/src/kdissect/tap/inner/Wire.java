@@ -11,6 +11,9 @@ import java.nio.channels.SocketChannel;
 final class Wire {
     static final int OUT = 0;
     static final int IN = 1;
+    /** Bytes of the size before a frame. */
+    static final int SIZE = 4;
+    private static final int MAX_FRAME = 104857600; // socket.request.max.bytes, by default
 
     final SocketChannel channel;
     /** Whether its beginning was seen. */
@@ -31,6 +34,8 @@ final class Wire {
     /** Used by the writing thread alone: whether packets of it are written. */
     boolean written;
     boolean[] ended = new boolean[2];
+    /** Whether a frame began since we look, by direction: of one under way the end says nothing. */
+    private final boolean[] begun = new boolean[2];
     /** The size of a frame whose first bytes are still to come, by direction; null if there is none. */
     final byte[][] held = new byte[2][];
 
@@ -86,7 +91,7 @@ final class Wire {
             for (int index = 0; index < where.length; index++) {
                 part(taker, direction, buffers[offset + index], where[index]);
             }
-        } else if (from != null && count > 0) {
+        } else if (from != null && count > 0 && (fresh || begun[direction])) {
             taker.take(this, direction, from, start, count);
         }
     }
@@ -97,8 +102,26 @@ final class Wire {
             ByteBuffer moved = buffer.duplicate();
             moved.limit(end);
             moved.position(start);
-            taker.take(this, direction, moved);
+            if (isBegun(direction, moved, buffer.limit())) {
+                taker.take(this, direction, moved);
+            }
         }
+    }
+
+    /**
+     * Whether what was moved is behind the beginning of a frame, or begins one: Kafka reads sizes into buffers of their own, and sends
+     * a frame as a buffer that begins with its size and holds the frame or its first part. `end` is where that buffer ends.
+     */
+    private boolean isBegun(int direction, ByteBuffer moved, int end) {
+        if (!fresh && !begun[direction] && moved.position() == 0) {
+            if (moved.capacity() == SIZE) {
+                begun[direction] = true;
+            } else if (direction == OUT && moved.limit() >= SIZE) {
+                int size = moved.getInt(0);
+                begun[direction] = size >= end - SIZE && size > 0 && size <= MAX_FRAME;
+            }
+        }
+        return fresh || begun[direction];
     }
 
     private void forget() {
