@@ -147,7 +147,7 @@ def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, 
             tapping = kafka.Tapping(process, "-w", tmp_path / f"{turn}.pcapng")
             if turn == 1:
                 during = kafka.method_bodies(process, tmp_path / "during", SSL_LAYER)
-            time.sleep(0.3)
+            application.until_read(300)
             tapping.stop()
             assert kafka.cut_in(tmp_path / f"{turn}.pcapng")
             if turn == 0:
@@ -200,7 +200,7 @@ def test_a_jvm_that_is_killed_leaves_what_it_said(broker: Cluster, tmp_path: Pat
     try:
         application.until_read(50)
         tapping = kafka.Tapping(application.pid, "-w", target)
-        application.until_read(50)
+        application.until_read(200)
     finally:
         application.kill()
     tapping.wait()
@@ -221,11 +221,13 @@ def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:
         assert run("tap", process, "-w", tmp_path / "again.pcapng", "--duration", "1s").code == 0
 
 
-def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster) -> None:
+def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster, tmp_path: Path) -> None:
     with loaded(kafka.secure(broker), "live", rate=100) as application:
         name = f"tap:{application.pid}"
         live = run("live", "-i", name, "--duration", "3s", "--format", "jsonl", "-Y", "api == Produce")
         assert live.code == 0 and live.out.count('"api":"Produce"') > 3, live.err
+        kept = run("live", "-i", name, "--duration", "2s", "-w", tmp_path / "kept.pcapng")
+        assert kept.code == 0 and len(kafka.cut_in(tmp_path / "kept.pcapng")) > 5, kept.err
         check = run("check", "-i", name, "--duration", "2s")
         assert check.code in (0, 1) and "kafka" not in check.err, check.err
         counted = run("stats", "-i", name, "--duration", "2s", "--by", "api")

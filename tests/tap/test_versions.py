@@ -48,6 +48,25 @@ def test_a_client_and_its_broker_say_the_same(
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("program", JAVAS)
+def test_attached_to_an_application_that_runs(broker: Cluster, tmp_path: Path, program: str) -> None:
+    options = {"program": program, "topic": f"runs{JAVAS.index(program)}", "rate": 200}
+    application = kafka.client("2.8.2", kafka.secure(broker), "Load", kafka.tls(), **options)
+    try:
+        application.until_read(100)
+        for turn in range(2):
+            tapping = kafka.Tapping(application.pid, "-w", tmp_path / f"{turn}.pcapng")
+            application.until_read(400)
+            tapping.stop()
+            assert len(kafka.cut_in(tmp_path / f"{turn}.pcapng")) > 5
+            assert kafka.until(lambda: not kafka.threads_of(application.pid))
+        end = application.stop()[-1]
+        assert end["errors"] == 0 and end["sent"] == end["read"], end
+    finally:
+        application.kill()
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("version", ["2.8.2", "4.4.0"])
 def test_brokers_of_other_releases(tmp_path: Path, version: str) -> None:
     kafka.needs_kafka(f"broker-{version}", "client-2.8.2")
