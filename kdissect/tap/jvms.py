@@ -1,9 +1,9 @@
 """Which processes are JVMs, and which of them speak Kafka: from /proc and the JVM's performance data."""
 
 import os
-import pwd
 import re
 import signal
+from platform import system
 from typing import NamedTuple
 
 from kdissect.tap import perfdata
@@ -35,6 +35,8 @@ def list_jvms() -> list[Jvm]:
 
 def refuse_unfit(pid: int) -> None:
     """Raises TapError where a process is none that can be tapped from here. Leaves it alone."""
+    if system() != "Linux":
+        raise TapError("attaching to a JVM needs Linux; the agent alone works elsewhere (docs/tap.md)")
     try:
         owner = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
     except OSError:
@@ -115,6 +117,8 @@ def _name(pid: int) -> str:
 
 
 def _user(uid: int) -> str:
+    import pwd  # not on Windows
+
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -13,7 +13,6 @@ from kdissect.tap.attach import load_agent
 from kdissect.tap.errors import TapError
 
 PREFIX = "tap:"
-"""Of the names of interfaces that are taps."""
 # The agent has been there when it is waited for; a JVM that begins takes a while.
 _GREETING_S = 5.0
 _START_S = 120.0

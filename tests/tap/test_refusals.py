@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,3 +137,14 @@ def test_interfaces_that_name_no_process(name: str) -> None:
 def test_the_command_is_found() -> None:
     done = subprocess.run(command("tap", "--help"), capture_output=True, text=True, check=True, cwd=CHECKOUT)
     assert "tap:PID" in done.stdout
+
+
+def test_elsewhere_than_on_linux_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdissect.tap.jvms.system", lambda: "Windows")
+    with pytest.raises(TapError, match="needs Linux"):
+        refuse_unfit(os.getpid())
+
+
+def test_live_capture_without_a_tap_imports_nothing_of_it() -> None:
+    code = "import sys, kdissect.capture.live.captures; sys.exit('kdissect.tap.stream' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, check=False).returncode == 0

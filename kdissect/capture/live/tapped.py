@@ -1,16 +1,24 @@
 """A tapped JVM as the source of a live capture: the interface `tap:PID`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.settings import AUTO, LiveSettings
-from kdissect.tap.errors import TapError
-from kdissect.tap.stream import PREFIX as TAP
-from kdissect.tap.stream import TapSource, attach, process_of
 
-__all__ = ["TAP", "tapped"]
+if TYPE_CHECKING:
+    from kdissect.tap.stream import TapSource
+
+TAP = "tap:"
+"""What the names of such interfaces begin with."""
 
 
 def tapped(settings: LiveSettings) -> TapSource:
     """Tap the JVM that the interface names. Raises LiveError."""
+    from kdissect.tap.errors import TapError
+    from kdissect.tap.stream import attach, process_of  # nothing that other captures need
+
     if len(settings.interfaces) > 1:
         raise LiveError("tap:PID is captured alone, without other interfaces")
     if settings.capture_filter:
