@@ -30,6 +30,7 @@ COMMANDS = {
         "look at the exchanges on the screen, with their fields and bytes, while they are read",
     ),
     "live": ("captures", "capture from interfaces, and list the exchanges as they complete"),
+    "tap": ("captures", "write the plaintext of a JVM's Kafka connections, also of TLS, while it runs"),
     "info": ("captures", "what captures hold: files, connections, APIs, gaps, anomalies"),
     "connections": ("captures", "one line for each TCP connection"),
     "records": ("captures", "list the records in requests and responses, also inside compressed batches"),

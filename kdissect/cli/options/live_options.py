@@ -47,9 +47,9 @@ def add_live(parser: ArgumentParser) -> None:
     add("--buffer-size", metavar="MIB", type=_buffer, default=BUFFER_MIB, help=(
         f"buffer of the kernel; default: {BUFFER_MIB} MiB"
     ))  # fmt: skip
-    add("--duration", metavar="TIME", type=_seconds, default=0.0, help="end after 90s, 10m, 1h ...")
+    add("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m, 1h ...")
     add("--rotate-size", metavar="SIZE", type=_size, default=0, help="with -w: next file after 100MB ...")
-    add("--rotate-time", metavar="TIME", type=_seconds, default=0.0, help="with -w: next file after 10m ...")
+    add("--rotate-time", metavar="TIME", type=time_span, default=0.0, help="with -w: next file after 10m ...")
     add("--keep", metavar="N", type=_count, default=0, help="with those: remove all but the last N files")
 
 
@@ -132,7 +132,8 @@ def _size(text: str) -> int:
     return int(number * _SIZES[unit])
 
 
-def _seconds(text: str) -> float:
+def time_span(text: str) -> float:
+    """Seconds, of an argument such as 90s, 10m or 1h."""
     number, unit = _split(text)
     if number is None or unit not in _TIMES or number <= 0:
         raise ArgumentTypeError(f"{text!r} is no time, such as 90s, 10m or 1h")

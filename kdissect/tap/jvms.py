@@ -1,0 +1,140 @@
+"""Which processes are JVMs, and which of them speak Kafka: from /proc and the JVM's performance data."""
+
+import os
+import re
+import signal
+from platform import system
+from typing import NamedTuple
+
+from kdissect.tap import perfdata
+from kdissect.tap.errors import TapError
+
+_CLIENTS = re.compile(r"kafka-clients-(\d[\w.+-]*?)\.jar(?: \(deleted\))?")
+_NAMESPACES = ("mnt", "net", "pid")
+_DISABLED = "-XX:+DisableAttachMechanism"
+AT_START = "it takes the agent at its start alone (-javaagent, docs/tap.md)"
+ALONE = "'kdissect tap --print-agent' tells where the agent is, which writes a file by itself"
+
+
+class Jvm(NamedTuple):
+    """A JVM: the main class or jar it was started with, its version, and that of kafka-clients by the
+    names of the jars it holds open; empty where that is not known.
+    """
+
+    pid: int
+    command: str
+    java: str
+    kafka: str
+
+
+def list_jvms() -> list[Jvm]:
+    """The HotSpot JVMs whose memory this user may look at, by process id."""
+    found = [_jvm(int(name)) for name in _names("/proc") if name.isdigit() and _is_hotspot(int(name))]
+    return sorted(found)
+
+
+def refuse_unfit(pid: int) -> None:
+    """Raises TapError where a process is none that can be tapped from here. Leaves it alone."""
+    if system() != "Linux":
+        raise TapError("attaching to a JVM needs Linux; the agent alone works elsewhere (docs/tap.md)")
+    try:
+        owner = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
+    except OSError:
+        raise TapError(f"there is no process {pid}") from None
+    if os.geteuid() not in (0, owner):
+        raise TapError(f"process {pid} belongs to {_user(owner)}: run kdissect as that user")
+    if not _is_hotspot(pid):
+        raise TapError(f"process {pid} ({_name(pid)}) is no HotSpot JVM")
+    if any(_namespace(pid, kind) != _namespace(os.getpid(), kind) for kind in _NAMESPACES):
+        raise TapError(f"process {pid} is in a container of its own: {ALONE}")
+    if _DISABLED in _options(pid):
+        raise TapError(f"process {pid} runs with {_DISABLED}: {AT_START}")
+    if not _catches_quit(pid):
+        raise TapError(f"process {pid} takes no attachment: it starts or ends just now, or runs with -Xrs")
+
+
+def owner_of(pid: int) -> int:
+    """The user id of a process. Raises TapError."""
+    try:
+        return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
+    except OSError:
+        raise TapError(f"there is no process {pid}") from None
+
+
+def _jvm(pid: int) -> Jvm:
+    told = _performance(pid)
+    command = (told.get("sun.rt.javaCommand", "").split() or [_name(pid)])[0]
+    return Jvm(pid, os.path.basename(command), told.get("java.property.java.version", ""), _kafka(pid))  # noqa: PTH119
+
+
+def _is_hotspot(pid: int) -> bool:
+    return "/libjvm.so" in _read(f"/proc/{pid}/maps")
+
+
+def _kafka(pid: int) -> str:
+    """Versions of the kafka-clients jars that the process holds open."""
+    folder = f"/proc/{pid}/fd"
+    versions: set[str] = set()
+    for name in _names(folder):
+        try:
+            target = os.readlink(f"{folder}/{name}")  # noqa: PTH115
+        except OSError:
+            continue
+        found = _CLIENTS.fullmatch(os.path.basename(target))  # noqa: PTH119
+        if found is not None:
+            versions.add(found[1])
+    return ", ".join(sorted(versions))
+
+
+def _options(pid: int) -> str:
+    """All that the JVM was told at its start: by its command line, by variables, by files."""
+    command = _read(f"/proc/{pid}/cmdline").replace("\0", " ")
+    return f"{command} {_performance(pid).get('java.rt.vmArgs', '')} "
+
+
+def _performance(pid: int) -> dict[str, str]:
+    try:
+        return perfdata.read(f"/tmp/hsperfdata_{_user(owner_of(pid))}/{pid}")
+    except TapError:
+        return {}
+
+
+def _catches_quit(pid: int) -> bool:
+    """Whether SIGQUIT is caught: it ends a process that does not."""
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", _read(f"/proc/{pid}/status"), re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGQUIT - 1) & 1)
+
+
+def _namespace(pid: int, kind: str) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/{kind}")  # noqa: PTH115
+    except OSError:
+        return ""
+
+
+def _name(pid: int) -> str:
+    return _read(f"/proc/{pid}/comm").strip() or "?"
+
+
+def _user(uid: int) -> str:
+    import pwd  # not on Windows
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123
+            return stream.read()
+    except OSError:
+        return ""

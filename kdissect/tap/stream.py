@@ -1,0 +1,170 @@
+"""The stream of pcapng that comes out of a tapped JVM, as a source of bytes."""
+
+import hmac
+import os
+import secrets
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+
+from kdissect.tap.attach import load_agent
+from kdissect.tap.errors import TapError
+
+PREFIX = "tap:"
+# The agent has been there when it is waited for; a JVM that begins takes a while.
+_GREETING_S = 5.0
+_START_S = 120.0
+# What waited in the agent when it was asked to end comes within this, or is given up.
+_END_S = 5.0
+_LOOK_S = 0.2
+_READ = 1 << 18
+_MAX_GREETING = 4096
+
+
+def agent_jar() -> str:
+    """The path of the agent. Raises TapError where options of a JVM cannot name it."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kdissect-tap.jar")  # noqa: PTH100, PTH118, PTH120
+    if "," in path or "=" in path:
+        raise TapError(f"{path}: a JVM takes no agent whose path has a comma or an equals sign")
+    return path
+
+
+def process_of(interface: str) -> int:
+    """The process that `tap:PID` names. Raises TapError."""
+    number = interface.removeprefix(PREFIX)
+    if not (number.isascii() and number.isdigit() and 0 < int(number) < 1 << 31):
+        raise TapError(f"{interface}: tap:PID needs a process id, which 'kdissect tap --list' tells")
+    return int(number)
+
+
+class TapSource:
+    """Gives what the agent writes, until the JVM or the tap ends. Made by `attach` or `launch`."""
+
+    def __init__(self, name: str, link: socket.socket) -> None:
+        self.name = name
+        self._link = link
+        self._end = 0.0
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether `stop` was called."""
+        return self._end > 0
+
+    def read(self) -> bytes:
+        """The next bytes, waits for them; empty at the end. Raises OSError."""
+        while not self._end or time.monotonic() < self._end:
+            ready, _, _ = select.select([self._link], [], [], _LOOK_S)
+            if ready:
+                try:
+                    data = self._link.recv(_READ)
+                except ConnectionResetError:  # the JVM was killed
+                    data = b""
+                if not data:
+                    self._link.close()
+                return data
+        return b""
+
+    def stop(self) -> None:
+        """Ask the agent to end: what it still has is read. More than once is fine."""
+        if not self._end:
+            self._end = time.monotonic() + _END_S
+            try:
+                self._link.shutdown(socket.SHUT_WR)
+            except OSError:
+                return  # it ended
+
+    def close(self) -> None:
+        """Read no further."""
+        self._link.close()
+
+    def failure(self) -> str:
+        """The end of a JVM is no failure."""
+        return ""
+
+    def drops(self) -> int:
+        """Only what the stream itself tells."""
+        return 0
+
+
+def attach(pid: int) -> TapSource:
+    """Tap a JVM that runs. Raises TapError."""
+    with _Meeting() as meeting:
+        load_agent(pid, agent_jar(), f"{meeting.options},kafka=needed")
+        return TapSource(f"{PREFIX}{pid}", meeting.wait(None, _GREETING_S))
+
+
+def detach(pid: int) -> None:
+    """End the tap of a JVM, whoever began it. Raises TapError."""
+    load_agent(pid, agent_jar(), "stop")
+
+
+def launch(command: Sequence[str]) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
+    """Start a JVM, or a program that starts one, with the tap in it. Raises TapError, OSError."""
+    with _Meeting() as meeting:
+        option = f"-javaagent:{agent_jar()}={meeting.options}"
+        environment = dict(os.environ)
+        words = list(command)
+        if os.path.basename(words[0]) == "java":  # noqa: PTH119
+            words.insert(1, option)
+        else:
+            environment["JAVA_TOOL_OPTIONS"] = f"{environment.get('JAVA_TOOL_OPTIONS', '')} {option}".strip()
+        process = subprocess.Popen(words, env=environment)
+        try:
+            link = meeting.wait(process, _START_S)
+        except TapError:
+            process.terminate()
+            raise
+        return TapSource(f"{PREFIX}{process.pid}", link), process
+
+
+class _Meeting:
+    """Where the agent comes to: a port of 127.0.0.1 for one connection, which knows a secret."""
+
+    def __init__(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._token = secrets.token_hex(16)
+        self.options = f"jar={agent_jar()},connect={self._server.getsockname()[1]},token={self._token}"
+
+    def __enter__(self) -> "_Meeting":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+
+    def wait(self, process: "subprocess.Popen[bytes] | None", seconds: float) -> socket.socket:
+        """The connection of the agent, once it has begun. Raises TapError where it has not."""
+        self._server.settimeout(_LOOK_S)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                link, _ = self._server.accept()
+            except TimeoutError:
+                if process is not None and process.poll() is not None:
+                    raise TapError(f"it ended with {process.returncode}, and no agent came") from None
+                continue
+            said = _greeting(link)
+            if hmac.compare_digest(said[: len(self._token)].encode(), self._token.encode()):
+                return _begun(link, said[len(self._token) :].strip())
+            link.close()
+        raise TapError("the agent did not come: the standard error of the JVM says why")
+
+
+def _greeting(link: socket.socket) -> str:
+    link.settimeout(_GREETING_S)
+    line = b""
+    try:
+        while not line.endswith(b"\n") and len(line) < _MAX_GREETING and (data := link.recv(1)):
+            line += data
+    except OSError:
+        return ""
+    return line.decode("utf-8", "replace")
+
+
+def _begun(link: socket.socket, said: str) -> socket.socket:
+    if said.startswith("ok"):
+        link.settimeout(None)
+        return link
+    link.close()
+    raise TapError(f"the JVM cannot be tapped: {said.removeprefix('error ')}")

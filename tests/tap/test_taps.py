@@ -1,0 +1,277 @@
+"""Taps of real brokers and Java clients: the same exchanges as from packets, and nothing left behind."""
+
+import os
+import shlex
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from captures.record import workshop
+from captures.record.broker import Cluster
+from captures.record.sniffer import Sniffer
+from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
+from captures.record.tlsproxy import TlsProxy
+from kdissect.model.errors import CaptureWarning
+from kdissect.tap import stream
+from tests.support.console import CHECKOUT, command, run
+from tests.tap import kafka
+
+BASE = 24300
+SSL_LAYER = "org.apache.kafka.common.network.SslTransportLayer"
+SASL_PLAIN = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        f'username="alice" password="{USERS["alice"]}";'
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Cluster]:
+    """Apache Kafka 4.4."""
+    kafka.needs_kafka("broker-4.4.0", "client-4.4.0")
+    with kafka.running(kafka.spec("4.4.0"), BASE) as cluster:
+        yield cluster
+
+
+@contextmanager
+def sniffing(cluster: Cluster, target: Path) -> Iterator[None]:
+    """A capture of what clients send and get."""
+    sniffer = Sniffer(cluster.ports("clients"), target.with_suffix(".raw"))
+    try:
+        sniffer.start()
+    except (RuntimeError, workshop.MissingProgramError) as problem:
+        pytest.skip(str(problem))
+    yield
+    sniffer.stop(target)
+    if not target.exists():  # large ones are kept compressed
+        target.with_name(f"{target.name}.gz").rename(target)
+
+
+@contextmanager
+def loaded(where: str, topic: str, **options: object) -> Iterator[kafka.Client]:
+    """An application that writes and reads all the time over TLS, and is to do so without an error."""
+    application = kafka.client("4.4.0", where, "Load", kafka.tls(), topic=topic, **options)
+    try:
+        application.until_read(100)
+        yield application
+        end = application.stop()[-1]
+    finally:
+        application.kill()
+    assert end["event"] == "end" and end["errors"] == 0, end
+    assert end["sent"] == end["acknowledged"] == end["read"] > 0
+
+
+def tapped_from_the_start(where: str, topic: str, properties: dict[str, str], target: Path) -> kafka.Bodies:
+    """A producer, and a consumer of a group, each tapped from its start."""
+    found: kafka.Bodies = {}
+    for action, options in (("Produce", {}), ("Consume", {"group": f"g-{topic}", "commit": "true"})):
+        path = target.with_suffix(f".{action}.pcapng")
+        driver = kafka.line("4.4.0", where, action, properties, topic=topic, count=5, **options)
+        ran = run("tap", "-w", path, "--", *driver)
+        assert ran.code == 0 and "ended with" not in ran.err, ran.err
+        assert path.stat().st_mode & 0o777 == 0o600
+        found |= kafka.bodies(path)
+    assert len(found) > 10
+    return found
+
+
+@pytest.mark.parametrize("kind", ["PLAINTEXT", "SASL_PLAINTEXT"])
+def test_a_client_says_what_its_packets_say(broker: Cluster, tmp_path: Path, kind: str) -> None:
+    where, properties = (broker.sasl, SASL_PLAIN) if kind.startswith("SASL") else (broker.bootstrap, {})
+    with sniffing(broker, tmp_path / "packets.pcapng"):
+        tapped = tapped_from_the_start(where, kind.lower(), properties, tmp_path / "tap")
+    assert tapped == kafka.bodies(tmp_path / "packets.pcapng")
+
+
+def test_a_tls_client_says_what_its_packets_say_with_their_key_log(broker: Cluster, tmp_path: Path) -> None:
+    node = broker.nodes[0]
+    proxy = TlsProxy(ssl.TLSVersion.TLSv1_3, node.port(TLS13), node.port(TLS13_PLAIN), tmp_path / "keys")
+    with sniffing(broker, tmp_path / "packets.pcapng"):
+        tapped = tapped_from_the_start(
+            f"{HOST}:{node.port(TLS13)}", "tls", kafka.tls("server"), tmp_path / "tap"
+        )
+    proxy.close()
+    assert tapped == kafka.bodies(tmp_path / "packets.pcapng", tmp_path / "keys", port=node.port(TLS13))
+
+
+def test_a_broker_says_what_packets_of_its_plain_listener_say(broker: Cluster, tmp_path: Path) -> None:
+    """With the gathering writes of responses, and records that go from files to sockets."""
+    tap = tmp_path / "tap.pcapng"
+    with sniffing(broker, tmp_path / "packets.pcapng"):
+        tapping = kafka.Tapping(kafka.broker_pid(broker), "-w", tap)
+        kafka.client("4.4.0", broker.bootstrap, "Produce", topic="files", count=200, size=3000).wait()
+        kafka.client("4.4.0", broker.bootstrap, "Consume", topic="files", count=200).wait()
+        time.sleep(1)
+        tapping.stop()
+    port = broker.nodes[0].port(2)
+    tapped, packets = kafka.bodies(tap, port=port), kafka.bodies(tmp_path / "packets.pcapng", port=port)
+    assert len(packets) > 10 and sum(len(response or b"") for _, response in packets.values()) > 600_000
+    assert tapped == packets
+
+
+def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Path) -> None:
+    """Client and broker see the same, from where both look."""
+    client_side, broker_side = tmp_path / "client.pcapng", tmp_path / "broker.pcapng"
+    with loaded(kafka.secure(broker), "middle", rate=200) as application:
+        of_broker = kafka.Tapping(kafka.broker_pid(broker), "-w", broker_side)
+        time.sleep(0.5)
+        of_client = kafka.Tapping(application.pid, "-w", client_side)
+        application.until_read(300)
+        of_client.stop()
+        time.sleep(0.5)
+        of_broker.stop()
+    client, broker_ = kafka.cut_in(client_side), kafka.cut_in(broker_side)
+    assert len(client) > 20
+    assert {key: broker_.get(key) for key in client} == client
+    listed = run("records", client_side, "--format", "jsonl")
+    assert listed.code == 0 and listed.out.count("\n") > 200
+
+
+@pytest.mark.parametrize("turns", [4, pytest.param(50, marks=pytest.mark.exhaustive)])
+def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, turns: int) -> None:
+    """Under load: no error, no thread, no descriptor, and the class as it was."""
+    with loaded(kafka.secure(broker), f"again{turns}", rate=500) as application:
+        process = application.pid
+        before = kafka.method_bodies(process, tmp_path / "before", SSL_LAYER)
+        for turn in range(turns):
+            tapping = kafka.Tapping(process, "-w", tmp_path / f"{turn}.pcapng")
+            if turn == 1:
+                during = kafka.method_bodies(process, tmp_path / "during", SSL_LAYER)
+            application.until_read(300)
+            tapping.stop()
+            assert kafka.cut_in(tmp_path / f"{turn}.pcapng")
+            if turn == 0:
+                files = kafka.files_of(process)
+        assert "kdissect/tap/Gate" in during
+        assert kafka.until(lambda: not kafka.threads_of(process))
+        assert kafka.files_of(process) == files
+        assert kafka.method_bodies(process, tmp_path / "after", SSL_LAYER) == before
+
+
+def test_the_hooks_come_off_when_kdissect_is_killed(broker: Cluster, tmp_path: Path) -> None:
+    with loaded(kafka.secure(broker), "killed", rate=200) as application:
+        process = application.pid
+        tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
+        assert kafka.threads_of(process) == ["kdissect-tap"]
+        tapping.process.send_signal(signal.SIGKILL)
+        tapping.process.communicate()
+        assert kafka.until(lambda: not kafka.threads_of(process), 10)
+        assert "kdissect" not in kafka.method_bodies(process, tmp_path / "after", SSL_LAYER)
+
+
+def test_a_kdissect_that_reads_no_more_is_said_as_gaps(broker: Cluster, tmp_path: Path) -> None:
+    """The application goes on; what its buffer does not take is dropped, and the capture says how much."""
+    target = tmp_path / "tap.pcapng"
+    with loaded(kafka.secure(broker), "stalled", rate=1500, size=4000) as application:
+        tapping = kafka.Tapping(application.pid, "-w", target)
+        tapping.process.send_signal(signal.SIGSTOP)
+        application.until_read(8000)  # 32 MB sent, and as much read
+        tapping.process.send_signal(signal.SIGCONT)
+        application.until_read(300)
+        tapping.stop()
+    shown = run("info", target)
+    assert shown.code == 0
+    assert "dropped" in shown.out and "gap" in shown.out, shown.out
+    with pytest.warns(CaptureWarning, match="were dropped while capturing"):
+        found = kafka.whole(kafka.bodies(target))
+    assert len(found) > 20
+
+
+def test_a_full_disk_ends_the_tap_alone(broker: Cluster) -> None:
+    with loaded(kafka.secure(broker), "full", rate=100) as application:
+        ran = run("tap", application.pid, "-w", "/dev/full")
+        assert ran.code == 3 and "No space left on device" in ran.err.splitlines()[-1]
+        assert kafka.until(lambda: not kafka.threads_of(application.pid), 10)
+
+
+def test_a_jvm_that_is_killed_leaves_what_it_said(broker: Cluster, tmp_path: Path) -> None:
+    target = tmp_path / "tap.pcapng"
+    application = kafka.client("4.4.0", kafka.secure(broker), "Load", kafka.tls(), topic="dies", rate=100)
+    try:
+        application.until_read(50)
+        tapping = kafka.Tapping(application.pid, "-w", target)
+        application.until_read(200)
+    finally:
+        application.kill()
+    tapping.wait()
+    assert "the JVM, or somebody else, ended it" in tapping.said
+    assert run("info", target).code == 0 and len(kafka.cut_in(target)) > 5
+
+
+def test_detach_ends_a_tap(broker: Cluster, tmp_path: Path) -> None:
+    with loaded(kafka.secure(broker), "detached", rate=100) as application:
+        process = application.pid
+        tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
+        again = run("tap", process, "-w", tmp_path / "again.pcapng")
+        assert (again.code, again.err.count("\n")) == (3, 1) and "tapped already" in again.err
+        assert run("tap", process, "--detach").code == 0
+        tapping.wait()
+        assert "somebody else, ended it" in tapping.said
+        assert not kafka.threads_of(process)
+        assert run("tap", process, "-w", tmp_path / "again.pcapng", "--duration", "1s").code == 0
+
+
+def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster, tmp_path: Path) -> None:
+    with loaded(kafka.secure(broker), "live", rate=100) as application:
+        name = f"tap:{application.pid}"
+        live = run("live", "-i", name, "--duration", "3s", "--format", "jsonl", "-Y", "api == Produce")
+        assert live.code == 0 and live.out.count('"api":"Produce"') > 3, live.err
+        kept = run("live", "-i", name, "--duration", "2s", "-w", tmp_path / "kept.pcapng")
+        assert kept.code == 0 and len(kafka.cut_in(tmp_path / "kept.pcapng")) > 5, kept.err
+        check = run("check", "-i", name, "--duration", "2s")
+        assert check.code in (0, 1) and "kafka" not in check.err, check.err
+        counted = run("stats", "-i", name, "--duration", "2s", "--by", "api")
+        assert counted.code == 0 and "Produce" in counted.out, counted.err
+        both = run("live", "-i", name, "-i", "lo")
+        assert (both.code, both.err.count("\n")) == (3, 1)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_the_screen_takes_a_tap_for_an_interface(broker: Cluster) -> None:
+    def tmux(*words: str) -> str:
+        words = ("tmux", "-L", f"kdissect-tap-{os.getpid()}", *words)
+        return subprocess.run(words, capture_output=True, text=True, check=True, cwd=CHECKOUT).stdout
+
+    with loaded(kafka.secure(broker), "screen", rate=50) as application:
+        screen = shlex.join(command("tui", "-i", f"tap:{application.pid}"))
+        tmux("new-session", "-d", "-x", "160", "-y", "40", "-s", "screen", screen)
+        try:
+            assert kafka.until(lambda: "Produce" in tmux("capture-pane", "-p"), 60), tmux(
+                "capture-pane", "-p"
+            )
+            tmux("send-keys", "q")
+            assert kafka.until(lambda: not kafka.threads_of(application.pid), 15)
+        finally:
+            subprocess.run(["tmux", "-L", f"kdissect-tap-{os.getpid()}", "kill-server"], check=False)
+
+
+def test_the_jvms_are_listed_with_what_kafka_they_have(broker: Cluster) -> None:
+    shown = run("tap", "--list")
+    assert shown.code == 0
+    rows = [line.split() for line in shown.out.splitlines()]
+    assert rows[0] == ["PID", "JAVA", "KAFKA", "COMMAND"]
+    (mine,) = (row for row in rows if row[0] == str(kafka.broker_pid(broker)))
+    assert mine[2:] == ["4.4.0", "kafka.Kafka"]
+
+
+def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
+    """As in a container: nothing of kdissect but the jar."""
+    target = tmp_path / "alone.pcapng"
+    jvm = [f"-javaagent:{stream.agent_jar()}=file={target}"]
+    kafka.client(
+        "4.4.0", kafka.secure(broker), "Produce", kafka.tls(), jvm=jvm, topic="alone", count=3
+    ).wait()
+    assert target.stat().st_mode & 0o777 == 0o600
+    found = kafka.bodies(target)
+    assert found == kafka.whole(found) and len(found) > 3
+    assert run("info", target).out.count("anomalies") == 0
