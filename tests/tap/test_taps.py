@@ -23,6 +23,8 @@ from kdissect.tap import stream
 from tests.support.console import CHECKOUT, command, run
 from tests.tap import kafka
 
+pytestmark = pytest.mark.exhaustive  # a broker, and two minutes
+
 BASE = 24300
 SSL_LAYER = "org.apache.kafka.common.network.SslTransportLayer"
 SASL_PLAIN = {
@@ -137,7 +139,7 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
     assert listed.code == 0 and listed.out.count("\n") > 200
 
 
-@pytest.mark.parametrize("turns", [4, pytest.param(50, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("turns", [4, 50])
 def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, turns: int) -> None:
     """Under load: no error, no thread, no descriptor, and the class as it was."""
     with loaded(kafka.secure(broker), f"again{turns}", rate=500) as application:
