@@ -22,8 +22,8 @@ from kdissect.model.frame import FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record
-from kdissect.net.reassembly import StreamState
-from kdissect.session.dialogue import DialogueState
+from kdissect.net.streams.reassembly import StreamState
+from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
@@ -106,7 +106,7 @@ class Held:
         int,
         tuple[StreamState, StreamState],
         tuple[FramingState | None, FramingState | None],
-        DialogueState,
+        ConversationState,
     ]: ...
     # False where it is not for the engine, and nothing was changed.
     def feed(
@@ -114,7 +114,7 @@ class Held:
     ) -> bool: ...
 
 @final
-class Lanes:
+class HeldFlows:
     def __new__(cls) -> Self: ...
     def __len__(self) -> int: ...
     def set(self, flow: bytes, held: Held, direction: int) -> None: ...
@@ -136,7 +136,7 @@ class InOrder:
         first_ref: int,
         places: Places,
         at: int,
-        lanes: Lanes,
+        lanes: HeldFlows,
         until_ns: int,
         events: list[Event],
         others: PassedBy | None,

@@ -17,7 +17,7 @@ from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
 from kdissect.model.run_budget import start_run
 from kdissect.model.wording import path_text
-from kdissect.session.brokers import Brokers, End
+from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 

@@ -11,7 +11,7 @@ from kdissect.model.packets.packet import PlainPacket, packet_ref
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, Segment
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.parser import SegmentParser
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.streams.tcp import TcpConnection
 
 LINKS = (1, 113, 276, 0, 108, 101, 228, 229, 12, 9, 50, 51, 105, 127, 999, 258, 149, 239, LITTLE | 1, BIG | 1)
 _HEAD = struct.Struct(">BBH")  # index of the link type, bytes cut off the packet, length
@@ -113,14 +113,14 @@ class Packets(Target):
     about = "link layers, VLAN, MPLS, IP options and extensions, tunnels, fragments, TCP headers"
     modules = (
         "kdissect.net.parser",
-        "kdissect.net.fused",
-        "kdissect.net.link",
-        "kdissect.net.ip",
-        "kdissect.net.tunnel",
-        "kdissect.net.wrapped",
-        "kdissect.net.fragments",
-        "kdissect.net.foreign",
-        "kdissect.net.tcp_header",
+        "kdissect.net.headers.combined_header",
+        "kdissect.net.headers.link_header",
+        "kdissect.net.headers.ip",
+        "kdissect.net.headers.tunnel",
+        "kdissect.net.headers.capture_wrappers",
+        "kdissect.net.headers.fragments",
+        "kdissect.net.headers.foreign_links",
+        "kdissect.net.headers.tcp_header",
     )
     longest = 600
     bytes_per_byte = 3000  # dpkt's packets in packets
@@ -234,11 +234,11 @@ class ReassemblyTarget(Target):
     name = "reassembly"
     about = "segments lost, doubled, reordered, overlapping, wrapping, cut, with any flags"
     modules = (
-        "kdissect.net.tcp",
-        "kdissect.net.reassembly",
-        "kdissect.net.repair",
-        "kdissect.net.recent",
-        "kdissect.net.sequence",
+        "kdissect.net.streams.tcp",
+        "kdissect.net.streams.reassembly",
+        "kdissect.net.streams.repair",
+        "kdissect.net.streams.recent",
+        "kdissect.net.streams.sequence",
     )
     longest = 400
 

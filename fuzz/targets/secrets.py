@@ -6,7 +6,7 @@ from random import Random
 from typing import ClassVar
 
 from fuzz.target import Target, demand
-from tests.support.packets.damaged import dialogues, hunt
+from tests.support.packets.damaged import hunt, message_lists
 
 
 class Secrets(Target):
@@ -28,7 +28,7 @@ class Secrets(Target):
 
     def seeds(self) -> list[bytes]:
         """Each conversation once."""
-        return [number.to_bytes(4) for number in range(len(dialogues()))]
+        return [number.to_bytes(4) for number in range(len(message_lists()))]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
         """Another number."""

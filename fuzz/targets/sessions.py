@@ -61,13 +61,13 @@ class Sessions(Target):
     about = "detection, framing, SASL phases, pairing: segments of any size give the same exchanges"
     modules = (
         "kdissect.session.connection",
-        "kdissect.session.detect",
-        "kdissect.session.detection",
-        "kdissect.session.dialogue",
+        "kdissect.session.detection.recognition",
+        "kdissect.session.detection.detection",
+        "kdissect.session.conversation",
         "kdissect.session.framing",
         "kdissect.session.pairing",
-        "kdissect.session.phases",
-        "kdissect.session.sasl",
+        "kdissect.session.sasl.phases",
+        "kdissect.session.sasl.login",
     )
     longest = 500
     bytes_per_byte = 3000

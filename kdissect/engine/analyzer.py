@@ -48,8 +48,8 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
-from kdissect.session.brokers import Brokers
 from kdissect.session.connection import ConnectionAnalyzer
+from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.info import Close, ConnectionInfo
 

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from kdissect.model.native import native
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.info import ConnectionInfo, TcpSummary
 
 # A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,

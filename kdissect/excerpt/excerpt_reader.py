@@ -17,7 +17,7 @@ from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
 

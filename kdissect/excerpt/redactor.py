@@ -15,7 +15,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
 from kdissect.session.exchange import Exchange, ExchangeKind
-from kdissect.session.phases import SASL_AUTHENTICATE
+from kdissect.session.sasl.phases import SASL_AUTHENTICATE
 
 _SIZE_BYTES = 4
 _HEADERS = HEADER_V0.size, HEADER_V1.size, HEADER_V2.size

@@ -18,7 +18,7 @@ class FlowTable(dict[bytes, Any]):
 
     def __init__(self, flows: Mapping[bytes, Flow]) -> None:
         super().__init__()
-        self.lanes = native.Lanes()
+        self.lanes = native.HeldFlows()
         for key, flow in flows.items():
             self[key] = flow
 

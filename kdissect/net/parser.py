@@ -16,12 +16,12 @@ from kdissect.model.limits import Limits, in_force
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.model.packets.segment import PlainSegment, Segment
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
-from kdissect.net.protocols import TCP
+from kdissect.net.headers.combined_header import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
+from kdissect.net.headers.protocol_names import TCP
 
 if TYPE_CHECKING:
     from kdissect.model.packets.process import LocalEnd
-    from kdissect.net.layers import Layers
+    from kdissect.net.headers.layers import Layers
 
 
 class SegmentParser:
@@ -108,7 +108,7 @@ class SegmentParser:
 
     def _all_layers(self) -> "Layers":
         if self._layers is None:
-            from kdissect.net.layers import Layers  # most captures of Kafka have plain packets alone
+            from kdissect.net.headers.layers import Layers  # most captures of Kafka have plain packets alone
 
             self._layers = Layers(self._log, self._limits, self.others, self.unsupported, self.local_ends)
         return self._layers

@@ -13,7 +13,7 @@ from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.inputs import Inputs
-from kdissect.session.brokers import Brokers, End
+from kdissect.session.detection.known_brokers import Brokers, End
 
 
 class Setup(NamedTuple):

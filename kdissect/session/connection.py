@@ -10,17 +10,17 @@ from kdissect.model.native import native
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.store import Store
-from kdissect.net.tcp import TcpConnection
-from kdissect.session.brokers import Brokers
-from kdissect.session.detect import (
+from kdissect.net.streams.tcp import TcpConnection
+from kdissect.session.conversation import Conversation
+from kdissect.session.detection.detection import Detection
+from kdissect.session.detection.known_brokers import Brokers
+from kdissect.session.detection.recognition import (
     MAX_FRAME_SIZE,
     MIN_RESPONSE_SIZE,
     Verdict,
     foreign_protocol,
     request_at,
 )
-from kdissect.session.detection import Detection
-from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
 from kdissect.session.handover import Kept, is_ordinary, lend, patience, place, take_back
@@ -68,7 +68,7 @@ class ConnectionAnalyzer:
         "tcp",
     )
 
-    _dialogue: Dialogue  # from the moment on at which the connection is known to be Kafka
+    _dialogue: Conversation  # from the moment on at which the connection is known to be Kafka
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class ConnectionAnalyzer:
             return
         taken = self._held.taken
         readers = FrameReader(self, 0, self._store), FrameReader(self, 1, self._store)
-        self._dialogue = Dialogue(self.info, self._events, self._store)
+        self._dialogue = Conversation(self.info, self._events, self._store)
         self._readers = take_back(self._held, self._kept, self.tcp, readers, self._dialogue, self._store)
         self._kept = None
         self._patience, self._wait = patience(self._patience, taken, self._dialogue)
@@ -328,9 +328,9 @@ class ConnectionAnalyzer:
             return
         info = self.info
         self._tell(kind, client)
-        dialogue: Dialogue | None = None
+        dialogue: Conversation | None = None
         if kind is ConnectionKind.KAFKA:
-            dialogue = self._dialogue = Dialogue(info, self._events, self._store)
+            dialogue = self._dialogue = Conversation(info, self._events, self._store)
         for reader in self._readers:
             if dialogue is not None:
                 take = dialogue.request if reader.direction == client else dialogue.response

@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.model.native import is_compiled, native
-from kdissect.net.oddities import NOTHING_ODD, Oddities
-from kdissect.net.reassembly import Reassembly, StreamState
 from kdissect.net.store import Store
-from kdissect.net.tcp import Lender, TcpConnection
-from kdissect.session.dialogue import Dialogue, DialogueState
-from kdissect.session.dialogue import Kept as DialogueKept
+from kdissect.net.streams.oddities import NOTHING_ODD, Oddities
+from kdissect.net.streams.reassembly import Reassembly, StreamState
+from kdissect.net.streams.tcp import Lender, TcpConnection
+from kdissect.session.conversation import Conversation, ConversationState
+from kdissect.session.conversation import Kept as ConversationKept
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FrameReader, FramingState, nowhere
 from kdissect.session.info import ConnectionInfo
@@ -44,7 +44,7 @@ class HeldState(NamedTuple):
     last_time_ns: int
     streams: tuple[StreamState, StreamState]
     framings: tuple[FramingState | None, FramingState | None]
-    dialogue: DialogueState
+    dialogue: ConversationState
 
 
 class _Side(NamedTuple):
@@ -59,7 +59,7 @@ class _Side(NamedTuple):
 class Kept(NamedTuple):
     """What the engine does not need of a connection."""
 
-    dialogue: DialogueKept
+    dialogue: ConversationKept
     sides: tuple[_Side, _Side]
 
 
@@ -83,7 +83,7 @@ def place(store: Store, info: ConnectionInfo) -> native.Held | None:
     return native.Held(store.engine, info)
 
 
-def is_ordinary(tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], dialogue: Dialogue) -> bool:
+def is_ordinary(tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], dialogue: Conversation) -> bool:
     """Whether a connection can be lent."""
     first, second = readers
     return not tcp.troubled and (first.is_certain or second.is_certain) and dialogue.is_ordinary
@@ -94,7 +94,7 @@ def lend(
     lender: Lender,
     tcp: TcpConnection,
     readers: tuple[FrameReader, FrameReader],
-    dialogue: Dialogue,
+    dialogue: Conversation,
     client: int,
 ) -> Kept:
     """Hand over a connection that `is_ordinary`. `readers` and `dialogue` are not to be used any more."""
@@ -128,7 +128,7 @@ def take_back(
     kept: Kept,
     tcp: TcpConnection,
     readers: tuple[FrameReader, FrameReader],
-    dialogue: Dialogue,
+    dialogue: Conversation,
     store: Store,
 ) -> tuple[FrameReader, FrameReader]:
     """Have a connection again, in new readers and a new dialogue; gives its readers."""
@@ -151,7 +151,7 @@ def take_back(
     return found[0], found[1]
 
 
-def patience(before: int, taken: int, dialogue: Dialogue) -> tuple[int, int]:
+def patience(before: int, taken: int, dialogue: Conversation) -> tuple[int, int]:
     """How many packets to wait from now on, at least, and how many now, for what waits.
 
     `taken` packets the engine had, after a wait of `before`.

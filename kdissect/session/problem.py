@@ -18,7 +18,7 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
-    from kdissect.net.tcp import TcpConnection
+    from kdissect.net.streams.tcp import TcpConnection
     from kdissect.tls.tls_info import TlsInfo
 
 # What precedes the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.

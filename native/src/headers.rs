@@ -1,4 +1,4 @@
-//! Headers of a plain packet, link layer to TCP: what `kdissect.net.fused` and `kdissect.net.layers` ask.
+//! Headers of a plain packet, link layer to TCP: what `kdissect.net.headers.combined_header` and `kdissect.net.headers.layers` ask.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -148,7 +148,7 @@ impl<'a> Packet<'a> {
 }
 
 /// Where the IP header of a packet begins, and whether it is IPv6; None for another protocol or link.
-/// Sources: `kdissect.net.link`.
+/// Sources: `kdissect.net.headers.link_header`.
 fn network(packet: &[u8], link_type: u32) -> Option<(usize, bool)> {
     match link_type {
         1 => behind_ethertype(packet, 12),                            // ETHERNET

@@ -45,7 +45,7 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::counts::Counts>()?;
     module.add_class::<engine::shared::Engine>()?;
     module.add_class::<engine::held::Held>()?;
-    module.add_class::<engine::flows::Lanes>()?;
+    module.add_class::<engine::flows::HeldFlows>()?;
     module.add_class::<engine::flows::PassedBy>()?;
     module.add_class::<engine::in_order::InOrder>()
 }

@@ -13,7 +13,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, PlainPacket
-from kdissect.net.reassembly import StreamState
+from kdissect.net.streams.reassembly import StreamState
 from tests.engine.test_in_order import blocks, damaged, plain, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import PacketBlock, PlainPacket
-from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS
+from kdissect.net.streams.recent import RECENT_BYTES, RECENT_SEGMENTS
 from tests.engine.test_in_order import (
     CAPTURES,
     CUTS,
@@ -160,7 +160,7 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
     for start, end in ((0, 10**9), (10**9, 10**9 + 60), (60, 0), (2**63, 2**64 - 1)):
         block = PacketBlock(bytes(100), packets[0][0], [(start, packets[0][1], 1, end, 60)])
         found: list[int] = []
-        places, lanes = block.pack(), native.Lanes()
+        places, lanes = block.pack(), native.HeldFlows()
         unusual = partial(noted, found)
         fed = native.InOrder(block.data, 1, places, 0, lanes, 2**70, [], None, None, unusual)
         assert list(fed) == []

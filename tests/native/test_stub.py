@@ -134,7 +134,7 @@ from kdissect.model.native import is_compiled, native
 if is_compiled:
     native.records(b"", 0, True, 16, 1, 1, "a limit")
     native.blocks(b"", 0, True, [])
-    native.Lanes().put(b"", None)
+    native.HeldFlows().put(b"", None)
     native.nothing
 """
 

@@ -2,7 +2,7 @@
 
 from kdissect.model.packets.segment import ACK, PSH, Segment, reverse_flow
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.streams.tcp import TcpConnection
 
 CLIENT, BROKER = 0, 1
 FLOWS = (

@@ -350,7 +350,7 @@ def test_damaged_packets_never_raise(
 
 
 def test_plain_traffic_imports_neither_dpkt_nor_scapy() -> None:
-    code = "import kdissect.net.parser, kdissect.net.tcp, sys; print(*sys.modules)"
+    code = "import kdissect.net.parser, kdissect.net.streams.tcp, sys; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     heavy = {"dpkt", "scapy", "dataclasses", "inspect", "logging", "socket"}
     assert heavy.isdisjoint(modules.split())

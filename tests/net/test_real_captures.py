@@ -13,9 +13,9 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.segment import SYN, reverse_flow
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.health import Health
 from kdissect.net.parser import SegmentParser
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.streams.health import Health
+from kdissect.net.streams.tcp import TcpConnection
 from tests.net.recorder import Recorder
 
 with warnings.catch_warnings():

@@ -8,7 +8,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.repair import GRACE_FEW_PACKETS, GRACE_NS, GRACE_PACKETS, ONE_WAY_GRACE_NS
+from kdissect.net.streams.repair import GRACE_FEW_PACKETS, GRACE_NS, GRACE_PACKETS, ONE_WAY_GRACE_NS
 from tests.net.recorder import BROKER, CLIENT, MASK, Wire
 
 SECOND = 1_000_000_000

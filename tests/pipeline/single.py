@@ -15,7 +15,7 @@ from kdissect.pipeline.flow_shuffle.reduction import flows
 from kdissect.pipeline.flow_shuffle.shuffle import Mapping
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.task_setup import Setup
-from kdissect.session.brokers import Brokers
+from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 

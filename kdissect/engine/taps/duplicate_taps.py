@@ -22,7 +22,7 @@ from kdissect.engine.taps.tap_index import CLOCK_NS, Between, Seen
 from kdissect.model.packets.segment import Segment, reverse_flow
 
 if TYPE_CHECKING:
-    from kdissect.net.tcp import TcpConnection
+    from kdissect.net.streams.tcp import TcpConnection
     from kdissect.session.info import ConnectionInfo
 
 # Connections that are over and may still come in another set, some 500 bytes each.

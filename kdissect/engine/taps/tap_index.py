@@ -17,11 +17,11 @@ from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING
 
 from kdissect.model.packets.segment import ACK, SYN
-from kdissect.net.sequence import HALF, MASK, add, distance
+from kdissect.net.streams.sequence import HALF, MASK, add, distance
 
 if TYPE_CHECKING:
     from kdissect.model.packets.segment import Segment
-    from kdissect.net.tcp import TcpConnection
+    from kdissect.net.streams.tcp import TcpConnection
 
 # Clocks further apart are not two clocks of one network: a summer time that one host has not heard of is an
 # hour.

@@ -19,7 +19,7 @@ from kdissect.model.packets.segment import reverse_flow
 
 if TYPE_CHECKING:
     from kdissect.model.packets.segment import Segment
-    from kdissect.net.tcp import TcpConnection
+    from kdissect.net.streams.tcp import TcpConnection
     from kdissect.session.info import ConnectionInfo
 
 

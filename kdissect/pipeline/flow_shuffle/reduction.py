@@ -21,7 +21,7 @@ from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, brokers_batch, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, written_batch
 from kdissect.pipeline.task_setup import Setup
-from kdissect.session.brokers import Brokers
+from kdissect.session.detection.known_brokers import Brokers
 from kdissect.stages.file_rows import note_empty
 from kdissect.stages.per_flow import FORWARDED, FlowStage
 from kdissect.stages.table_rows import TableRows

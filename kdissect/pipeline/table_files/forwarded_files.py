@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from kdissect.history.topic_names import TopicNames
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.session.brokers import Brokers, End
+from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.stages import forwarding
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT

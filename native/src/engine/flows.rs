@@ -9,15 +9,15 @@ use crate::flow::{ByFlow, Flow};
 /// a connection leads here: the garbage collector need not know them.
 #[pyclass(module = "kdissect._native")]
 #[derive(Default)]
-pub struct Lanes {
+pub struct HeldFlows {
     pub by_flow: ByFlow<(Py<Held>, usize)>,
 }
 
 #[pymethods]
-impl Lanes {
+impl HeldFlows {
     #[new]
     fn new() -> Self {
-        Lanes::default()
+        HeldFlows::default()
     }
 
     fn __len__(&self) -> usize {

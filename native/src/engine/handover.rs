@@ -13,9 +13,9 @@ use crate::engine::shared::Engine;
 use crate::engine::stream::{Delivered, Stream};
 use crate::engine::talk::Talk;
 
-/// `kdissect.net.recent.Delivered`.
+/// `kdissect.net.streams.recent.Delivered`.
 type DeliveredRow<'py> = (i64, Bound<'py, PyBytes>, i64, i64);
-/// `kdissect.net.reassembly.StreamState`.
+/// `kdissect.net.streams.reassembly.StreamState`.
 type StreamState<'py> = (i64, i64, i64, i64, i64, i64, i64, Vec<DeliveredRow<'py>>);
 /// `kdissect.session.framing.FramingState`.
 type FramingState<'py> =
@@ -24,8 +24,8 @@ type FramingState<'py> =
 type WaitingRow<'py> = (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, usize, bool);
 /// `kdissect.session.pairing.PairingState`.
 type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<i32>);
-/// `kdissect.session.dialogue.DialogueState`.
-type DialogueState<'py> =
+/// `kdissect.session.conversation.ConversationState`.
+type ConversationState<'py> =
     (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>);
 /// Direction of the client, time of the last packet, both streams, both readers, the dialogue.
 pub type HeldState<'py> = (
@@ -33,7 +33,7 @@ pub type HeldState<'py> = (
     i64,
     (StreamState<'py>, StreamState<'py>),
     (Option<FramingState<'py>>, Option<FramingState<'py>>),
-    DialogueState<'py>,
+    ConversationState<'py>,
 );
 
 impl Lent {
@@ -87,7 +87,7 @@ fn framing_state<'py>(py: Python<'py>, of: Framing) -> FramingState<'py> {
     }
 }
 
-fn talk_of(py: Python<'_>, engine: &Engine, state: DialogueState<'_>) -> PyResult<Talk> {
+fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyResult<Talk> {
     let (next, client_id, client_bytes, client_length, seen, pairing) = state;
     let (rows, silent, answered, bytes, last_id) = pairing;
     let mut pending = VecDeque::with_capacity(rows.len());
@@ -124,7 +124,7 @@ fn request_of(py: Python<'_>, engine: &Engine, row: WaitingRow<'_>) -> PyResult<
     Ok(Request { ordinal, kind, id, client_id: client_id.unbind(), content, is_silent })
 }
 
-fn talk_state<'py>(py: Python<'py>, of: Talk) -> PyResult<DialogueState<'py>> {
+fn talk_state<'py>(py: Python<'py>, of: Talk) -> PyResult<ConversationState<'py>> {
     let seen = of.seen.iter().copied().map(pair).collect();
     let rows = of.pending.into_iter().map(|request| waiting_row(py, request)).collect::<PyResult<_>>()?;
     let pairing = (rows, of.silent, of.answered, of.bytes, of.last_id);

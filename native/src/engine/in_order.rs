@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::engine::flows::{Lanes, PassedBy};
+use crate::engine::flows::{HeldFlows, PassedBy};
 use crate::engine::framing;
 use crate::engine::half_open::Syns;
 use crate::engine::held::{Held, Segment, Work};
@@ -18,7 +18,7 @@ pub struct InOrder {
     first_ref: i64,
     places: Py<Places>,
     at: usize,
-    lanes: Py<Lanes>,
+    lanes: Py<HeldFlows>,
     until_ns: i64,
     events: Py<PyList>,
     others: Option<Py<PassedBy>>,
@@ -48,7 +48,7 @@ impl InOrder {
         first_ref: i64,
         places: Py<Places>,
         at: usize,
-        lanes: Py<Lanes>,
+        lanes: Py<HeldFlows>,
         until_ns: &Bound<'_, PyAny>,
         events: Py<PyList>,
         others: Option<Py<PassedBy>>,
@@ -134,7 +134,7 @@ impl InOrder {
 struct Block<'a, 'py> {
     data: &'a [u8],
     until_ns: i64,
-    lanes: PyRef<'py, Lanes>,
+    lanes: PyRef<'py, HeldFlows>,
     others: Option<PyRef<'py, PassedBy>>,
     syns: Option<&'a Syns>,
 }

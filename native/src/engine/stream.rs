@@ -1,4 +1,4 @@
-//! One direction of a connection that is in order: `kdissect.net.reassembly.Reassembly`.
+//! One direction of a connection that is in order: `kdissect.net.streams.reassembly.Reassembly`.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 const MASK: i64 = 0xFFFF_FFFF;
 const HALF: i64 = 1 << 31;
 
-/// `RECENT_BYTES` and `RECENT_SEGMENTS` of `kdissect.net.recent`.
+/// `RECENT_BYTES` and `RECENT_SEGMENTS` of `kdissect.net.streams.recent`.
 pub const BYTES: i64 = 0x4000;
 pub const SEGMENTS: usize = 16;
 

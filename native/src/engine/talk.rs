@@ -1,4 +1,4 @@
-//! Requests like the one before, and answers to the first that waits: `kdissect.session.dialogue.Dialogue` with its
+//! Requests like the one before, and answers to the first that waits: `kdissect.session.conversation.Conversation` with its
 //! `kdissect.session.pairing.Pairing`.
 
 use std::collections::VecDeque;

@@ -12,7 +12,7 @@ from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import ExchangeKind
 from tests.support.messages.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, SECRET, changes, needles
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
-from tests.support.packets.damaged import damaged, dialogues, hunt, looks, printed, shown
+from tests.support.packets.damaged import damaged, hunt, looks, message_lists, printed, shown
 from tests.support.packets.pcaps import pcap_bytes, write_pcap
 
 # Numbers of captures that once showed a secret.
@@ -151,15 +151,15 @@ def test_a_nonce_that_is_no_text_ends_no_check(tmp_path: Path) -> None:
 
 def test_every_conversation_has_one_and_the_search_finds_it(tmp_path: Path) -> None:
     """Else nothing below could fail."""
-    for name, dialogue in dialogues():
+    for name, messages in message_lists():
         made = Conversation().handshake()
-        for side, data in dialogue:
+        for side, data in messages:
             (made.client if side == CLIENT else made.broker)(data)
         (tmp_path / "c.pcap").write_bytes(pcap_bytes(made.packets))
         path = str(tmp_path / "c.pcap")
         assert shown(printed("inspect", path, "--format", "tree", "--records", "--show-secrets"), name), name
         assert not shown(printed("inspect", path, "--format", "tree", "--records"), name), name
-        assert {side for side, _ in dialogue} == {CLIENT, BROKER}
+        assert {side for side, _ in messages} == {CLIENT, BROKER}
 
 
 @pytest.mark.parametrize("number", FOUND)
@@ -169,9 +169,9 @@ def test_what_was_found_is_shown_by_nothing(number: int, tmp_path: Path) -> None
 
 def test_damaged_captures_show_none(tmp_path: Path) -> None:
     """Two damaged captures of each conversation; `python -m fuzz secrets` looks at any number."""
-    assert len(dialogues()) > 60
+    assert len(message_lists()) > 60
     assert [len(kind) > 10 for kind in looks()] == [True, True]
-    found = [leak for number in range(2 * len(dialogues())) for leak in hunt(number, tmp_path)]
+    found = [leak for number in range(2 * len(message_lists())) for leak in hunt(number, tmp_path)]
     assert not found
 
 

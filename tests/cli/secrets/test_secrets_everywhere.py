@@ -190,12 +190,12 @@ def test_no_exception_says_one(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_crash_shows_no_bytes(capture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug of kdissect ends with a traceback, which shows code and no values."""
-    from kdissect.session.dialogue import Dialogue
+    from kdissect.session.conversation import Conversation
 
     def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(Dialogue, "_unusual_request", broken)
+    monkeypatch.setattr(Conversation, "_unusual_request", broken)
     with pytest.raises(RuntimeError) as caught:
         main(["inspect", capture])
     search("".join(traceback.format_exception(caught.value)).encode(), "traceback")

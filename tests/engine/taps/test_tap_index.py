@@ -15,8 +15,8 @@ from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.engine.taps.tap_index import CLOCK_NS, FEW, NO_MATCH, Between, Seen, Span
 from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.model.packets.segment import ACK, SYN, Segment, reverse_flow
-from kdissect.net.sequence import MASK
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.streams.sequence import MASK
+from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response

@@ -20,7 +20,7 @@ from tests.conformance.random_values import ValueMaker
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
-CAPTURES = Path(__file__).parents[2] / "captures"
+CAPTURES = Path(__file__).parents[3] / "captures"
 MARGIN = "    "
 BODIES = [
     (api.key, version, is_response)

@@ -25,7 +25,7 @@ from tests.support.messages.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, me
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame
 from tests.support.packets.pcaps import pcap_bytes
 
-Dialogue = list[tuple[int, bytes]]
+Messages = list[tuple[int, bytes]]
 """Frames of one connection with their sizes, by who sends them."""
 
 PASSWORD = b"pLainPw7RxUzQ2"
@@ -65,7 +65,7 @@ def needles(secret: bytes) -> frozenset[bytes]:
 @cache
 def _needles_of(name: str) -> tuple[tuple[bytes, bytes], ...]:
     """Those of the secrets of a conversation."""
-    wire = b"".join(data for _, data in dict(dialogues())[name])
+    wire = b"".join(data for _, data in dict(message_lists())[name])
     return tuple((needle, secret) for secret in SECRETS if secret in wire for needle in needles(secret))
 
 
@@ -81,17 +81,17 @@ def shown(out: bytes, name: str) -> tuple[bytes, bytes] | None:
 # Conversations
 
 
-def dialogues() -> tuple[tuple[str, Dialogue], ...]:
+def message_lists() -> tuple[tuple[str, Messages], ...]:
     """One for each place where a secret stands, by name."""
-    return _dialogues()
+    return _message_lists()
 
 
 @cache
-def _dialogues() -> tuple[tuple[str, Dialogue], ...]:
+def _message_lists() -> tuple[tuple[str, Messages], ...]:
     return tuple(_make())
 
 
-def _make() -> Iterator[tuple[str, Dialogue]]:
+def _make() -> Iterator[tuple[str, Messages]]:
     for mechanism, *tokens in _tokens():
         yield f"raw {mechanism}", _raw(mechanism, tokens)
         for version in (0, 1, 2):
@@ -111,7 +111,7 @@ def _make() -> Iterator[tuple[str, Dialogue]]:
     yield from _configs()
 
 
-def _configs() -> Iterator[tuple[str, Dialogue]]:
+def _configs() -> Iterator[tuple[str, Messages]]:
     value = CONFIG.decode()
     for number, name in enumerate(_NAMES):
         configs = [{"name": "retention.ms", "value": "1000"}, {"name": name, "value": value}]
@@ -163,13 +163,13 @@ def _tokens() -> Iterator[tuple[Any, ...]]:
     yield "MY-OWN", (OWN, OWN[::-1] + OWN)
 
 
-def _hello() -> Dialogue:
+def _hello() -> Messages:
     software = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
     keys = {"api_keys": [{"api_key": key, "min_version": 0, "max_version": 9} for key in (3, 17, 36)]}
     return [(CLIENT, encode_request(18, 3, 1, _ME, software)), (BROKER, encode_response(18, 3, 1, keys))]
 
 
-def _metadata(number: int) -> Dialogue:
+def _metadata(number: int) -> Messages:
     asked = {"topics": [{"name": "orders"}]}
     told = {
         "brokers": [{"node_id": 1, "host": "b1", "port": 9092}],
@@ -178,7 +178,7 @@ def _metadata(number: int) -> Dialogue:
     return [(CLIENT, encode_request(3, 9, number, _ME, asked)), (BROKER, encode_response(3, 9, number, told))]
 
 
-def _talk(*parts: tuple[int, int, dict[str, Any], dict[str, Any]]) -> Dialogue:
+def _talk(*parts: tuple[int, int, dict[str, Any], dict[str, Any]]) -> Messages:
     made = _hello()
     for number, (key, version, asked, told) in enumerate(parts, 2):
         made.append((CLIENT, encode_request(key, version, number, _ME, asked)))
@@ -186,13 +186,13 @@ def _talk(*parts: tuple[int, int, dict[str, Any], dict[str, Any]]) -> Dialogue:
     return made + _metadata(50)
 
 
-def _authenticate(mechanism: str, version: int, tokens: list[tuple[bytes, bytes]]) -> Dialogue:
+def _authenticate(mechanism: str, version: int, tokens: list[tuple[bytes, bytes]]) -> Messages:
     handshake = (SASL_HANDSHAKE, 1, {"mechanism": mechanism}, {"mechanisms": [mechanism]})
     parts = [(SASL_AUTHENTICATE, version, {"auth_bytes": a}, {"auth_bytes": b}) for a, b in tokens]
     return _talk(handshake, *parts)
 
 
-def _raw(mechanism: str, tokens: list[tuple[bytes, bytes]]) -> Dialogue:
+def _raw(mechanism: str, tokens: list[tuple[bytes, bytes]]) -> Messages:
     made = _talk((SASL_HANDSHAKE, 0, {"mechanism": mechanism}, {"mechanisms": [mechanism]}))[:-2]
     for asked, told in tokens:
         made += [(CLIENT, frame(asked)), (BROKER, frame(told))]
@@ -202,13 +202,13 @@ def _raw(mechanism: str, tokens: list[tuple[bytes, bytes]]) -> Dialogue:
 # Damage
 
 
-def damaged(dialogue: Dialogue, dice: Random) -> bytes:
+def damaged(messages: Messages, dice: Random) -> bytes:
     """A pcap of the conversation with one to three faults in it.
 
     Without SASL API key and version of requests stay: a request that becomes another one is that one, and
     nothing is near that would tell.
     """
-    pieces = [(side, bytearray(data)) for side, data in dialogue]
+    pieces = [(side, bytearray(data)) for side, data in messages]
     after: list[Callable[[list[Packet], Random], None]] = []
     for _ in range(dice.choice((1, 1, 1, 2, 2, 3))):
         kind = dice.choice(_FAULTS)
@@ -217,7 +217,7 @@ def damaged(dialogue: Dialogue, dice: Random) -> bytes:
         else:
             before = [bytes(data[_HEAD]) for _, data in pieces]
             kind(pieces, dice)
-            if not _has_sasl(dialogue):
+            if not _has_sasl(messages):
                 for (side, data), head in zip(pieces, before, strict=True):
                     if side == CLIENT and len(data) > _HEAD.stop:
                         data[_HEAD] = head
@@ -238,8 +238,8 @@ def damaged(dialogue: Dialogue, dice: Random) -> bytes:
 _HEAD = slice(4, 8)  # of a request behind its size: API key and version
 
 
-def _has_sasl(dialogue: Dialogue) -> bool:
-    return any(int.from_bytes(data[4:6]) == SASL_HANDSHAKE for side, data in dialogue if side == CLIENT)
+def _has_sasl(messages: Messages) -> bool:
+    return any(int.from_bytes(data[4:6]) == SASL_HANDSHAKE for side, data in messages if side == CLIENT)
 
 
 Pieces = list[tuple[int, bytearray]]
@@ -530,24 +530,24 @@ class Leak(NamedTuple):
     """A secret that was shown."""
 
     number: int
-    dialogue: str
+    messages: str
     look: str
     secret: bytes
     around: bytes
 
 
-def chosen(number: int) -> tuple[str, Dialogue, Random, list[Look]]:
+def chosen(number: int) -> tuple[str, Messages, Random, list[Look]]:
     """The conversation of a number, its dice, and the looks at it: one of each kind, in turns."""
-    name, dialogue = dialogues()[number % len(dialogues())]
-    turn = number // len(dialogues()) + number
-    return name, dialogue, Random(number), [kind[turn % len(kind)] for kind in looks()]
+    name, messages = message_lists()[number % len(message_lists())]
+    turn = number // len(message_lists()) + number
+    return name, messages, Random(number), [kind[turn % len(kind)] for kind in looks()]
 
 
 def hunt(number: int, folder: Path, everything: bool = False) -> Iterator[Leak]:
     """Make one damaged capture and look at it, by every look or by those whose turn it is."""
-    name, dialogue, dice, taken = chosen(number)
+    name, messages, dice, taken = chosen(number)
     path = folder / "damaged.pcap"
-    path.write_bytes(damaged(dialogue, dice))
+    path.write_bytes(damaged(messages, dice))
     for look in [*looks()[0], *looks()[1]] if everything else taken:
         inner = folder / "out"
         inner.mkdir()

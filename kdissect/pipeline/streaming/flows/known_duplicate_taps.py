@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kdissect.engine.taps.tap_index import CLOCK_NS
 from kdissect.engine.taps.tap_matches import Sighting, roots_of
-from kdissect.net.sequence import MASK
+from kdissect.net.streams.sequence import MASK
 from kdissect.pipeline.streaming.flows.flow_store import NOTHING, Store, taps_key
 
 KEPT_NS = CLOCK_NS

@@ -4,8 +4,8 @@ from collections import deque
 from typing import NoReturn
 
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.net.parked import Parked
-from kdissect.net.recent import Delivered
+from kdissect.net.streams.out_of_order import OutOfOrderSegment
+from kdissect.net.streams.recent import Delivered
 
 # Declared gaps kept to tell a segment that came too late from a retransmission.
 RECENT_GAPS = 64
@@ -45,7 +45,7 @@ class Oddities:
     )
 
     def __init__(self) -> None:
-        self.parked: list[Parked] = []
+        self.parked: list[OutOfOrderSegment] = []
         self.parked_bytes = 0
         self.resent: Delivered | None = None
         self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)

@@ -8,8 +8,8 @@ the acknowledgment does.
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.reassembly import Reassembly
-from kdissect.net.sequence import distance
+from kdissect.net.streams.reassembly import Reassembly
+from kdissect.net.streams.sequence import distance
 
 # Each queue of a network card and each interface has its own capture buffer, so that order between them is
 # lost. 64 packets is a queue's usual batch, 50 ms more than a kernel leaves packets in such a buffer.

@@ -18,12 +18,12 @@ from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.health import Health
-from kdissect.net.parked import Parked
-from kdissect.net.reassembly import Reassembly
-from kdissect.net.repair import Repair
-from kdissect.net.sequence import HALF, MASK, add, distance
 from kdissect.net.store import Store
+from kdissect.net.streams.health import Health
+from kdissect.net.streams.out_of_order import OutOfOrderSegment
+from kdissect.net.streams.reassembly import Reassembly
+from kdissect.net.streams.repair import Repair
+from kdissect.net.streams.sequence import HALF, MASK, add, distance
 
 _CONTROL = FIN | SYN | RST | ACK
 _IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
@@ -127,7 +127,7 @@ class TcpConnection:
             and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
         ):
             if missing:
-                mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
+                mine.deliver(OutOfOrderSegment(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
             elif payload:
                 mine.take(payload, ip_id, time_ns)
                 mine.sink.data(payload, ref, time_ns)
@@ -263,7 +263,7 @@ def _first_byte(segment: Segment) -> int:
     return add(segment.seq, 1) if probe else segment.seq
 
 
-def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: int) -> Parked:
+def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: int) -> OutOfOrderSegment:
     """Find a segment's place in its stream."""
     _, seq, _, flags, _, payload, missing, ip_id = segment
     if flags & SYN:
@@ -272,4 +272,4 @@ def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: 
     if offset == 1 and not stream.offset and not stream.opened and not stream.odd.parked:
         stream.start(seq)  # the capture began with an empty keep-alive, which stands one byte back
         offset = 0
-    return Parked(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)
+    return OutOfOrderSegment(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)

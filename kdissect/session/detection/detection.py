@@ -11,8 +11,8 @@ Rules:
 from typing import NamedTuple
 
 from kdissect.model.packets.stream import StreamSink
-from kdissect.session.candidate import JUDGED_BYTES, Candidate
-from kdissect.session.detect import (
+from kdissect.session.detection.candidate import JUDGED_BYTES, Candidate
+from kdissect.session.detection.recognition import (
     MIN_LONE_RESPONSES,
     ZOOKEEPER_NEEDS,
     Verdict,

@@ -3,7 +3,7 @@
 from struct import Struct
 
 from kdissect.model.wording import plural
-from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
+from kdissect.net.headers.datagram import Datagram, Fragment, MalformedPacketError
 
 _IPV4 = Struct(">BxHHHxB2x8s").unpack_from  # RFC 791 section 3.1
 _IPV6 = Struct(">IHBx32s").unpack_from  # RFC 8200 section 3

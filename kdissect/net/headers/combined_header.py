@@ -10,7 +10,7 @@ from typing import Any
 
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.segment import PlainSegment
-from kdissect.net.protocols import TCP
+from kdissect.net.headers.protocol_names import TCP
 
 # Version and length, total length, identification, fragment with time to live and protocol, addresses with
 # ports, sequence, acknowledgment, data offset with flags, window: RFC 791 section 3.1, RFC 9293 section 3.1.

@@ -3,7 +3,7 @@
 from struct import Struct
 
 from kdissect.model.packets.link_types import LinkType
-from kdissect.net.datagram import MalformedPacketError
+from kdissect.net.headers.datagram import MalformedPacketError
 
 # EtherTypes, IANA IEEE 802 numbers.
 IPV4 = 0x0800

@@ -13,10 +13,11 @@ from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.health import Health
-from kdissect.net.oddities import NOTHING_ODD, Oddities
-from kdissect.net.parked import Parked
-from kdissect.net.recent import (
+from kdissect.net.store import Store
+from kdissect.net.streams.health import Health
+from kdissect.net.streams.oddities import NOTHING_ODD, Oddities
+from kdissect.net.streams.out_of_order import OutOfOrderSegment
+from kdissect.net.streams.recent import (
     RECENT_BYTES,
     RECENT_SEGMENTS,
     Recent,
@@ -24,10 +25,9 @@ from kdissect.net.recent import (
     holds_copy,
     is_copy,
 )
-from kdissect.net.sequence import MASK
-from kdissect.net.store import Store
+from kdissect.net.streams.sequence import MASK
 
-# Parked segments compared with a new one for the same place: one is usual, a few differ in length.
+# OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_COPIES = 4
 # Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
 PLAUSIBLE_AHEAD = 1 << 30
@@ -188,11 +188,11 @@ class Reassembly:
         self.odd.parked_bytes += change
         self.store.parked_bytes += change
 
-    def is_held(self, segment: Parked, peer: Self) -> bool:
+    def is_held(self, segment: OutOfOrderSegment, peer: Self) -> bool:
         """Whether a segment must wait for bytes of the other direction that its sender had before."""
         return segment.needs > peer.offset and segment.needs > peer.odd.waived and not peer.ended
 
-    def accept(self, segment: Parked, peer: Self) -> None:
+    def accept(self, segment: OutOfOrderSegment, peer: Self) -> None:
         """Take a segment the fast path did not: deliver it, park it, or see what is old about it."""
         ahead = segment.offset - self.offset
         if self.ended:
@@ -217,7 +217,7 @@ class Reassembly:
             delivered = True
         return delivered
 
-    def deliver(self, segment: Parked) -> None:
+    def deliver(self, segment: OutOfOrderSegment) -> None:
         """Hand the new part of a segment to the sink; it does not start beyond `offset`."""
         start, payload, missing, fin, _, ref, time_ns, ip_id = segment
         known = self.offset - start
@@ -263,7 +263,7 @@ class Reassembly:
             del recent[0]
         self.trim_at = self.offset + RECENT_BYTES
 
-    def _park(self, segment: Parked) -> None:
+    def _park(self, segment: OutOfOrderSegment) -> None:
         odd = self.oddities()
         parked = odd.parked
         copy = self._parked_copy(segment)
@@ -277,7 +277,7 @@ class Reassembly:
         insort(parked, segment, key=_by_offset)
         self._count_parked(len(segment.payload))
 
-    def _parked_copy(self, segment: Parked) -> Parked | None:
+    def _parked_copy(self, segment: OutOfOrderSegment) -> OutOfOrderSegment | None:
         parked = self.odd.parked
         at = bisect_left(parked, segment.offset, key=_by_offset)
         for other in parked[at : at + PARKED_COPIES]:
@@ -285,7 +285,7 @@ class Reassembly:
                 return other
         return None
 
-    def _old(self, segment: Parked) -> None:
+    def _old(self, segment: OutOfOrderSegment) -> None:
         if segment.offset < 0:  # sent before the capture's first segment
             return
         if segment.end - segment.offset <= 1 and segment.end == self.offset:
@@ -301,27 +301,27 @@ class Reassembly:
             self.oddities().resent = (segment.offset, segment.payload, segment.ip_id, segment.time_ns)
             self._compare(segment)
 
-    def _is_copy(self, segment: Parked) -> bool:
+    def _is_copy(self, segment: OutOfOrderSegment) -> bool:
         """Whether it was delivered before, or is a copy of what was sent again."""
         offset, payload, ip_id, time_ns = segment.offset, segment.payload, segment.ip_id, segment.time_ns
         return holds_copy(self.recent, offset, payload, ip_id, time_ns) or (
             self.odd.resent is not None and holds_copy((self.odd.resent,), offset, payload, ip_id, time_ns)
         )
 
-    def _count_repeat(self, copied: bool, segment: Parked) -> None:
+    def _count_repeat(self, copied: bool, segment: OutOfOrderSegment) -> None:
         if copied:
             self.oddities().duplicates += 1
             self._log.note(AnomalyKind.DUPLICATE_CAPTURE, "", segment.ref, segment.time_ns)
         else:
             self.oddities().retransmissions += 1
 
-    def _compare(self, segment: Parked) -> None:
+    def _compare(self, segment: OutOfOrderSegment) -> None:
         at = first_difference(self.recent, segment.offset, segment.payload)
         if at >= 0:
             detail = f"byte {at} of the stream was sent again with another value"
             self._log.note(AnomalyKind.OVERLAP_DIFFERS, detail, segment.ref, segment.time_ns)
 
-    def _note_after_end(self, segment: Parked) -> None:
+    def _note_after_end(self, segment: OutOfOrderSegment) -> None:
         if segment.end > self.offset or self.start_seq < 0:
             detail = f"{plural(len(segment.payload) + segment.missing, 'byte')} after the end of the stream"
             self._log.note(AnomalyKind.DATA_AFTER_CLOSE, detail, segment.ref, segment.time_ns)
@@ -331,7 +331,7 @@ class Reassembly:
             )
             self._count_repeat(copied, segment)
 
-    def _stray(self, segment: Parked) -> None:
+    def _stray(self, segment: OutOfOrderSegment) -> None:
         odd = self.oddities()
         follows = segment.offset == odd.stray_next
         odd.stray_count = odd.stray_count + 1 if follows else 1
@@ -350,7 +350,7 @@ class Reassembly:
             segment._replace(offset=self.offset + ((segment.offset - self.offset) & MASK))
         )
 
-    def _deliver_beyond_hole(self, segment: Parked) -> None:
+    def _deliver_beyond_hole(self, segment: OutOfOrderSegment) -> None:
         if self.ended:  # by a FIN that was parked before this
             self._note_after_end(segment)
             return

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Parked(NamedTuple):
+class OutOfOrderSegment(NamedTuple):
     """A segment with bytes or a FIN, placed in its stream.
 
     It occupies `len(payload) + missing` bytes from stream offset `offset` on. `needs` is the offset its

@@ -18,8 +18,6 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Pairing, PairingState
-from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
-from kdissect.session.places import places
 from kdissect.session.request_kind import (
     API_VERSIONS,
     PRODUCE,
@@ -28,8 +26,9 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl import has_succeeded, principal_of
-from kdissect.session.tokens import ends_tokens, is_known_request, may_be_misplaced
+from kdissect.session.sasl.login import has_succeeded, principal_of
+from kdissect.session.sasl.phases import SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.sasl.tokens import ends_tokens, is_known_request, may_be_misplaced
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -57,7 +56,7 @@ _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
-class DialogueState(NamedTuple):
+class ConversationState(NamedTuple):
     """What the compiled engine needs of a dialogue: the ordinal of the next request; client id of the request
     before, its bytes, and their number as it is on the wire; kinds of request that were seen; what waits.
     """
@@ -81,7 +80,7 @@ class Kept(NamedTuple):
     losses: tuple[int, int]
 
 
-class Dialogue:
+class Conversation:
     """The requests and responses of one Kafka connection."""
 
     __slots__ = (
@@ -119,9 +118,9 @@ class Dialogue:
         """How many requests wait."""
         return len(self._pairing)
 
-    def state(self) -> DialogueState:
+    def state(self) -> ConversationState:
         """What the compiled engine needs of it; only where `is_ordinary`."""
-        return DialogueState(
+        return ConversationState(
             self._next, self._client_id, self._client_id_bytes, self._client_id_length,
             list(self._info.api_versions_seen), self._pairing.state(),
         )  # fmt: skip
@@ -134,7 +133,7 @@ class Dialogue:
             self._pairing.losses,
         )  # fmt: skip
 
-    def take_over(self, state: DialogueState, kept: Kept) -> None:
+    def take_over(self, state: ConversationState, kept: Kept) -> None:
         """Go on where the compiled engine came to."""
         self._next, self._client_id, self._client_id_bytes, self._client_id_length, _, pairing = state
         self._client_id_end = _CLIENT_ID_START + len(self._client_id_bytes)
@@ -424,7 +423,7 @@ class Dialogue:
         client_id = (self._info.client_id or "").encode("utf-8", "replace")
         if client_id:
             mark = len(client_id).to_bytes(2) + client_id
-            yield from places(data, mark, _CLIENT_ID_AT)
+            yield from _candidates(data, mark, _CLIENT_ID_AT)
 
     def response_fits(self, data: bytes, content: int, size: int, at_segment_start: bool) -> bool:
         """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
@@ -440,7 +439,7 @@ class Dialogue:
     def response_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where an answer to one of the first requests that wait may begin."""
         for correlation_id in self._pairing.first_ids(PLACES_FOR):
-            yield from places(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
+            yield from _candidates(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 
     def _in_orphan_window(self, correlation_id: int) -> bool:
         last = self._pairing.last_correlation_id
@@ -462,3 +461,11 @@ class Dialogue:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _candidates(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
+    """Offsets at which a frame may begin: those from which it is `distance` bytes to a `mark`."""
+    at = data.find(mark, distance)
+    while at >= 0:
+        yield at - distance
+        at = data.find(mark, at + 1)

@@ -15,7 +15,7 @@ from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.process import LocalEnd, Process
 from kdissect.model.wording import plural
-from kdissect.net.datagram import MalformedPacketError
+from kdissect.net.headers.datagram import MalformedPacketError
 
 # DLT_USER2 is what macOS wrote before LINKTYPE_PKTAP was assigned; it may be anything else, too.
 _USER2 = 149

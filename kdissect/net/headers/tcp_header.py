@@ -4,7 +4,7 @@ from struct import Struct
 
 from kdissect.model.packets.segment import Segment
 from kdissect.model.wording import plural
-from kdissect.net.datagram import Datagram, MalformedPacketError
+from kdissect.net.headers.datagram import Datagram, MalformedPacketError
 
 _TCP = Struct(
     ">4sIIHH"

@@ -12,17 +12,17 @@ from kdissect.model.packets.link_types import link_name
 from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.process import LocalEnd
 from kdissect.model.packets.segment import PlainSegment
-from kdissect.net import foreign
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
-from kdissect.net.fragments import FragmentTable
-from kdissect.net.fused import read_plain
-from kdissect.net.ip import read_ip
-from kdissect.net.link import IPV4, IPV6, network_layer
-from kdissect.net.protocols import TCP, ethertype_name, protocol_name
-from kdissect.net.tcp_header import read_tcp
-from kdissect.net.tunnel import inner_network_layer, unread_tunnel
-from kdissect.net.wrapped import is_wrapped, unwrapped
+from kdissect.net.headers import foreign_links as foreign
+from kdissect.net.headers.capture_wrappers import is_wrapped, unwrapped
+from kdissect.net.headers.combined_header import read_plain
+from kdissect.net.headers.datagram import Datagram, Fragment, MalformedPacketError
+from kdissect.net.headers.fragments import FragmentTable
+from kdissect.net.headers.ip import read_ip
+from kdissect.net.headers.link_header import IPV4, IPV6, network_layer
+from kdissect.net.headers.protocol_names import TCP, ethertype_name, protocol_name
+from kdissect.net.headers.tcp_header import read_tcp
+from kdissect.net.headers.tunnel import inner_network_layer, unread_tunnel
 
 # Comments of a capture file around PKTAP.
 _WRAPPINGS = 2

@@ -6,8 +6,8 @@ dpkt is imported at the first such packet: it costs start-up time that other cap
 from struct import pack
 from typing import Any
 
-from kdissect.net.datagram import MalformedPacketError
-from kdissect.net.link import IPV4, IPV6
+from kdissect.net.headers.datagram import MalformedPacketError
+from kdissect.net.headers.link_header import IPV4, IPV6
 
 # LINKTYPE numbers of the tcpdump registry, and the dpkt module and class for each.
 _ETHERNET = ("dpkt.ethernet", "Ethernet")

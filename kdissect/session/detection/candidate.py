@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.bodies import response_fits
 from kdissect.schema import protocol_messages
-from kdissect.session.detect import (
+from kdissect.session.detection.recognition import (
     MAX_FRAME_SIZE,
     MAX_STEP,
     MIN_REQUEST_SIZE,

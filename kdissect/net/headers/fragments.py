@@ -4,7 +4,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
 from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.datagram import Datagram, Fragment
+from kdissect.net.headers.datagram import Datagram, Fragment
 
 # Linux gives a fragmented packet 30 s (net.ipv4.ipfrag_time), RFC 8200 section 4.5 allows 60 s.
 LIFETIME_NS = 30_000_000_000

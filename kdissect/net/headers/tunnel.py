@@ -2,8 +2,8 @@
 
 from struct import Struct
 
-from kdissect.net.datagram import Datagram, MalformedPacketError
-from kdissect.net.link import IPV4, IPV6, ip_by_version, skip_vlan_tags
+from kdissect.net.headers.datagram import Datagram, MalformedPacketError
+from kdissect.net.headers.link_header import IPV4, IPV6, ip_by_version, skip_vlan_tags
 
 _TUNNEL_PROTOCOLS = {4: IPV4, 41: IPV6}  # IP in IP, IANA protocol numbers
 _GRE = 47

@@ -1,0 +1,1 @@
+"""Whether a connection carries Kafka, told by its bytes, on any port."""
