@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.exchange_bodies import body_of
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.schema.error_codes import error_name
@@ -15,7 +16,6 @@ from kdissect.session.info import ConnectionKind
 
 if TYPE_CHECKING:
     from kdissect.decoders.generated.validate import Glancer
-    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.model.frame import Frame
     from kdissect.model.record_batch import RecordBatch, RecordFault
 
@@ -238,7 +238,7 @@ class DeepCounts:
 
     def _check_batches(self, exchange: Exchange) -> list[Anomaly]:
         found: list[Anomaly] = []
-        for records in _record_sets(exchange):
+        for records in record_sets(exchange):
             batches = records.found.batches
             self.batches += len(batches)
             self.bad_crcs += sum(not batch.crc_is_right for batch in batches)
@@ -249,7 +249,7 @@ class DeepCounts:
         return found
 
     def _read_records(self, batches: Iterable["RecordBatch"]) -> Iterator[tuple[int, "RecordFault"]]:
-        from kdissect.decoders.records.reader import read_records
+        from kdissect.decoders.records.reader import read_records  # start-up: `info` alone reads none
 
         assert self.records is not None
         for index, batch in enumerate(batches):
@@ -276,12 +276,6 @@ class DeepCounts:
 
 def _unclear(_data: bytes, _offset: int) -> None:
     """Of bodies of which no more is known than that they are there a glance does not tell."""
-
-
-def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:
-    from kdissect.engine.records.record_sets import record_sets
-
-    return record_sets(exchange)
 
 
 def _api_order(row: dict[str, Any]) -> tuple[int, int]:

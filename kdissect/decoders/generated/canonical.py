@@ -21,6 +21,7 @@ from kdissect.decoders.generated.canonical_values import (
 )
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.sinks import ObjectSink
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import value_class
@@ -51,8 +52,6 @@ def _compiled(layout: Layout) -> PlainDecoder | None:
     message, version = layout.message, layout.version
     if not is_compiled or has_pieces(message):
         return None
-    from kdissect.decoders.generated.native_plan import native_layout  # of no use without it
-
     known, structs, fields_of = native_layout(message, version)
     specs = [
         (value_class(message, of), [plain_values(field) for field in fields])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.quirks import UNSUPPORTED_VERSION, may_answer_in_other_version
 from kdissect.decoders.records.records_fields import has_pieces
 from kdissect.decoders.records.tally import count_batches
@@ -64,8 +65,6 @@ def _of_one_version(look: Glancer) -> Glancer:
 
 def _walking(message: Message, version: int) -> Glancer:
     """Compiled only (native/src/bodies/validate.rs)."""
-    from kdissect.decoders.generated.native_plan import native_layout  # compiled only
-
     layout, may_be_cut = native_layout(message, version)[0], message.kind is MessageKind.RESPONSE
     return native.Glances(layout, Glance, CLEAN, count_batches, may_be_cut).glance
 

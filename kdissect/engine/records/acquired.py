@@ -98,7 +98,7 @@ def _acquired(exchange: Exchange) -> dict[Place, Acquired]:
 
 
 def _part(exchange: Exchange) -> Any:
-    from kdissect.engine.exchange_bodies import part_of  # nearly all answers fit
+    from kdissect.engine.exchange_bodies import part_of  # start-up: nearly all answers fit
 
     part = part_of(exchange, "response")
     return None if part is None else part.value

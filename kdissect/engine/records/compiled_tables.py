@@ -137,14 +137,14 @@ class Help:
     @staticmethod
     def lz4() -> Callable[[bytes], bytes]:
         """The library's function for frames whose content is bounded by their length."""
-        from lz4.frame import decompress
+        from lz4.frame import decompress  # start-up: few captures have all codecs
 
         return cast("Callable[[bytes], bytes]", decompress)
 
     @staticmethod
     def zstd() -> Callable[[bytes], bytes]:
         """The library's function for frames that tell their size."""
-        from kdissect.decoders.compression.zstd import whole_frames
+        from kdissect.decoders.compression.zstd import whole_frames  # start-up: the same
 
         return whole_frames()
 

@@ -139,9 +139,8 @@ class RecordRows:
 
     def _add_own(self, row: Row, record: Record, is_control: bool) -> None:
         """What a record of Kafka's own topics holds; its bytes are masked where they hold secrets."""
-        from kdissect.engine.records.internal_records import (
-            own_record,  # and with it the payloads: few captures have them
-        )
+        # Start-up: it loads the payloads, and few captures have such records.
+        from kdissect.engine.records.internal_records import own_record
 
         own = own_record(row["topic"], record, is_control, self._show_secrets)
         if own is None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.payloads.nesting import token_node
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.payload_facts import payload_facts
@@ -110,7 +111,5 @@ def _records(records: RecordSet) -> Iterator[Patch]:
 
 
 def _checksum(batch: RecordBatch, content: Patch) -> Patch:
-    from crc32c import crc32c
-
     head = batch.data[batch.start + _CRC_FROM : content.start]
     return Patch(batch.start + _CRC_AT, crc32c(bytes(head) + content.data).to_bytes(4))
