@@ -13,7 +13,7 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.engine.segments.time_index import TimeIndex
+from kdissect.engine.segments.index_kinds import TimeIndex
 from kdissect.model.record_batch import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from tests.support.console import CAPTURES
 

@@ -11,14 +11,6 @@ from functools import lru_cache
 
 from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.generated.canonical_values import (
-    LONGEST_STRING,
-    NEVER_NEGATIVE,
-    SPECIAL_IDS,
-    enumerated,
-    known_codes,
-    plain_values,
-)
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
 from kdissect.decoders.generated.native_plan import native_layout
@@ -28,7 +20,49 @@ from kdissect.decoders.generated.values import value_class
 from kdissect.decoders.records.records_fields import SECTION_NAMES, Section, SectionPlaces, has_pieces
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.all_fields import has_records
+from kdissect.schema.enums import enumeration
+from kdissect.schema.error_codes import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+
+_LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
+# ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
+_SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+_NEVER_NEGATIVE = frozenset(
+    {"throttle_time_ms", "timeout_ms", "max_wait_ms", "session_timeout_ms", "index", "partition",
+     "partition_index", "partition_id", "partitions", "partition_indexes", "partition_max_bytes"}
+)  # fmt: skip
+"""Fields of numbers of which a negative one means nothing (the rules BDY021, BDY023, BDY024, FET003)."""
+
+
+def _known_codes(field: Field) -> frozenset[int] | None:
+    """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
+    return all_codes() if field.is_error else _enumerated(field)
+
+
+def _enumerated(field: Field) -> frozenset[int] | None:
+    """The values of a closed enumeration of numbers."""
+    known = enumeration(field.enum) if field.enum is not None else None
+    if known is None or known.is_open:
+        return None
+    numbers = frozenset(value for value in known.values if isinstance(value, int))
+    return numbers or None
+
+
+def _plain_values(field: Field) -> frozenset[int] | frozenset[bytes] | bool | None:
+    """What is plain of the values of a fixed width in a field, for the compiled decoder.
+
+    None: all; True: those that are not negative; False: none; a set: these numbers, of ids none of these.
+    """
+    kind = field.type
+    if kind is Primitive.UUID:
+        return _SPECIAL_IDS if field.entity == "topicId" else None
+    if isinstance(kind, Array):
+        if kind.element is Primitive.UUID or _enumerated(field) is not None:
+            return False
+    elif (known := _known_codes(field)) is not None:
+        return known
+    return True if field.name in _NEVER_NEGATIVE else None
+
 
 PlainDecoder = Callable[[bytes, int], Decoded | None]
 _CACHE_SIZE = 1024  # bodies of the schema that are asked for
@@ -54,7 +88,7 @@ def _compiled(layout: Layout) -> PlainDecoder | None:
         return None
     known, structs, fields_of = native_layout(message, version)
     specs = [
-        (value_class(message, of), [plain_values(field) for field in fields])
+        (value_class(message, of), [_plain_values(field) for field in fields])
         for of, fields in zip(structs, fields_of, strict=True)
     ]
     return native.PlainBody(known, specs, version, tuple.__new__, Decoded, Section).decode
@@ -150,28 +184,28 @@ class _PlainSink(ObjectSink):
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""
-        known = known_codes(field)
+        known = _known_codes(field)
         if field.type is Primitive.BOOL:
             emitter.emit(f"if {target} > 1: raise ValueError")
             emitter.emit(f"{target} = {target} == 1")
         elif known is not None:
             emitter.emit(f"if {target} not in {emitter.constant('k', known)}: raise ValueError")
         elif field.type is Primitive.UUID and field.entity == "topicId":
-            emitter.emit(f"if {target} in {emitter.constant('k', SPECIAL_IDS)}: raise ValueError")
-        elif field.name in NEVER_NEGATIVE:
+            emitter.emit(f"if {target} in {emitter.constant('k', _SPECIAL_IDS)}: raise ValueError")
+        elif field.name in _NEVER_NEGATIVE:
             emitter.emit(f"if {target} < 0: raise ValueError")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """UTF-8 of a length a string may have."""
         super().text(emitter, field, target, start, stop)
-        emitter.emit(f"if {stop} - ({start}) > {LONGEST_STRING}: raise ValueError")
+        emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
         """Arrays of numbers: only enumerated ones and partitions have odd values."""
         super().items(emitter, field, target, count, start)
-        if enumerated(field) is not None or field.type == Array(Primitive.UUID):
+        if _enumerated(field) is not None or field.type == Array(Primitive.UUID):
             emitter.emit(f"if {count}: raise ValueError")
-        elif field.name in NEVER_NEGATIVE:
+        elif field.name in _NEVER_NEGATIVE:
             emitter.emit(f"if {count} and min({target}) < 0: raise ValueError")
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:

@@ -4,14 +4,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
 from kdissect.decoders.records.batches import BatchList, batch_of, split_batches
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.paths import records_path
 from kdissect.decoders.records.records_fields import Section, finder_of
 from kdissect.decoders.records.search import find_batch
 from kdissect.decoders.records.tally import COPIED
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.schema.all_fields import has_records
@@ -125,7 +128,7 @@ class RecordSet:
         assert exchange.api_version is not None
         offset = exchange.response_body_offset if self.is_response else exchange.request_body_offset
         key, version, start = exchange.api_key, exchange.api_version, self.section.start
-        return records_path(self.frame.data, offset, key, version, self.is_response, start)
+        return _records_path(self.frame.data, offset, key, version, self.is_response, start)
 
     def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
         """What is wrong with the field, and `faults` of the records, with the index of their batch."""
@@ -149,6 +152,33 @@ class RecordSet:
             return str(fault)
         start = (self.section.position or 0) - before
         return f"{fault._replace(offset=start + fault.offset)} of the snapshot"
+
+
+def _records_path(
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, start: int
+) -> str:
+    """`FetchResponse.responses[0].partitions[1].records` for the records that start at `start`.
+
+    Costs a tree of the body, so it is for faults only. Raises nothing.
+    """
+    try:
+        node = dissect(body_message(api_key, api_version, is_response), api_version, data, offset)
+    except DecodeError:
+        return "records"
+    path = node.name
+    while True:
+        child = _around(node, start)
+        if child is None or child.field is None:
+            return path
+        path += child.name if child.name.startswith("[") else f".{child.name}"
+        node = child
+
+
+def _around(node: Node, place: int) -> Node | None:
+    for child in node.children:
+        if child.start <= place < child.end or (child.start < place == child.end and not child.children):
+            return child
+    return None
 
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zstandard import ZstdCompressor
 
 from kdissect.api import Dissection
-from kdissect.decoders.compression.xxh32 import xxh32
+from kdissect.decoders.compression.lz4 import xxh32
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.records.acquired import SHARE_FETCH
 from kdissect.engine.records.record_sets import RecordSet, record_sets
