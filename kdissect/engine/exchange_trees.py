@@ -36,8 +36,8 @@ def nest_all_records(exchange: Exchange, tree: Node, frame: Frame, name_of: Name
         return name_of(exchange.connection, topic_id)
 
     data = frame.data
-    sections = [records.section for records in record_sets(exchange) if records.frame.data is data]
-    names = [each.topic or topic_name(each.topic_id or b"") for each in sections]
+    fields = [records.records_field for records in record_sets(exchange) if records.frame.data is data]
+    names = [each.topic or topic_name(each.topic_id or b"") for each in fields]
     may_be_cut = tree.name == "Response" or frame.is_cut
     may_hold = exchange.is_near_secrets or any(map(may_hold_secrets_of, names))
     nest_records(tree, data, may_be_cut, may_hold_secrets=may_hold)

@@ -66,7 +66,7 @@ class FrameRedactor:
         patches: list[Patch] = list(made.patches)
         edits: list[Edit] = []
         for records in record_sets(exchange):
-            node = fields.pop(records.section.start, None)
+            node = fields.pop(records.records_field.start, None)
             if records.is_response == (side == "response") and node is not None:
                 _redact_records(records, node, patches, edits)
         blanks = [*made.blanks, *((node.children[-1].start, node.end) for node in fields.values())]
@@ -85,7 +85,7 @@ def _is_sasl(exchange: Exchange) -> bool:
 
 
 def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits: list[Edit]) -> None:
-    at, grown = records.section.start, 0
+    at, grown = records.records_field.start, 0
     for batch in records.found.batches:
         if batch.start < at:  # it lies in another one, which is blanked
             continue
@@ -101,7 +101,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
     patches.append(Patch(kept, FILLER * (records.end - kept)))
     if grown:
         length = node.children[0]
-        size = records.section.end - records.section.start + grown
+        size = records.records_field.end - records.records_field.start + grown
         data_of_length = size.to_bytes(4) if length.type == "int32" else _uvarint(size + 1)
         edits.append(Edit(length.start + _SIZE_BYTES, length.end + _SIZE_BYTES, data_of_length))
         edits.sort()
@@ -109,7 +109,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
 
 def _header_bytes(records: RecordSet, at: int) -> int:
     """How much of what stands behind the last batch is the header of one that was cut."""
-    is_aligned = bool(records.found.batches) or not records.section.position  # a piece begins anywhere
+    is_aligned = bool(records.found.batches) or not records.records_field.position  # a piece begins anywhere
     left = records.end - at
     if not records.found.cut or not is_aligned:
         return 0

@@ -50,9 +50,9 @@ def sent(path: Path, direction: str) -> dict[str, list[RecordBatch]]:
     for exchange in dissection:
         for records in record_sets(exchange):
             if records.direction == direction:
-                name = records.section.topic
-                if name is None and records.section.topic_id is not None:
-                    name = dissection.topics.name(exchange.connection, records.section.topic_id)
+                name = records.records_field.topic
+                if name is None and records.records_field.topic_id is not None:
+                    name = dissection.topics.name(exchange.connection, records.records_field.topic_id)
                 found.setdefault(name or "", []).extend(records.found.batches)
     return found
 

@@ -1,6 +1,6 @@
 """Bodies that are plain: nothing in their encoding or their common values is worth a second look.
 
-The tree of `spanned` shows every oddity and costs hundred times what this does; nearly all bodies are plain.
+The tree decoder shows every oddity and costs hundred times what this does; nearly all bodies are plain.
 Plain means: shortest varints, no tags, strings of UTF-8, booleans of 0 and 1, enumerated values and error
 codes the schema knows, no zero or reserved topic id, no negative throttle time, timeout or partition. Bytes
 that do not fit are not plain either. A plain body is decoded in the same pass.
@@ -17,7 +17,12 @@ from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.sinks import ObjectSink
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import value_class
-from kdissect.decoders.records.records_fields import SECTION_NAMES, Section, SectionPlaces, has_pieces
+from kdissect.decoders.records.records_fields import (
+    RECORDS_FIELD_NAMES,
+    RecordsField,
+    RecordsFieldPlaces,
+    has_pieces,
+)
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.all_fields import has_records
 from kdissect.schema.enums import enumeration
@@ -72,8 +77,8 @@ _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 def plain_decoder(message: Message, version: int) -> PlainDecoder:
     """`(data, offset) -> Decoded` for one version of a message; None for a body that is not plain.
 
-    The value is what `compiled.decoder` gives, the sections those of `records.records_fields`. The decoder
-    raises nothing.
+    The value is what `compiled.decoder` gives, its records fields those of `records.records_fields`. The
+    decoder raises nothing.
     """
     layout = Layout(message, version)
     if _has_nullable_struct(layout, message.root):
@@ -91,7 +96,7 @@ def _compiled(layout: Layout) -> PlainDecoder | None:
         (value_class(message, of), [_plain_values(field) for field in fields])
         for of, fields in zip(structs, fields_of, strict=True)
     ]
-    return native.PlainBody(known, specs, version, tuple.__new__, Decoded, Section).decode
+    return native.PlainBody(known, specs, version, tuple.__new__, Decoded, RecordsField).decode
 
 
 def emitted_decoder(layout: Layout) -> PlainDecoder:
@@ -101,12 +106,12 @@ def emitted_decoder(layout: Layout) -> PlainDecoder:
     emitter = _StrictEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
     lines = ["def decode_plain(b, p):", "    end = len(b)"]
-    if sink.sections:
+    if sink.records_fields:
         lines.append("    found = []")
     if any("m[" in line for line in emitter.lines):
         lines.append("    m = memoryview(b)")
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
-    found = "found" if sink.sections else None
+    found = "found" if sink.records_fields else None
     lines.append(f"    return new(Decoded, ({owner}, p, {version}, p == end, True, None, {found}))")
     names = emitter.names | {"new": tuple.__new__, "Decoded": Decoded}
     decode: PlainDecoder = compile_function(lines, names, f"<plain {message.name} v{version}>")
@@ -157,13 +162,13 @@ class _PlainSink(ObjectSink):
     def __init__(self, layout: Layout) -> None:
         super().__init__(lenient=False)
         self._layout = layout
-        self.sections = SectionPlaces() if has_records(layout.message) else None
+        self.records_fields = RecordsFieldPlaces() if has_records(layout.message) else None
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
         """A new object."""
         name = super().begin(emitter, of, target)
-        if self.sections:
-            self.sections.begin(name, of)
+        if self.records_fields:
+            self.records_fields.begin(name, of)
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
@@ -171,16 +176,16 @@ class _PlainSink(ObjectSink):
         if self._layout.is_tagged(field):
             return None
         target = super().target(emitter, owner, field)
-        if self.sections and target:
-            self.sections.note(owner, field, target)
+        if self.records_fields and target:
+            self.records_fields.note(owner, field, target)
         return target
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """Bytes; of records also the place."""
         super().blob(emitter, field, target, start, stop)
-        if self.sections and field.type is Primitive.RECORDS:
-            emitter.names |= SECTION_NAMES
-            emitter.emit(f"found.append({self.sections.section(start, stop)})")
+        if self.records_fields and field.type is Primitive.RECORDS:
+            emitter.names |= RECORDS_FIELD_NAMES
+            emitter.emit(f"found.append({self.records_fields.records_field(start, stop)})")
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""

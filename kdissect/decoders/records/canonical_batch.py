@@ -1,4 +1,4 @@
-"""Tells at a glance that the records of a batch are as nearly all records are: for judges that need no more.
+"""Tells quickly that the records of a batch are as nearly all records are: for judges that need no more.
 
 Reads magic 2 only. A third of the time that making the records takes, and no memory; whatever it does not
 know is unusual, and the reader says why.

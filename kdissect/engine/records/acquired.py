@@ -79,7 +79,7 @@ class AcquiredRecords:
             return None
         if exchange is not self._exchange:
             self._exchange, self._found = exchange, _acquired(exchange)
-        return self._found.get((records.section.topic_id, records.section.partition), _UNSAID)
+        return self._found.get((records.records_field.topic_id, records.records_field.partition), _UNSAID)
 
 
 def _acquired(exchange: Exchange) -> dict[Place, Acquired]:

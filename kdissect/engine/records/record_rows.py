@@ -116,7 +116,7 @@ class RecordRows:
 
     def _head(self, records: RecordSet) -> Row:
         """What all records of a field share."""
-        exchange, section, frame = records.exchange, records.section, records.frame
+        exchange, records_field, frame = records.exchange, records.records_field, records.frame
         return {
             "connection": exchange.connection.id,
             "exchange": exchange.ordinal,
@@ -129,8 +129,8 @@ class RecordRows:
             "time": rfc3339(frame.time_ns),
             "time_ns": frame.time_ns,
             "topic": record_topic(records, self._topic_name),
-            "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
-            "partition": section.partition,
+            "topic_id": None if records_field.topic_id is None else topic_id_text(records_field.topic_id),
+            "partition": records_field.partition,
         }
 
     def _batch(self, index: int, batch: RecordBatch) -> Row:
@@ -211,10 +211,11 @@ def _with_deliveries(rows: Iterator[Row], acquired: Acquired) -> Iterator[Row]:
 
 def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
     """The name of the topic of a field: from the wire, of its id, or as it was asked for."""
-    if records.section.topic is not None or topic_name is None:
-        return records.section.topic
+    field = records.records_field
+    if field.topic is not None or topic_name is None:
+        return field.topic
     found = topic_name(records)
-    if found is None and records.exchange.is_of_metadata and may_be_metadata_topic(records.section.topic_id):
+    if found is None and records.exchange.is_of_metadata and may_be_metadata_topic(field.topic_id):
         return METADATA_TOPIC
     return found
 

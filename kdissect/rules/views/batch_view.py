@@ -10,7 +10,7 @@ from kdissect.decoders.records.canonical_batch import are_usual
 from kdissect.decoders.records.message_set import inner_messages
 from kdissect.decoders.records.reader import decompressed, iter_records
 from kdissect.engine.records.internal_records import may_hold_secrets_of
-from kdissect.engine.records.record_sets import SectionBatches
+from kdissect.engine.records.record_sets import FieldBatches
 from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordFault
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
@@ -69,7 +69,7 @@ class Records:
     __slots__ = ("body", "carrier", "found", "is_produce", "name", "partition", "path", "topic")
 
     def __init__(
-        self, carrier: Carrier, found: SectionBatches, place: tuple[Any, Any, str], name: str | None
+        self, carrier: Carrier, found: FieldBatches, place: tuple[Any, Any, str], name: str | None
     ) -> None:
         self.carrier = carrier
         self.body = carrier.body
@@ -82,7 +82,7 @@ class Records:
     def violation(self, fault: RecordFault, expected: str) -> Violation:
         """The fault of bytes between the batches."""
         path = f"{self.path}.{fault.path}".rstrip(".")
-        end = self.shown(fault.offset, self.found.section.end)
+        end = self.shown(fault.offset, self.found.records_field.end)
         return Violation(expected, fault.why, path, fault.offset, end, self.body.side)
 
     def shown(self, start: int, end: int) -> int:
