@@ -1,7 +1,7 @@
 """Redacts frames: secrets; or also payloads; or also names."""
 
 from kdissect.decoders.records.batch_layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
-from kdissect.decoders.trees.masking import is_odd
+from kdissect.decoders.trees.masking import may_be_misread
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.secrets.patches import FILLER, Patch
@@ -43,7 +43,7 @@ class FrameRedactor:
         # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
         is_secrets = self._level is Level.SECRETS
         tree = frame_tree(exchange, side, frame)
-        is_token = _is_sasl(exchange) and exchange.request and tree is not None and not is_odd(tree)
+        is_token = _is_sasl(exchange) and exchange.request and tree is not None and not may_be_misread(tree)
         patches = [] if is_token else secret_patches(exchange, side, with_records=is_secrets)
         if tree is None:
             self.undecoded += 1

@@ -31,7 +31,7 @@ _MOST_LEFT = 1024  # longer ones are looked at more slowly
 _PLAIN_ENDS = tuple(map(_plain_end, range(_MOST_LEFT)))
 
 
-def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
+def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
     """Whether the records in `data[at:end]` fit to the last byte and hold nothing odd. Raises nothing.
 
     That is: as many as the batch says, no attributes, offset deltas that ascend up to the last one's

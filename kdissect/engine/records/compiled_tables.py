@@ -131,8 +131,8 @@ class Help:
             return None
         if not has_records(message):
             return None
-        is_odd = api_key == SHARE_FETCH or has_pieces(message)
-        return is_response, None if is_odd else native_layout(message, api_version)[0]
+        needs_slow_path = api_key == SHARE_FETCH or has_pieces(message)
+        return is_response, None if needs_slow_path else native_layout(message, api_version)[0]
 
     @staticmethod
     def lz4() -> Callable[[bytes], bytes]:
