@@ -12,8 +12,8 @@ from kdissect.decoders.as_json.body_text import Nest
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import StructRow
 from kdissect.decoders.generated.summary import Summarizer, Summary
-from kdissect.decoders.generated.validate import Glance
-from kdissect.decoders.records.records_fields import Section
+from kdissect.decoders.generated.validate import Validation
+from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.decoders.trees.frame_text import Meanings, MessageRows
 from kdissect.engine.flows import Flow, HalfOpen
 from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
@@ -162,16 +162,16 @@ class Summaries:
     def summarize(self, data: bytes, offset: int) -> Summary: ...
 
 @final
-class Glances:
+class Validators:
     def __new__(
         cls,
         layout: Layout,
-        make: type[Glance],
-        clean: Glance,
+        make: type[Validation],
+        clean: Validation,
         count: Callable[[bytes, int, int, bool], int],
         may_be_cut: bool,
     ) -> Self: ...
-    def glance(self, data: bytes, offset: int) -> Glance | None: ...
+    def validate(self, data: bytes, offset: int) -> Validation | None: ...
 
 @final
 class PlainBody:
@@ -184,7 +184,7 @@ class PlainBody:
         version: int,
         new: Callable[..., Any],
         decoded: type[Decoded],
-        section: type[Section],
+        records_field: type[RecordsField],
     ) -> Self: ...
     def decode(self, data: bytes, offset: int) -> Decoded | None: ...
 

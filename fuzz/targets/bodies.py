@@ -45,7 +45,7 @@ def _message(data: bytes, is_response: bool) -> tuple[Message, int] | None:
 
 
 class BodyTarget(Target):
-    """Bodies: compiled, spanned, JSON, summary and plain decoders agree; only DecodeError is raised."""
+    """Bodies: compiled, tree, JSON, summary and plain decoders agree; only DecodeError is raised."""
 
     modules = (
         "kdissect.decoders.cursor",
@@ -60,7 +60,7 @@ class BodyTarget(Target):
     # A tree has an object for each value, mostly of 1 to 4 bytes, and five other decoders go over the same
     # bytes. Trees are made of frames that are looked at, not of captures.
     seconds_per_mb = 15
-    bytes_per_byte = 1500  # the tree of `spanned`, "some hundred times the memory of its bytes"
+    bytes_per_byte = 1500  # the tree of `tree_decoder`, "some hundred times the memory of its bytes"
 
     def seeds(self) -> list[bytes]:
         """Every body, small, in two makings."""
@@ -109,11 +109,11 @@ class BodyTarget(Target):
         try:
             value, end = decoder(message, version)(body, 0)
         except DecodeError as error:
-            demand(str(tree.error) == str(error), ("spanned", tree.error, error))
+            demand(str(tree.error) == str(error), ("tree", tree.error, error))
             demand(0 <= error.offset <= len(body), "an offset in the body")
             demand(plain_decoder(message, version)(body, 0) is None, "plain, but does not fit")
             return 0
-        demand(tree.error is None and _same((tree.value, tree.end), (value, end)), ("spanned", tree.error))
+        demand(tree.error is None and _same((tree.value, tree.end), (value, end)), ("tree", tree.error))
         demand(summary.complete and summary.fits == (end == len(body)), "a summary of what fits is complete")
         to_jsonable(value, True)
         plain = plain_decoder(message, version)(body, 0)
@@ -169,7 +169,7 @@ class RequestBodies(BodyTarget):
     """Requests."""
 
     name = "request-bodies"
-    about = "every request at every version: compiled == spanned == JSON == plain"
+    about = "every request at every version: compiled == tree == JSON == plain"
 
 
 class ResponseBodies(BodyTarget):

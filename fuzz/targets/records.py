@@ -16,7 +16,7 @@ from fuzz.target import Target, demand
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.canonical_batch import are_usual
+from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.spans import batch_nodes
 from kdissect.engine.records.record_rows import RecordRows
@@ -115,7 +115,7 @@ class RecordTarget(Target):
             added += LIMIT if batch.codec else 0
             str(records.faults)
             if batch.magic == 2 and not batch.codec:
-                usual = are_usual(batch, data, batch.records_start, batch.end, dense=False)
+                usual = are_canonical(batch, data, batch.records_start, batch.end, dense=False)
                 demand(not usual or not records.faults, "usual, but does not fit")
         if len(found.batches) < 4:
             nodes = batch_nodes(data, 0, len(data), True)

@@ -105,9 +105,8 @@ class CaptureSet:
         """The same packets without their names, in the non-empty sequences they are read in."""
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
         if merged:
-            from kdissect.capture.merge import (
-                merge,  # not for a single input, which is to be answered at once
-            )
+            # Start-up: a single input is to be answered at once.
+            from kdissect.capture.merge import merge
 
             yield from merge(merged, partial(_share, _most_open()))
         for file in self.files:

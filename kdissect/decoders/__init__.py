@@ -1,3 +1,3 @@
-"""Bytes to values (`compiled`), bytes to spans (`spanned`), values to bytes (`encoder`), all from one
+"""Bytes to values (`compiled`), bytes to spans (`tree_decoder`), values to bytes (`encoder`), all from one
 schema.
 """

@@ -48,11 +48,11 @@ def decode_both(
     if request is not None and asked_at and len(request.data) == request.size:
         asked = decode_request(request.data, asked_at)
         if asked is None or not asked[_FITS]:
-            asked = _odd(request.data, asked_at, api_key, version, False, asked)
+            asked = _slow_path(request.data, asked_at, api_key, version, False, asked)
     if response is not None and answered_at and len(response.data) == response.size:
         answered = decode_response(response.data, answered_at)
         if answered is None or not answered[_FITS]:
-            answered = _odd(response.data, answered_at, api_key, version, True, answered)
+            answered = _slow_path(response.data, answered_at, api_key, version, True, answered)
     return asked, answered
 
 
@@ -69,7 +69,7 @@ def decode_once(
     return decode_both(frame, offset, None, 0, api_key, api_version)[0]
 
 
-def _odd(
+def _slow_path(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: "Decoded | None"
 ) -> "Decoded | None":
     """A body that is not plain, or does not end with its frame."""
@@ -166,10 +166,10 @@ def _walking(message: Message, version: int) -> Summarizer:
     """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
     from kdissect.decoders.generated.native_plan import native_layout  # compiled only
 
-    def odd(data: bytes, offset: int) -> Summary:
+    def slow_path(data: bytes, offset: int) -> Summary:
         return summarizer(message, version)(data, offset)
 
-    return native.Summaries(native_layout(message, version)[0], Summary, odd).summarize
+    return native.Summaries(native_layout(message, version)[0], Summary, slow_path).summarize
 
 
 def _without_secrets(summarize: Summarizer) -> Summarizer:

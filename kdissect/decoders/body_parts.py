@@ -1,6 +1,6 @@
 """Bodies that were cut, or have a field that does not fit, as far as they go.
 
-The walk is that of trees (`spanned`), so that all outputs tell the same of such a body.
+The walk is that of trees (`tree_decoder`), so that all outputs tell the same of such a body.
 """
 
 from typing import Any

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kdissect.model.errors import DecodeError
 
 if TYPE_CHECKING:
-    from kdissect.decoders.records.records_fields import Section
+    from kdissect.decoders.records.records_fields import RecordsField
 
 
 class Decoded(NamedTuple):
@@ -13,8 +13,8 @@ class Decoded(NamedTuple):
 
     `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
     the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
-    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`. `sections` are
-    the records fields of a plain body that may have any.
+    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`.
+    `records_fields` are those of a plain body that may have any.
     """
 
     value: Any
@@ -23,4 +23,4 @@ class Decoded(NamedTuple):
     fits: bool
     is_plain: bool
     error: DecodeError | None = None
-    sections: "list[Section] | None" = None
+    records_fields: "list[RecordsField] | None" = None

@@ -1,4 +1,4 @@
-"""Values to bytes: for tests, fixtures and rewriting. Interprets the schema, as `spanned` does.
+"""Values to bytes: for tests, fixtures and rewriting. Interprets the schema, as `tree_decoder` does.
 
 Values are objects of `values` or mappings by field name. A plain field that is missing is written with its
 default. A tagged field is written where it is present, whatever its value, so that what was decoded is

@@ -9,7 +9,7 @@ from kdissect.decoders.frame_start import may_be_frame
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.decoders.payloads.payload import Nest
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope, may_hold_secrets
-from kdissect.decoders.trees.masking import conceal_odd, is_odd
+from kdissect.decoders.trees.masking import conceal_misread, may_be_misread
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
@@ -67,8 +67,8 @@ def body_tree(
 def _judged(root: Node, api_key: int, scope: Scope) -> Node:
     """The tree of a frame; near secrets nothing is shown that is not where it belongs."""
     near = scope.facts.get(NEAR_SECRETS)
-    if near == GUESSED or (is_odd(root) and (near or is_secretive(api_key))):
-        conceal_odd(root, is_known=protocol_messages.api(api_key) is not None)
+    if near == GUESSED or (may_be_misread(root) and (near or is_secretive(api_key))):
+        conceal_misread(root, is_known=protocol_messages.api(api_key) is not None)
     return root
 
 

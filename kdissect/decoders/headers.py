@@ -80,7 +80,7 @@ def parse_request_header(data: bytes, offset: int = 0, cut: bool = False) -> Req
             return _new(RequestHeader, (key, version, correlation_id, client_id, end))
     except (ValueError, IndexError, StructError):
         pass
-    return _unusual_header(data, offset, cut)
+    return _slow_path_header(data, offset, cut)
 
 
 def _end_of_tags(data: bytes, offset: int) -> int:
@@ -90,7 +90,7 @@ def _end_of_tags(data: bytes, offset: int) -> int:
     return end
 
 
-def _unusual_header(data: bytes, offset: int, cut: bool) -> RequestHeader:
+def _slow_path_header(data: bytes, offset: int, cut: bool) -> RequestHeader:
     """A header without client id, one that is cut, or one that does not fit."""
     if len(data) - offset < _HEADER_0.size:
         raise _fault(REQUEST, 0, data, offset)

@@ -92,7 +92,7 @@ def part_of(exchange: Exchange, side: str) -> "Part | None":
     None where the header does not fit, so that nobody knows where the body begins, and of a body that the
     schema does not know.
     """
-    from kdissect.decoders.body_parts import body_part  # nearly all bodies fit
+    from kdissect.decoders.body_parts import body_part  # start-up: nearly all bodies fit
 
     is_response = side != "request"
     frame = exchange.response if is_response else exchange.request
@@ -105,7 +105,7 @@ def part_of(exchange: Exchange, side: str) -> "Part | None":
 
 def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str, Any] | None, str]":
     """The same as JSON, None for nothing, and the path of the first piece that does not fit."""
-    from kdissect.decoders.body_parts import part_jsonable
+    from kdissect.decoders.body_parts import part_jsonable  # start-up: nearly all bodies fit
 
     part = part_of(exchange, side)
     if part is None or exchange.api_key is None:
@@ -116,7 +116,7 @@ def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str,
 
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
     """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
-    from kdissect.decoders.payloads.nesting import token_jsonable
+    from kdissect.decoders.payloads.nesting import token_jsonable  # start-up: few have payloads
 
     return DecodedBody(token_jsonable(frame.data, _facts()(exchange, side), show_secrets), None)
 
@@ -126,7 +126,7 @@ def _facts() -> Callable[[Exchange, str], Mapping[str, Any]]:
     """Loaded with the first body, as the list of exchanges decodes none; once, for the import statement takes
     a microsecond each time.
     """
-    from kdissect.engine.payload_facts import payload_facts
+    from kdissect.engine.payload_facts import payload_facts  # start-up
 
     return payload_facts
 

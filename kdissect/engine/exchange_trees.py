@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
+from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.trees.node import Node
+from kdissect.engine.records.internal_records import may_hold_secrets_of
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.secrets.secret_spans import frame_tree
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
@@ -27,17 +31,13 @@ def whole_tree(exchange: Exchange, side: str, frame: Frame, name_of: NameOf) -> 
 
 def nest_all_records(exchange: Exchange, tree: Node, frame: Frame, name_of: NameOf) -> None:
     """Put the records and what they hold into the tree of a frame."""
-    from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
-    from kdissect.decoders.records.spans import nest_records
-    from kdissect.engine.records.internal_records import may_hold_secrets_of
-    from kdissect.engine.records.record_sets import record_sets
 
     def topic_name(topic_id: bytes) -> str | None:
         return name_of(exchange.connection, topic_id)
 
     data = frame.data
-    sections = [records.section for records in record_sets(exchange) if records.frame.data is data]
-    names = [each.topic or topic_name(each.topic_id or b"") for each in sections]
+    fields = [records.records_field for records in record_sets(exchange) if records.frame.data is data]
+    names = [each.topic or topic_name(each.topic_id or b"") for each in fields]
     may_be_cut = tree.name == "Response" or frame.is_cut
     may_hold = exchange.is_near_secrets or any(map(may_hold_secrets_of, names))
     nest_records(tree, data, may_be_cut, may_hold_secrets=may_hold)

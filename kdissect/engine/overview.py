@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.exchange_bodies import body_of
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.schema.error_codes import error_name
@@ -14,8 +15,7 @@ from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionKind
 
 if TYPE_CHECKING:
-    from kdissect.decoders.generated.validate import Glancer
-    from kdissect.engine.records.record_sets import RecordSet
+    from kdissect.decoders.generated.validate import Validator
     from kdissect.model.frame import Frame
     from kdissect.model.record_batch import RecordBatch, RecordFault
 
@@ -29,11 +29,11 @@ _NO_KAFKA = (ConnectionKind.HTTP, ConnectionKind.HTTP2)
 
 
 class _Kind:
-    """How many exchanges of an API's version came to one state; `asked` and `answered` glance at bodies."""
+    """How many exchanges of an API's version came to one state; `asked` and `answered` validate bodies."""
 
     __slots__ = ("answered", "asked", "exchanges")
 
-    def __init__(self, asked: "Glancer", answered: "Glancer") -> None:
+    def __init__(self, asked: "Validator", answered: "Validator") -> None:
         self.exchanges = 0
         self.asked = asked
         self.answered = answered
@@ -95,7 +95,7 @@ class Overview:
         if self.deep is None:
             errors = event.response_summary().errors
         else:
-            errors = self.deep.glance(kind.asked, kind.answered, event, request, response)
+            errors = self.deep.validate(kind.asked, kind.answered, event, request, response)
             if errors is None:
                 errors, anomalies = self.deep.add(event)
                 self._add_anomalies(anomalies)
@@ -114,9 +114,9 @@ class Overview:
     def _new_kind(self, api_key: int | None, api_version: int | None) -> _Kind:
         if self.deep is None or api_key is None or api_version is None:
             return _Kind(_unclear, _unclear)
-        from kdissect.decoders.generated.validate import glancer  # `info` alone decodes no body
+        from kdissect.decoders.generated.validate import validator  # `info` alone decodes no body
 
-        return _Kind(glancer(api_key, api_version, False), glancer(api_key, api_version, True))
+        return _Kind(validator(api_key, api_version, False), validator(api_key, api_version, True))
 
     def _add_connection(self, event: ConnectionClosed) -> None:
         info = event.connection
@@ -174,18 +174,18 @@ class DeepCounts:
         """Those whose checksum is not that of their bytes."""
         self.examples: list[dict[str, Any]] = []
 
-    def glance(
+    def validate(
         self,
-        asked: "Glancer",
-        answered: "Glancer",
+        asked: "Validator",
+        answered: "Validator",
         exchange: Exchange,
         request: "Frame | None",
         response: "Frame | None",
     ) -> tuple[int, ...] | None:
         """Walk both bodies and check the batches in them; gives the error codes.
 
-        None where a glance (`generated.validate`) does not tell that they fit and that nothing is odd, as it
-        does of nearly all: then nothing is counted, and output has the word (`add`).
+        None where validating (`generated.validate`) does not tell that they fit and that nothing is odd, as
+        it does of nearly all: then nothing is counted, and output has the word (`add`).
         """
         bodies = batches = 0
         errors: tuple[int, ...] = ()
@@ -211,7 +211,7 @@ class DeepCounts:
         return errors
 
     def add(self, exchange: Exchange) -> tuple[tuple[int, ...], list[Anomaly]]:
-        """Count what a glance does not tell of; gives the error codes, and what is odd."""
+        """Count what validating does not tell of; gives the error codes, and what is odd."""
         if exchange.api_key is None or exchange.api_version is None:
             return (), self._closer(exchange)
         return exchange.response_summary().errors, self._closer(exchange)
@@ -238,7 +238,7 @@ class DeepCounts:
 
     def _check_batches(self, exchange: Exchange) -> list[Anomaly]:
         found: list[Anomaly] = []
-        for records in _record_sets(exchange):
+        for records in record_sets(exchange):
             batches = records.found.batches
             self.batches += len(batches)
             self.bad_crcs += sum(not batch.crc_is_right for batch in batches)
@@ -249,7 +249,7 @@ class DeepCounts:
         return found
 
     def _read_records(self, batches: Iterable["RecordBatch"]) -> Iterator[tuple[int, "RecordFault"]]:
-        from kdissect.decoders.records.reader import read_records
+        from kdissect.decoders.records.reader import read_records  # start-up: `info` alone reads none
 
         assert self.records is not None
         for index, batch in enumerate(batches):
@@ -275,13 +275,7 @@ class DeepCounts:
 
 
 def _unclear(_data: bytes, _offset: int) -> None:
-    """Of bodies of which no more is known than that they are there a glance does not tell."""
-
-
-def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:
-    from kdissect.engine.records.record_sets import record_sets
-
-    return record_sets(exchange)
+    """Of bodies of which no more is known than that they are there, validating tells nothing."""
 
 
 def _api_order(row: dict[str, Any]) -> tuple[int, int]:

@@ -102,7 +102,7 @@ class Unread(NamedTuple):
         """Connections over TLS that said more than a handshake, none of which was read."""
         if not self.tls:
             return 0
-        from kdissect.tls.tls_info import UNFINISHED
+        from kdissect.tls.tls_info import UNFINISHED  # start-up: seldom needed
 
         return sum(count for why, count in self.tls.items() if why != UNFINISHED)
 
@@ -129,7 +129,7 @@ class Unread(NamedTuple):
     def _tls_lines(self) -> Iterator[str]:
         if not self.tls:
             return
-        from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED  # seldom needed
+        from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED  # start-up: seldom needed
 
         told = {
             NO_HANDSHAKE: "TLS that began before the capture; without its handshake no key log opens it",

@@ -1,7 +1,7 @@
 """Redacts frames: secrets; or also payloads; or also names."""
 
 from kdissect.decoders.records.batch_layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
-from kdissect.decoders.trees.masking import is_odd
+from kdissect.decoders.trees.masking import may_be_misread
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.secrets.patches import FILLER, Patch
@@ -43,7 +43,7 @@ class FrameRedactor:
         # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
         is_secrets = self._level is Level.SECRETS
         tree = frame_tree(exchange, side, frame)
-        is_token = _is_sasl(exchange) and exchange.request and tree is not None and not is_odd(tree)
+        is_token = _is_sasl(exchange) and exchange.request and tree is not None and not may_be_misread(tree)
         patches = [] if is_token else secret_patches(exchange, side, with_records=is_secrets)
         if tree is None:
             self.undecoded += 1
@@ -66,7 +66,7 @@ class FrameRedactor:
         patches: list[Patch] = list(made.patches)
         edits: list[Edit] = []
         for records in record_sets(exchange):
-            node = fields.pop(records.section.start, None)
+            node = fields.pop(records.records_field.start, None)
             if records.is_response == (side == "response") and node is not None:
                 _redact_records(records, node, patches, edits)
         blanks = [*made.blanks, *((node.children[-1].start, node.end) for node in fields.values())]
@@ -85,7 +85,7 @@ def _is_sasl(exchange: Exchange) -> bool:
 
 
 def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits: list[Edit]) -> None:
-    at, grown = records.section.start, 0
+    at, grown = records.records_field.start, 0
     for batch in records.found.batches:
         if batch.start < at:  # it lies in another one, which is blanked
             continue
@@ -101,7 +101,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
     patches.append(Patch(kept, FILLER * (records.end - kept)))
     if grown:
         length = node.children[0]
-        size = records.section.end - records.section.start + grown
+        size = records.records_field.end - records.records_field.start + grown
         data_of_length = size.to_bytes(4) if length.type == "int32" else _uvarint(size + 1)
         edits.append(Edit(length.start + _SIZE_BYTES, length.end + _SIZE_BYTES, data_of_length))
         edits.sort()
@@ -109,7 +109,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
 
 def _header_bytes(records: RecordSet, at: int) -> int:
     """How much of what stands behind the last batch is the header of one that was cut."""
-    is_aligned = bool(records.found.batches) or not records.section.position  # a piece begins anywhere
+    is_aligned = bool(records.found.batches) or not records.records_field.position  # a piece begins anywhere
     left = records.end - at
     if not records.found.cut or not is_aligned:
         return 0

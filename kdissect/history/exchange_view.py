@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from kdissect.decoders.bodies import decode_once
-from kdissect.decoders.records.records_fields import Section
+from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.records.record_sets import lone_batch, record_batches
 from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.model.anomaly import AnomalyKind
@@ -96,7 +96,7 @@ class ExchangeView:
         """The record batches in the body that carries any, where it fits, with their partitions."""
         lone = lone_batch(self.exchange)
         if lone is not None:  # nearly always
-            return [(partition_of(lone.section), lone.batch())]
+            return [(partition_of(lone.records_field), lone.batch())]
         return [
             (partition_of(section), batch)
             for section, found in record_batches(self.exchange)
@@ -159,7 +159,7 @@ class ExchangeView:
         return None
 
 
-def partition_of(section: Section) -> PartitionKey:
+def partition_of(section: RecordsField) -> PartitionKey:
     """The partition whose records stand there."""
     topic = section.topic if section.topic_id is None else section.topic_id
     return topic or "", -1 if section.partition is None else section.partition

@@ -19,7 +19,7 @@ def topic_records(
     `topic` and `topic_id` are those of the metadata log; `pieces` knows the snapshots that came in parts.
     """
     for records in record_sets(exchange):
-        section = records.section
+        section = records.records_field
         if not records.is_response or (section.topic != topic and section.topic_id != topic_id):
             continue
         pieces.join(records)

@@ -132,9 +132,8 @@ class Binding:
     def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
         """The record batches of an exchange, as far as they were captured."""
         if exchange is not self._exchange:
-            from kdissect.engine.records.record_sets import (
-                record_sets,  # start-up: few filters ask for batches
-            )
+            # Start-up: few filters ask for batches.
+            from kdissect.engine.records.record_sets import record_sets
 
             self._exchange = exchange
             self._batches = [batch for records in record_sets(exchange) for batch in records.found.batches]

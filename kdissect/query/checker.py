@@ -44,7 +44,7 @@ class Checker:
 
     def _finding(self, node: nodes.HasFinding) -> plan.Node:
         from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
-        from kdissect.rules.rule_selection import select
+        from kdissect.rules.rule_selection import select  # start-up
 
         self.needs_findings = True
         codes: set[str] = set()

@@ -81,7 +81,7 @@ class ExchangeTables:
             self._record_set(records, head, errors)
 
     def _record_set(self, records: RecordSet, head: Row, errors: dict[Any, int]) -> None:
-        section, batches = records.section, records.found.batches
+        section, batches = records.records_field, records.found.batches
         rows = self._rows
         if "topic_partitions" in self._wanted:
             named: str | bytes | None = section.topic if section.topic is not None else section.topic_id
@@ -102,7 +102,7 @@ class ExchangeTables:
             self._anomalies(exchange.connection, "records", exchange.ordinal, found, first)
 
     def _head(self, records: RecordSet, number: int) -> Row:
-        exchange, section, frame = records.exchange, records.section, records.frame
+        exchange, section, frame = records.exchange, records.records_field, records.frame
         info = exchange.connection
         row: Row = {
             "capture_set": info.capture_set,
@@ -122,7 +122,7 @@ class ExchangeTables:
         return when(row, frame.time_ns)
 
     def _name(self, records: RecordSet) -> str | None:
-        return self._names.name(records.exchange.connection, records.section.topic_id or b"")
+        return self._names.name(records.exchange.connection, records.records_field.topic_id or b"")
 
     # anomalies
 
@@ -167,7 +167,7 @@ def _micros(timestamp_ms: int | None) -> int | None:
 
 
 def _partition_row(records: RecordSet, code: int | None) -> Row:
-    batches, section = records.found.batches, records.section
+    batches, section = records.found.batches, records.records_field
     row = {
         "error": error_name(code) if code else None,
         "batches": len(batches),

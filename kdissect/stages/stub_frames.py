@@ -18,7 +18,7 @@ from functools import cache
 
 from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, MAGIC_AT
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.engine.records.record_sets import SectionBatches, record_batches, records_side
+from kdissect.engine.records.record_sets import FieldBatches, record_batches, records_side
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -57,7 +57,7 @@ def _whole(frame: Frame | None) -> Pieces | None:
     return None if frame is None else (frame.data,)
 
 
-def _stub(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
+def _stub(data: bytes, sections: tuple[FieldBatches, ...]) -> Pieces:
     pieces: list[Piece] = []
     at = 0
     for batch in _batches(sections):
@@ -81,7 +81,7 @@ def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     yield b"".join(held)
 
 
-def _batches(sections: tuple[SectionBatches, ...]) -> Iterator[RecordBatch]:
+def _batches(sections: tuple[FieldBatches, ...]) -> Iterator[RecordBatch]:
     """The batches whose records go, in the order of their bytes."""
     for section, found in sections:
         is_kept = section.position is not None or section.topic == METADATA_TOPIC

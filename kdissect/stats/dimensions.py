@@ -78,7 +78,7 @@ def _partition(turn: ExchangeView, context: Context) -> Sequence[Value]:
     """Partitions whose records the exchange carries."""
     found: dict[str, None] = {}
     for records in record_sets(turn.exchange):
-        section = records.section
+        section = records.records_field
         topic = section.topic or context.topics.name(turn.info, section.topic_id or b"") or "?"
         found[f"{topic}-{section.partition}"] = None
     return tuple(found) or (None,)

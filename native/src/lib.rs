@@ -53,7 +53,7 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::plan::Layout>()?;
     module.add_class::<bodies::summaries::Summaries>()?;
-    module.add_class::<bodies::validate::Glances>()?;
+    module.add_class::<bodies::validate::Validators>()?;
     module.add_class::<bodies::canonical_body::PlainBody>()?;
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;

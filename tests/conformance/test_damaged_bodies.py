@@ -48,7 +48,7 @@ def test_every_cut_is_an_error_with_a_place(api_key: int) -> None:
                 decoder(message, version)(data[:cut], 0)
             assert caught.value.path.startswith(message.name)
             assert 0 <= caught.value.offset <= cut
-            assert "do not fit (" not in caught.value.why, "spanned took what compiled refused"
+            assert "do not fit (" not in caught.value.why, "the tree decoder took what compiled refused"
             summary = summarizer(message, version)(data[:cut], 0)
             assert not summary.complete
             assert whole.topics[: len(summary.topics)] == summary.topics

@@ -10,7 +10,7 @@ from kdissect.decoders.body_parts import body_part, part_jsonable
 from kdissect.decoders.encoder import encode_response
 from kdissect.decoders.frames import dissect_response
 from kdissect.decoders.generated.projection import collected, projector
-from kdissect.decoders.records.records_fields import record_sections
+from kdissect.decoders.records.records_fields import records_fields_of
 from kdissect.decoders.trees.tree_decoder import decode_part, dissect, locate
 from kdissect.decoders.trees.tree_text import render
 from kdissect.schema import protocol_messages
@@ -114,8 +114,8 @@ def test_batches_before_the_cut_are_found_in_every_partition() -> None:
     partitions = [{"partition_index": i, "records": records} for i in range(4)]
     data = encode_response(FETCH, 11, 1, {"responses": [{"topic": "t", "partitions": partitions}]})[8:]
     cut = data[: data.index(records, data.index(records) + 2 * len(records)) + 40]
-    found = record_sections(cut, 0, FETCH, 11, True)
-    assert [section.partition for section in found] == [0, 1, 2]
+    found = records_fields_of(cut, 0, FETCH, 11, True)
+    assert [records_field.partition for records_field in found] == [0, 1, 2]
     body, stop = part(cut, FETCH, 11)
     sizes = [each["records"]["bytes"] for each in body["responses"][0]["partitions"] if "records" in each]
     assert sizes == [len(records)] * 3

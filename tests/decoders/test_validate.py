@@ -1,4 +1,4 @@
-"""A glance tells of a body what decoding it whole tells, or nothing."""
+"""Validating a body tells of it what decoding it whole tells, or nothing."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -11,9 +11,9 @@ from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_
 from kdissect.decoders.bodies import decode_once, summarize_response
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.summary import NO_SUMMARY
-from kdissect.decoders.generated.validate import Glance, _coded, _walking, glancer
-from kdissect.decoders.records.records_fields import has_pieces, record_sections
-from kdissect.engine.records.record_sets import section_batches
+from kdissect.decoders.generated.validate import Validation, _coded, _walking, validator
+from kdissect.decoders.records.records_fields import has_pieces, records_fields_of
+from kdissect.engine.records.record_sets import field_batches
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
@@ -49,8 +49,8 @@ def of(exchange: Exchange) -> Iterator[Side]:
             yield exchange, is_response, frame, offset, key, version
 
 
-def judged(data: bytes, offset: int, key: int, version: int, is_response: bool) -> Glance | None:
-    """What a glance may tell, by the decoders that make values; None for what is not as it should be."""
+def judged(data: bytes, offset: int, key: int, version: int, is_response: bool) -> Validation | None:
+    """What validating may tell, by the decoders that make values; None for what is not as it should be."""
     decode = response_to_jsonable if is_response else request_to_jsonable
     try:
         found = decode(data, offset, key, version)
@@ -58,41 +58,41 @@ def judged(data: bytes, offset: int, key: int, version: int, is_response: bool) 
         return None
     if found.problems or found.end != len(data):
         return None
-    sections = record_sections(data, offset, key, version, is_response)
-    lists = [batches for _, batches in section_batches(data, sections, is_response=is_response)]
+    sections = records_fields_of(data, offset, key, version, is_response)
+    lists = [batches for _, batches in field_batches(data, sections, is_response=is_response)]
     if any(batches.faults or any(batch.faults for batch in batches.batches) for batches in lists):
         return None
     summary = summarize_response(data, offset, key, version) if is_response else NO_SUMMARY
-    return Glance(summary.errors, sum(len(batches.batches) for batches in lists))
+    return Validation(summary.errors, sum(len(batches.batches) for batches in lists))
 
 
-def test_a_glance_tells_what_the_others_tell() -> None:
+def test_validating_tells_what_the_others_tell() -> None:
     told = with_errors = with_records = 0
     for _, is_response, frame, offset, key, version in sides():
-        glance = glancer(key, version, is_response)(frame.data, offset)
-        if glance is None:
+        validated = validator(key, version, is_response)(frame.data, offset)
+        if validated is None:
             continue
         told += 1
-        assert glance == judged(frame.data, offset, key, version, is_response)
-        with_errors += bool(glance.errors)
-        with_records += bool(glance.batches)
+        assert validated == judged(frame.data, offset, key, version, is_response)
+        with_errors += bool(validated.errors)
+        with_records += bool(validated.batches)
     assert told > 0.6 * len(sides())  # others have tags, in Python alone also payloads
     assert with_errors > 100
     assert with_records > 100
 
 
-def test_a_glance_tells_the_same_of_damaged_bodies() -> None:
+def test_validating_tells_the_same_of_damaged_bodies() -> None:
     random = Random(12)
     told = odd = 0
     for _, is_response, frame, offset, key, version in sides():
         if len(frame.data) > 3000:
             continue
-        look = glancer(key, version, is_response)
+        look = validator(key, version, is_response)
         for _ in range(3):
             data = damaged(frame.data, offset, random)
-            glance, right = look(data, offset), judged(data, offset, key, version, is_response)
-            assert glance is None or glance == right
-            told += glance is not None
+            validated, right = look(data, offset), judged(data, offset, key, version, is_response)
+            assert validated is None or validated == right
+            told += validated is not None
             odd += right is None
     assert told > 1000
     assert odd > 1000
@@ -113,21 +113,21 @@ def test_records_of_any_length() -> None:
     fitting = count = 0
     for _, is_response, frame, offset, key, version in sides():
         data = frame.data
-        sections = record_sections(data, offset, key, version, is_response)
+        sections = records_fields_of(data, offset, key, version, is_response)
         if len(sections) != 1 or sections[0].snapshot or len(data) > 50_000:
             continue
         start, end = sections[0].start, sections[0].end
-        batches, look = data[start:end], glancer.__wrapped__(key, version, is_response)
+        batches, look = data[start:end], validator.__wrapped__(key, version, is_response)
         for records in (
             batches[: len(batches) // 2], bytes(len(batches) // 2), batches, batches * 2, b"",
             batches[:30] + bytes((batches[30] ^ 1,)) + batches[31:] if len(batches) > 30 else b"x",
         ):  # fmt: skip
             for size in {len(records), len(batches), -1}:
                 changed = with_records(data, start, size, records, data[end:], is_flexible(key, version))
-                glance, right = look(changed, offset), judged(changed, offset, key, version, is_response)
-                assert glance is None or glance == right
+                validated, right = look(changed, offset), judged(changed, offset, key, version, is_response)
+                assert validated is None or validated == right
                 if right is not None and size == len(records):
-                    assert glance == right
+                    assert validated == right
                 fitting += right is not None
                 count += 1
     assert fitting > 300
@@ -138,13 +138,13 @@ def test_every_byte_before_records_counts() -> None:
     seen = set()
     for _, is_response, frame, offset, key, version in sides():
         data = frame.data
-        sections = record_sections(data, offset, key, version, is_response)
+        sections = records_fields_of(data, offset, key, version, is_response)
         kind = key, version, is_response, len(sections)
         if not sections or kind in seen or len(sections) > 2 or len(data) > 2000:
             continue
         seen.add(kind)
         for value in (0, 1, 6, 255):
-            look = glancer.__wrapped__(key, version, is_response)
+            look = validator.__wrapped__(key, version, is_response)
             places = [*range(offset, sections[0].start), *range(sections[-1].end, len(data))]
             for at in places:
                 changed = data[:at] + bytes((value,)) + data[at + 1 :]
@@ -159,9 +159,9 @@ def test_bodies_of_many_elements_are_told_too() -> None:
     topics = [b"\0\0\0\x01x" + bytes(4)] * 5000
     topics[4000] = b"\0\x05" + topics[0][2:]
     body = bytes(4) + len(topics).to_bytes(4) + b"".join(topics)
-    look = glancer.__wrapped__(METADATA, 0, True)
+    look = validator.__wrapped__(METADATA, 0, True)
     for _ in range(30):
-        assert look(body, 0) == Glance((5,), 0)
+        assert look(body, 0) == Validation((5,), 0)
         assert look(body[:-1], 0) is None
 
 
@@ -206,9 +206,9 @@ def test_plain_bodies_know_where_their_records_stand() -> None:
     count = 0
     for _, is_response, frame, offset, key, version in sides():
         decoded = decode_once(frame, offset, key, version, is_response)
-        if decoded is not None and decoded.sections is not None:
+        if decoded is not None and decoded.records_fields is not None:
             count += 1
-            assert decoded.sections == record_sections(frame.data, offset, key, version, is_response)
+            assert decoded.records_fields == records_fields_of(frame.data, offset, key, version, is_response)
     assert count > 150
 
 
@@ -218,12 +218,12 @@ def test_nothing_is_told_of_bytes_that_do_not_fit() -> None:
         if (key, version, is_response) in seen or len(frame.data) > 500:
             continue
         seen.add((key, version, is_response))
-        look = glancer(key, version, is_response)
+        look = validator(key, version, is_response)
         assert look(frame.data + b"\0", offset) is None
         assert not any(look(frame.data[:end], offset) for end in range(offset, len(frame.data)))
     assert len(seen) > 400
 
 
 def test_nothing_is_told_of_unknown_apis() -> None:
-    assert glancer(9999, 0, False)(b"", 0) is None
-    assert glancer(0, 9999, True)(b"", 0) is None
+    assert validator(9999, 0, False)(b"", 0) is None
+    assert validator(0, 9999, True)(b"", 0) is None

@@ -13,7 +13,7 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.engine.segments.time_index import TimeIndex
+from kdissect.engine.segments.index_kinds import TimeIndex
 from kdissect.model.record_batch import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, RecordBatch
 from tests.support.console import CAPTURES
 
@@ -50,9 +50,9 @@ def sent(path: Path, direction: str) -> dict[str, list[RecordBatch]]:
     for exchange in dissection:
         for records in record_sets(exchange):
             if records.direction == direction:
-                name = records.section.topic
-                if name is None and records.section.topic_id is not None:
-                    name = dissection.topics.name(exchange.connection, records.section.topic_id)
+                name = records.records_field.topic
+                if name is None and records.records_field.topic_id is not None:
+                    name = dissection.topics.name(exchange.connection, records.records_field.topic_id)
                 found.setdefault(name or "", []).extend(records.found.batches)
     return found
 

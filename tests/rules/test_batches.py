@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from kdissect.api import Dissection
-from kdissect.decoders.records.canonical_batch import are_usual
+from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.finding import Finding
 from kdissect.model.packets.packet import Packet
@@ -101,9 +101,9 @@ def test_a_batch_that_was_produced_is_not_looked_through_again(monkeypatch: pyte
 
     def look(*arguments: Any, **options: bool) -> bool:
         looks.append(1)
-        return are_usual(*arguments, **options)
+        return are_canonical(*arguments, **options)
 
-    monkeypatch.setattr("kdissect.rules.views.batch_view.are_usual", look)
+    monkeypatch.setattr("kdissect.rules.views.batch_view.are_canonical", look)
     data = batch_bytes(gzip.compress(records({}), mtime=0), attributes=1, max_timestamp=BASE)
     judge = BatchJudge(ALL_RULES, Coverage())
     for packets, side in ((produced(data), REQUEST), (fetched(data), RESPONSE), (fetched(SECOND), RESPONSE)):

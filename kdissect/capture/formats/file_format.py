@@ -24,7 +24,7 @@ _OTHER_KINDS = (
 def parser_for(head: bytes) -> type[CaptureParser] | None:
     """The parser for a file that begins with `head` (4 bytes are enough), None when it is no capture."""
     if head[:MAGIC_BYTES] == PCAPNG_MAGIC:
-        # a capture is one or the other: load what it needs
+        # Start-up: a capture is one or the other.
         from kdissect.capture.formats.pcapng import PcapngParser
 
         return PcapngParser

@@ -248,7 +248,7 @@ def _selected(dissection: Dissection, options: Namespace, progress: Progress | N
 
 def _topic_of(dissection: Dissection, records: RecordSet) -> str | None:
     """The name of the topic of a records field: from the wire, or of its topic id."""
-    section = records.section
+    section = records.records_field
     if section.topic is not None or section.topic_id is None:
         return section.topic
     return dissection.topics.name(records.exchange.connection, section.topic_id)

@@ -59,7 +59,7 @@ def nest_of(dissection: Dissection, show_secrets: bool) -> Nest:
     from kdissect.engine.records.nested_records import nest_batches  # start-up: few ask for records
 
     def topic_name(records: RecordSet) -> str | None:
-        topic_id = records.section.topic_id
+        topic_id = records.records_field.topic_id
         return None if topic_id is None else dissection.topics.name(records.exchange.connection, topic_id)
 
     return lambda row, exchange: nest_batches(row, exchange, show_secrets, topic_name)

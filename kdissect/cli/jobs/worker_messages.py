@@ -133,7 +133,7 @@ class MessageMaker:
         names = self._names
 
         def name_of(records: RecordSet) -> str | None:
-            topic_id = records.section.topic_id
+            topic_id = records.records_field.topic_id
             if topic_id is None:
                 names.asked.append(None)
                 return None

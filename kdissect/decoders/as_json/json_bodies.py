@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.as_json.jsonable import Jsonable, blanked, is_odd
+from kdissect.decoders.as_json.jsonable import Jsonable, blanked, may_be_misread
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.generated.compiled import Decoder, decoder
 from kdissect.decoders.generated.struct_layout import Layout
@@ -69,11 +69,11 @@ def response_to_jsonable(
 def _judged(
     found: JsonBody, api_key: int, size: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
-    """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_odd`)."""
+    """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_misread`)."""
     near = facts.get(NEAR_SECRETS)
     if show_secrets or not (near or is_secretive(api_key)):
         return found
-    if near != GUESSED and found.end == size and not found.problems and not is_odd(found.body):
+    if near != GUESSED and found.end == size and not found.problems and not may_be_misread(found.body):
         return found
     return found._replace(body=blanked(found.body))
 

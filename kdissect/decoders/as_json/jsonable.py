@@ -136,13 +136,13 @@ def text_value(value: bytes) -> str | dict[str, str]:
         return bytes_value(value)
 
 
-def is_odd(told: Any) -> bool:
+def may_be_misread(told: Any) -> bool:
     """Whether a value for JSON has tags that the schema does not know, or a number beyond reason, at any
     depth.
     """
     if isinstance(told, dict):
-        return TAGS in told or any(map(is_odd, told.values()))
-    return any(map(is_odd, told)) if isinstance(told, list) else is_beyond_reason(told)
+        return TAGS in told or any(map(may_be_misread, told.values()))
+    return any(map(may_be_misread, told)) if isinstance(told, list) else is_beyond_reason(told)
 
 
 def blanked(told: Any) -> Any:

@@ -98,25 +98,25 @@ def _plain() -> Decompress:
 
 
 def _gzip() -> Decompress:
-    from kdissect.decoders.compression.gzip import decompress_gzip
+    from kdissect.decoders.compression.gzip import decompress_gzip  # at first use: start-up
 
     return lambda data, limit, _legacy: decompress_gzip(data, limit)
 
 
 def _snappy() -> Decompress:
-    from kdissect.decoders.compression.snappy import decompress_snappy
+    from kdissect.decoders.compression.snappy import decompress_snappy  # at first use: start-up
 
     return lambda data, limit, _legacy: decompress_snappy(data, limit)
 
 
 def _lz4() -> Decompress:
-    from kdissect.decoders.compression.lz4 import decompress_lz4
+    from kdissect.decoders.compression.lz4 import decompress_lz4  # at first use: start-up
 
     return decompress_lz4
 
 
 def _zstd() -> Decompress:
-    from kdissect.decoders.compression.zstd import decompress_zstd
+    from kdissect.decoders.compression.zstd import decompress_zstd  # at first use: start-up
 
     return lambda data, limit, _legacy: decompress_zstd(data, limit)
 

@@ -1,8 +1,14 @@
 """Bytes compressed again, in the form in which they were found."""
 
+import gzip
 from collections.abc import Callable
 
+import cramjam
+import lz4.frame
+import zstandard
+
 from kdissect.decoders.compression.codec import decompress
+from kdissect.decoders.compression.snappy import XERIAL_HEADER, XERIAL_MAGIC
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import Codec
 
@@ -25,16 +31,10 @@ def compress(codec: int, content: bytes, model: bytes, magic: int) -> bytes | No
 
 
 def _gzip(content: bytes, _model: bytes) -> bytes:
-    import gzip
-
     return gzip.compress(content, mtime=0)
 
 
 def _snappy(content: bytes, model: bytes) -> bytes:
-    import cramjam
-
-    from kdissect.decoders.compression.snappy import XERIAL_HEADER, XERIAL_MAGIC
-
     if not model.startswith(XERIAL_MAGIC):
         return bytes(cramjam.snappy.compress_raw(content))
     parts = [model[:XERIAL_HEADER]]
@@ -45,15 +45,11 @@ def _snappy(content: bytes, model: bytes) -> bytes:
 
 
 def _lz4(content: bytes, _model: bytes) -> bytes:
-    import lz4.frame
-
     made: bytes = lz4.frame.compress(content)
     return made
 
 
 def _zstd(content: bytes, _model: bytes) -> bytes:
-    import zstandard
-
     return zstandard.ZstdCompressor().compress(content)
 
 

@@ -1,7 +1,7 @@
 """gzip (RFC 1952): codec 1."""
 
 import zlib
-from types import ModuleType
+from contextlib import suppress
 from typing import Any
 
 from kdissect.decoders.compression.errors import OutputLimitError
@@ -15,16 +15,11 @@ _ISAL_FROM = 2048
 _SMALL = 1 << 12
 
 
-def _isal() -> ModuleType | None:
-    try:
-        from isal import isal_zlib
-    except ImportError:
-        return None
-    module: ModuleType = isal_zlib
-    return module
+_fast: Any = None
+with suppress(ImportError):  # the extra `fast`
+    from isal import isal_zlib
 
-
-_fast = _isal()
+    _fast = isal_zlib
 
 
 def decompress_gzip(data: memoryview, limit: int) -> bytes:

@@ -3,7 +3,6 @@
 import lz4.frame
 
 from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
 from kdissect.model.wording import plural
 
@@ -12,6 +11,11 @@ _FLAGS = 4  # offset of FLG; BD, content size (8), dictionary id (4), header che
 _CONTENT_SIZE, _DICTIONARY_ID = 0x08, 0x01  # bits of FLG
 # A match length byte of 255 stands for 255 bytes, and nothing is tighter (lz4_Block_format.md).
 _MAX_RATIO = 255
+# xxhash_spec.md, "XXH32 Algorithm Description"
+_MAX_INPUT = 15  # of bytes: below the 16 from which on XXH32 has lanes
+_PRIME_1, _PRIME_2, _PRIME_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+_PRIME_4, _PRIME_5 = 0x27D4EB2F, 0x165667B1
+_MASK = 0xFFFFFFFF
 
 
 def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
@@ -65,6 +69,27 @@ def _with_right_checksum(data: memoryview) -> bytes | memoryview:
         return data
     at, right = found
     return b"".join((data[:at], bytes((right,)), data[at + 1 :]))
+
+
+def xxh32(data: bytes) -> int:
+    """XXH32 with seed 0 of at most `_MAX_INPUT` bytes: a frame's descriptor has 14 at most."""
+    if len(data) > _MAX_INPUT:
+        raise ValueError(f"{plural(len(data), 'byte')}: more than a frame's descriptor has")
+    total = _PRIME_5 + len(data)
+    whole = len(data) & ~3
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little")
+        total = _rotate(total + word * _PRIME_3 & _MASK, 17) * _PRIME_4
+    for byte in data[whole:]:
+        total = _rotate(total + byte * _PRIME_5 & _MASK, 11) * _PRIME_1
+    total &= _MASK
+    total = (total ^ total >> 15) * _PRIME_2 & _MASK
+    total = (total ^ total >> 13) * _PRIME_3 & _MASK
+    return total ^ total >> 16
+
+
+def _rotate(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & _MASK
 
 
 def _checksum(data: memoryview) -> tuple[int, int] | None:

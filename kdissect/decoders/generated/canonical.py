@@ -1,6 +1,6 @@
 """Bodies that are plain: nothing in their encoding or their common values is worth a second look.
 
-The tree of `spanned` shows every oddity and costs hundred times what this does; nearly all bodies are plain.
+The tree decoder shows every oddity and costs hundred times what this does; nearly all bodies are plain.
 Plain means: shortest varints, no tags, strings of UTF-8, booleans of 0 and 1, enumerated values and error
 codes the schema knows, no zero or reserved topic id, no negative throttle time, timeout or partition. Bytes
 that do not fit are not plain either. A plain body is decoded in the same pass.
@@ -11,23 +11,63 @@ from functools import lru_cache
 
 from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.generated.canonical_values import (
-    LONGEST_STRING,
-    NEVER_NEGATIVE,
-    SPECIAL_IDS,
-    enumerated,
-    known_codes,
-    plain_values,
-)
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.sinks import ObjectSink
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import value_class
-from kdissect.decoders.records.records_fields import SECTION_NAMES, Section, SectionPlaces, has_pieces
+from kdissect.decoders.records.records_fields import (
+    RECORDS_FIELD_NAMES,
+    RecordsField,
+    RecordsFieldPlaces,
+    has_pieces,
+)
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.all_fields import has_records
+from kdissect.schema.enums import enumeration
+from kdissect.schema.error_codes import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+
+_LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
+# ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
+_SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+_NEVER_NEGATIVE = frozenset(
+    {"throttle_time_ms", "timeout_ms", "max_wait_ms", "session_timeout_ms", "index", "partition",
+     "partition_index", "partition_id", "partitions", "partition_indexes", "partition_max_bytes"}
+)  # fmt: skip
+"""Fields of numbers of which a negative one means nothing (the rules BDY021, BDY023, BDY024, FET003)."""
+
+
+def _known_codes(field: Field) -> frozenset[int] | None:
+    """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
+    return all_codes() if field.is_error else _enumerated(field)
+
+
+def _enumerated(field: Field) -> frozenset[int] | None:
+    """The values of a closed enumeration of numbers."""
+    known = enumeration(field.enum) if field.enum is not None else None
+    if known is None or known.is_open:
+        return None
+    numbers = frozenset(value for value in known.values if isinstance(value, int))
+    return numbers or None
+
+
+def _plain_values(field: Field) -> frozenset[int] | frozenset[bytes] | bool | None:
+    """What is plain of the values of a fixed width in a field, for the compiled decoder.
+
+    None: all; True: those that are not negative; False: none; a set: these numbers, of ids none of these.
+    """
+    kind = field.type
+    if kind is Primitive.UUID:
+        return _SPECIAL_IDS if field.entity == "topicId" else None
+    if isinstance(kind, Array):
+        if kind.element is Primitive.UUID or _enumerated(field) is not None:
+            return False
+    elif (known := _known_codes(field)) is not None:
+        return known
+    return True if field.name in _NEVER_NEGATIVE else None
+
 
 PlainDecoder = Callable[[bytes, int], Decoded | None]
 _CACHE_SIZE = 1024  # bodies of the schema that are asked for
@@ -37,8 +77,8 @@ _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 def plain_decoder(message: Message, version: int) -> PlainDecoder:
     """`(data, offset) -> Decoded` for one version of a message; None for a body that is not plain.
 
-    The value is what `compiled.decoder` gives, the sections those of `records.records_fields`. The decoder
-    raises nothing.
+    The value is what `compiled.decoder` gives, its records fields those of `records.records_fields`. The
+    decoder raises nothing.
     """
     layout = Layout(message, version)
     if _has_nullable_struct(layout, message.root):
@@ -51,14 +91,12 @@ def _compiled(layout: Layout) -> PlainDecoder | None:
     message, version = layout.message, layout.version
     if not is_compiled or has_pieces(message):
         return None
-    from kdissect.decoders.generated.native_plan import native_layout  # of no use without it
-
     known, structs, fields_of = native_layout(message, version)
     specs = [
-        (value_class(message, of), [plain_values(field) for field in fields])
+        (value_class(message, of), [_plain_values(field) for field in fields])
         for of, fields in zip(structs, fields_of, strict=True)
     ]
-    return native.PlainBody(known, specs, version, tuple.__new__, Decoded, Section).decode
+    return native.PlainBody(known, specs, version, tuple.__new__, Decoded, RecordsField).decode
 
 
 def emitted_decoder(layout: Layout) -> PlainDecoder:
@@ -68,12 +106,12 @@ def emitted_decoder(layout: Layout) -> PlainDecoder:
     emitter = _StrictEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
     lines = ["def decode_plain(b, p):", "    end = len(b)"]
-    if sink.sections:
+    if sink.records_fields:
         lines.append("    found = []")
     if any("m[" in line for line in emitter.lines):
         lines.append("    m = memoryview(b)")
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
-    found = "found" if sink.sections else None
+    found = "found" if sink.records_fields else None
     lines.append(f"    return new(Decoded, ({owner}, p, {version}, p == end, True, None, {found}))")
     names = emitter.names | {"new": tuple.__new__, "Decoded": Decoded}
     decode: PlainDecoder = compile_function(lines, names, f"<plain {message.name} v{version}>")
@@ -124,13 +162,13 @@ class _PlainSink(ObjectSink):
     def __init__(self, layout: Layout) -> None:
         super().__init__(lenient=False)
         self._layout = layout
-        self.sections = SectionPlaces() if has_records(layout.message) else None
+        self.records_fields = RecordsFieldPlaces() if has_records(layout.message) else None
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
         """A new object."""
         name = super().begin(emitter, of, target)
-        if self.sections:
-            self.sections.begin(name, of)
+        if self.records_fields:
+            self.records_fields.begin(name, of)
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
@@ -138,41 +176,41 @@ class _PlainSink(ObjectSink):
         if self._layout.is_tagged(field):
             return None
         target = super().target(emitter, owner, field)
-        if self.sections and target:
-            self.sections.note(owner, field, target)
+        if self.records_fields and target:
+            self.records_fields.note(owner, field, target)
         return target
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """Bytes; of records also the place."""
         super().blob(emitter, field, target, start, stop)
-        if self.sections and field.type is Primitive.RECORDS:
-            emitter.names |= SECTION_NAMES
-            emitter.emit(f"found.append({self.sections.section(start, stop)})")
+        if self.records_fields and field.type is Primitive.RECORDS:
+            emitter.names |= RECORDS_FIELD_NAMES
+            emitter.emit(f"found.append({self.records_fields.records_field(start, stop)})")
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""
-        known = known_codes(field)
+        known = _known_codes(field)
         if field.type is Primitive.BOOL:
             emitter.emit(f"if {target} > 1: raise ValueError")
             emitter.emit(f"{target} = {target} == 1")
         elif known is not None:
             emitter.emit(f"if {target} not in {emitter.constant('k', known)}: raise ValueError")
         elif field.type is Primitive.UUID and field.entity == "topicId":
-            emitter.emit(f"if {target} in {emitter.constant('k', SPECIAL_IDS)}: raise ValueError")
-        elif field.name in NEVER_NEGATIVE:
+            emitter.emit(f"if {target} in {emitter.constant('k', _SPECIAL_IDS)}: raise ValueError")
+        elif field.name in _NEVER_NEGATIVE:
             emitter.emit(f"if {target} < 0: raise ValueError")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """UTF-8 of a length a string may have."""
         super().text(emitter, field, target, start, stop)
-        emitter.emit(f"if {stop} - ({start}) > {LONGEST_STRING}: raise ValueError")
+        emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
         """Arrays of numbers: only enumerated ones and partitions have odd values."""
         super().items(emitter, field, target, count, start)
-        if enumerated(field) is not None or field.type == Array(Primitive.UUID):
+        if _enumerated(field) is not None or field.type == Array(Primitive.UUID):
             emitter.emit(f"if {count}: raise ValueError")
-        elif field.name in NEVER_NEGATIVE:
+        elif field.name in _NEVER_NEGATIVE:
             emitter.emit(f"if {count} and min({target}) < 0: raise ValueError")
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:

@@ -1,8 +1,8 @@
 """Fast decoders, compiled from the schema at first use and kept: one per version of a message.
 
 They take `bytes` (no memoryview) and an offset. Bytes behind the body are no error: compare the end with
-`len(data)`. Anything that does not fit raises DecodeError, whose path and offset `spanned` finds by going
-over the same bytes again.
+`len(data)`. Anything that does not fit raises DecodeError, whose path and offset `tree_decoder` finds by
+going over the same bytes again.
 """
 
 from collections.abc import Callable

@@ -9,7 +9,7 @@ the few fields a summary wants. What makes the code fast:
 - Bounds are not checked field by field: a length only ever moves `p` forward, an `unpack_from` or index
   past the end raises by itself, and the last line checks `p`. Only counts are checked at once, before a
   loop.
-- The code keeps no path and no offset for errors: `spanned` finds them again when something raised.
+- The code keeps no path and no offset for errors: `tree_decoder` finds them again when something raised.
 
 Names in the emitted code: `b` the buffer, `m` a memoryview of it, `p` the position, `n` a length or count,
 `q` an end, `end` the buffer's length; `o1`, `o2` ... structs, `s1` ... ends of tagged fields, `c1` ...

@@ -8,7 +8,7 @@ _PARTITION = frozenset({"index", "partition", "partition_index"})
 
 
 def part_of(field: Field) -> str | None:
-    """Which part of a section a field of a fixed width, a text or a blob is."""
+    """Which part of a records field a field of a fixed width, a text or a blob is."""
     if field.type is Primitive.RECORDS:
         return "records"
     if field.entity == "topicName":

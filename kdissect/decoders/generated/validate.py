@@ -1,4 +1,4 @@
-"""Bodies at a glance: whether the bytes are the body and nothing else, its error codes, its batches.
+"""Validating bodies: whether the bytes are the body and nothing else, its error codes, its batches.
 
 For counts over whole captures, which need no values. The compiled hot path walks each body; without it code
 from the same emitter as `compiled`, with a sink that skips what it does not want, does the same.
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.quirks import UNSUPPORTED_VERSION, may_answer_in_other_version
 from kdissect.decoders.records.records_fields import has_pieces
 from kdissect.decoders.records.tally import count_batches
@@ -19,8 +20,8 @@ from kdissect.schema.all_fields import has_errors, has_payloads, holds_records
 from kdissect.schema.types import Field, Message, MessageKind, Type
 
 
-class Glance(NamedTuple):
-    """What a glance of a body tells: that it fits to the last byte, and this.
+class Validation(NamedTuple):
+    """What validating a body tells: that it fits to the last byte, and this.
 
     `errors` are the distinct error codes that are not zero, in order of appearance; `batches` counts batches
     of records, all of them right.
@@ -30,16 +31,16 @@ class Glance(NamedTuple):
     batches: int
 
 
-CLEAN = Glance((), 0)  # what nearly all bodies come to
+CLEAN = Validation((), 0)  # what nearly all bodies come to
 
-Glancer = Callable[[bytes, int], Glance | None]
+Validator = Callable[[bytes, int], Validation | None]
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def glancer(api_key: int, api_version: int, is_response: bool) -> Glancer:
-    """`(data, offset) -> Glance` for bodies of an API's version; raises nothing.
+def validator(api_key: int, api_version: int, is_response: bool) -> Validator:
+    """`(data, offset) -> Validation` for bodies of an API's version; raises nothing.
 
-    None where more than a glance is needed: bytes that do not fit or are left over, batches with anything
+    None where more is needed than that: bytes that do not fit or are left over, batches with anything
     wrong, tagged fields, payloads inside the body, APIs and versions that the schema does not know.
     """
     message = known_body(api_key, api_version, is_response)
@@ -50,49 +51,47 @@ def glancer(api_key: int, api_version: int, is_response: bool) -> Glancer:
 
 
 def unclear(_data: bytes, _offset: int) -> None:
-    """A glance does not tell."""
+    """Validating does not tell."""
 
 
-def _of_one_version(look: Glancer) -> Glancer:
-    def glance(data: bytes, offset: int) -> Glance | None:
+def _of_one_version(look: Validator) -> Validator:
+    def validate(data: bytes, offset: int) -> Validation | None:
         found = look(data, offset)
         # Whichever version that is written in.
         return None if found is None or UNSUPPORTED_VERSION in found.errors else found
 
-    return glance
+    return validate
 
 
-def _walking(message: Message, version: int) -> Glancer:
+def _walking(message: Message, version: int) -> Validator:
     """Compiled only (native/src/bodies/validate.rs)."""
-    from kdissect.decoders.generated.native_plan import native_layout  # compiled only
-
     layout, may_be_cut = native_layout(message, version)[0], message.kind is MessageKind.RESPONSE
-    return native.Glances(layout, Glance, CLEAN, count_batches, may_be_cut).glance
+    return native.Validators(layout, Validation, CLEAN, count_batches, may_be_cut).validate
 
 
-def _coded(message: Message, version: int) -> Glancer:
+def _coded(message: Message, version: int) -> Validator:
     """By code for one version."""
     if has_payloads(message):
         return unclear
-    emitter = Emitter(message, version, _GlanceSink(message))
+    emitter = Emitter(message, version, _ValidationSink(message))
     emitter.emit_root(depth=2)
-    lines = ["def glance(b, p):", "    end = len(b)", "    count = 0", "    errors = {}"]
+    lines = ["def validate(b, p):", "    end = len(b)", "    count = 0", "    errors = {}"]
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
     lines += ["    if p != end: return None"]
-    lines += ["    return Glance(tuple(errors), count) if count or errors else CLEAN"]
-    names = emitter.names | {"CLEAN": CLEAN, "Glance": Glance, "count_batches": count_batches}
-    found: Glancer = compile_function(lines, names, f"<{message.name} v{version} at a glance>")
+    lines += ["    return Validation(tuple(errors), count) if count or errors else CLEAN"]
+    names = emitter.names | {"CLEAN": CLEAN, "Validation": Validation, "count_batches": count_batches}
+    found: Validator = compile_function(lines, names, f"<{message.name} v{version} validated>")
     return found
 
 
-class _GlanceSink(Sink):
+class _ValidationSink(Sink):
     """Finds error codes and counts batches."""
 
     def __init__(self, message: Message) -> None:
         self._may_be_cut = message.kind is MessageKind.RESPONSE
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted, and for containers of it; tagged fields deserve more than a glance."""
+        """A local for what is wanted, and for containers of it; tagged fields deserve a closer look."""
         if emitter.layout.is_tagged(field):
             return None
         if field.is_error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from kdissect.model.wording import plural
+from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK, has_config_values, is_secret, is_sensitive
 from kdissect.schema.types import Array, Field, Message, Struct, Type
 
@@ -162,8 +163,6 @@ def _restore(message_name: str, struct_name: str, state: dict[str, Any], tags: d
 
 
 def _message_named(name: str) -> Message:
-    from kdissect.schema import protocol_messages  # only unpickling looks a message up by its name
-
     api = protocol_messages.api_by_name(name)
     if api is not None:
         return api.request if api.request.name == name else api.response

@@ -8,7 +8,7 @@ from kdissect.decoders.payloads.nesting import nest
 from kdissect.decoders.payloads.payload import Found
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.records.varint import varint
-from kdissect.decoders.trees.masking import conceal_odd, is_odd
+from kdissect.decoders.trees.masking import conceal_misread, may_be_misread
 from kdissect.decoders.trees.node import Decompressed, Node
 from kdissect.model.record_batch import CONTROL
 
@@ -98,5 +98,5 @@ def _nest(node: Node | None, content: Bytes | None, found: Found | None, kind: s
         rest.value = data[tree.end : end]
         node.children.append(rest)
     nest(tree, data, Scope())
-    if node.is_secret and is_odd(node):
-        conceal_odd(node)
+    if node.is_secret and may_be_misread(node):
+        conceal_misread(node)

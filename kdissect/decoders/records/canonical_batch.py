@@ -1,4 +1,4 @@
-"""Tells at a glance that the records of a batch are as nearly all records are: for judges that need no more.
+"""Tells quickly that the records of a batch are as nearly all records are: for judges that need no more.
 
 Reads magic 2 only. A third of the time that making the records takes, and no memory; whatever it does not
 know is unusual, and the reader says why.
@@ -31,7 +31,7 @@ _MOST_LEFT = 1024  # longer ones are looked at more slowly
 _PLAIN_ENDS = tuple(map(_plain_end, range(_MOST_LEFT)))
 
 
-def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
+def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
     """Whether the records in `data[at:end]` fit to the last byte and hold nothing odd. Raises nothing.
 
     That is: as many as the batch says, no attributes, offset deltas that ascend up to the last one's

@@ -19,7 +19,7 @@ _SNAPSHOT = "snapshot_id"
 _SNAPSHOT_PARTS = ("end_offset", "epoch")
 
 
-class Section(NamedTuple):
+class RecordsField(NamedTuple):
     """A records field that is not null: `data[start:end]`; `end` may lie past the data of a cut frame.
 
     `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is
@@ -35,27 +35,27 @@ class Section(NamedTuple):
     snapshot: tuple[int, int] | None = None
 
 
-SECTION_NAMES = {"new": tuple.__new__, "Section": Section}
-"""What emitted code needs to make a section: without the call of a NamedTuple's own constructor."""
-SectionFinder = Callable[[bytes, int], list[Section]]
+RECORDS_FIELD_NAMES = {"new": tuple.__new__, "RecordsField": RecordsField}
+"""What emitted code needs to make a records field: without the call of a NamedTuple's own constructor."""
+_RecordsFieldFinder = Callable[[bytes, int], list[RecordsField]]
 
 
-def record_sections(
+def records_fields_of(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
-) -> list[Section]:
+) -> list[RecordsField]:
     """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
     finder = finder_of(api_key, api_version, is_response)
     return finder(data, offset) if finder else []
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def finder_of(api_key: int, api_version: int, is_response: bool) -> SectionFinder | None:
-    """`section_finder` of a body; None for one without records, and for one not in the schema."""
+def finder_of(api_key: int, api_version: int, is_response: bool) -> _RecordsFieldFinder | None:
+    """`_records_field_finder` of a body; None for one without records, and for one not in the schema."""
     try:
         message = body_message(api_key, api_version, is_response)
     except DecodeError:
         return None
-    return section_finder(message, api_version)
+    return _records_field_finder(message, api_version)
 
 
 @cache
@@ -76,22 +76,24 @@ def _has_position(of: Type) -> bool:
 
 
 @cache
-def section_finder(message: Message, version: int) -> SectionFinder | None:
-    """`(data, offset) -> sections` for one version; None for a message without records."""
+def _records_field_finder(message: Message, version: int) -> _RecordsFieldFinder | None:
+    """`(data, offset) -> records fields` for one version; None for a message without records."""
     if not has_records(message):
         return None
-    emitter = Emitter(message, version, SectionSink())
+    emitter = Emitter(message, version, _RecordsFieldSink())
     emitter.emit_root(depth=2)
-    lines = ["def sections(b, p):", "    end = len(b)", "    found = []"]
+    lines = ["def records_fields(b, p):", "    end = len(b)", "    found = []"]
     lines += ["    topic = topic_id = partition = position = end_offset = epoch = None"]
     lines += ["    try:", *emitter.lines]
     lines += [f"    except {FAULTS}:", "        pass", "    return found"]
-    names = emitter.names | SECTION_NAMES
-    finder: SectionFinder = compile_function(lines, names, f"<{message.name} v{version} to sections>")
+    names = emitter.names | RECORDS_FIELD_NAMES
+    finder: _RecordsFieldFinder = compile_function(
+        lines, names, f"<{message.name} v{version}, records fields>"
+    )
     return finder
 
 
-class SectionSink(Sink):
+class _RecordsFieldSink(Sink):
     """Locals `topic`, `topic_id`, `partition` ... hold what was read last when records appear."""
 
     enters = True
@@ -121,10 +123,10 @@ class SectionSink(Sink):
         emitter.emit(f'{target} = b[{start}:{stop}].decode("utf-8", "backslashreplace")')
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """One more section."""
+        """One more records field."""
         snapshot = "(end_offset, epoch)" if self._has_snapshot else "None"
         place = f"{start}, {stop}, {snapshot}"
-        emitter.emit(f"found.append(new(Section, (topic, topic_id, partition, position, {place})))")
+        emitter.emit(f"found.append(new(RecordsField, (topic, topic_id, partition, position, {place})))")
 
     def _snapshot_target(self, field: Field) -> str | None:
         """Of structs without records only the snapshot's id before a piece of it; Fetch has one as a tag."""
@@ -134,8 +136,8 @@ class SectionSink(Sink):
         return _SNAPSHOT
 
 
-class SectionPlaces:
-    """Where a decoder that keeps all values finds the parts of a section, as expressions of its code."""
+class RecordsFieldPlaces:
+    """Where a decoder that keeps all values finds the parts of a records field, as expressions."""
 
     def __init__(self) -> None:
         self._owners: set[str] = set()
@@ -163,6 +165,6 @@ class SectionPlaces:
         """Topic and topic id of the records that come now."""
         return f"{self._parts['topic']}, {self._parts['topic_id']}"
 
-    def section(self, start: str, stop: str) -> str:
-        """The section of the records that come now."""
-        return f"new(Section, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"
+    def records_field(self, start: str, stop: str) -> str:
+        """The records field of the records that come now."""
+        return f"new(RecordsField, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"

@@ -6,7 +6,7 @@ Below a node of type `decompressed` the bytes are counted in what the batch deco
 from itertools import pairwise
 
 from kdissect.decoders.as_json.jsonable import text_or_bytes
-from kdissect.decoders.compression.codec import codec_name
+from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1, HEADER_V2
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import decompressed
@@ -275,8 +275,6 @@ def _message_parts(batch: RecordBatch) -> list[Node]:
 
 
 def _open_wrapper(node: Node, batch: RecordBatch, content: bytes) -> None:
-    from kdissect.decoders.compression.codec import decompress
-
     try:
         inner = decompress(batch.codec, content, magic=batch.magic)
     except DecodeError as error:

@@ -30,7 +30,7 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
         _look(child, sensitive, found)
 
 
-def conceal_odd(root: Node, is_known: bool = True) -> None:
+def conceal_misread(root: Node, is_known: bool = True) -> None:
     """Mark as secret what may be one in a frame near secrets in which something is odd.
 
     A secret may have moved into any text, any bytes and any number of more than two bytes, those of the
@@ -43,7 +43,7 @@ def conceal_odd(root: Node, is_known: bool = True) -> None:
             node.is_secret = True
 
 
-def is_odd(root: Node) -> bool:
+def may_be_misread(root: Node) -> bool:
     """Whether something in a tree does not fit, is beyond reason, or stands under a tag that nobody knows."""
     return any(map(_does_not_fit, root.walk()))
 

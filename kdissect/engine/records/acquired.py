@@ -79,7 +79,7 @@ class AcquiredRecords:
             return None
         if exchange is not self._exchange:
             self._exchange, self._found = exchange, _acquired(exchange)
-        return self._found.get((records.section.topic_id, records.section.partition), _UNSAID)
+        return self._found.get((records.records_field.topic_id, records.records_field.partition), _UNSAID)
 
 
 def _acquired(exchange: Exchange) -> dict[Place, Acquired]:
@@ -98,7 +98,7 @@ def _acquired(exchange: Exchange) -> dict[Place, Acquired]:
 
 
 def _part(exchange: Exchange) -> Any:
-    from kdissect.engine.exchange_bodies import part_of  # nearly all answers fit
+    from kdissect.engine.exchange_bodies import part_of  # start-up: nearly all answers fit
 
     part = part_of(exchange, "response")
     return None if part is None else part.value

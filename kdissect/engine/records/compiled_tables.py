@@ -13,7 +13,7 @@ from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compression.codec import decompress_usual, growth, usual_growth
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.records_fields import Section, has_pieces
+from kdissect.decoders.records.records_fields import RecordsField, has_pieces
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.acquired import SHARE_FETCH
 from kdissect.engine.records.record_rows import RecordRows, TopicNames, record_topic
@@ -101,8 +101,8 @@ def _record_set(found: RecordSet | HeldField) -> RecordSet:
     if isinstance(found, RecordSet):
         return found
     exchange, frame, topic, topic_id, partition, start, end = found
-    section = Section(topic, topic_id, partition, None, start, end)
-    return RecordSet(exchange, frame is exchange.response, frame, section)
+    records_field = RecordsField(topic, topic_id, partition, None, start, end)
+    return RecordSet(exchange, frame is exchange.response, frame, records_field)
 
 
 class Help:
@@ -131,20 +131,20 @@ class Help:
             return None
         if not has_records(message):
             return None
-        is_odd = api_key == SHARE_FETCH or has_pieces(message)
-        return is_response, None if is_odd else native_layout(message, api_version)[0]
+        needs_slow_path = api_key == SHARE_FETCH or has_pieces(message)
+        return is_response, None if needs_slow_path else native_layout(message, api_version)[0]
 
     @staticmethod
     def lz4() -> Callable[[bytes], bytes]:
         """The library's function for frames whose content is bounded by their length."""
-        from lz4.frame import decompress
+        from lz4.frame import decompress  # start-up: few captures have all codecs
 
         return cast("Callable[[bytes], bytes]", decompress)
 
     @staticmethod
     def zstd() -> Callable[[bytes], bytes]:
         """The library's function for frames that tell their size."""
-        from kdissect.decoders.compression.zstd import whole_frames
+        from kdissect.decoders.compression.zstd import whole_frames  # start-up: the same
 
         return whole_frames()
 
@@ -171,8 +171,10 @@ class Help:
 
     def name(self, exchange: Exchange, frame: Frame, topic_id: bytes) -> str | None:
         """The name of a topic id."""
-        section = Section(None, topic_id, None, None, 0, 0)
-        return record_topic(RecordSet(exchange, frame is exchange.response, frame, section), self._topic_name)
+        records_field = RecordsField(None, topic_id, None, None, 0, 0)
+        return record_topic(
+            RecordSet(exchange, frame is exchange.response, frame, records_field), self._topic_name
+        )
 
     @staticmethod
     def is_own(topic: str) -> bool:

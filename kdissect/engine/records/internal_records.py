@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from kdissect.decoders.as_json.jsonable import blanked, is_odd
+from kdissect.decoders.as_json.jsonable import blanked, may_be_misread
 from kdissect.decoders.payloads.internal_records import decode_record, record_log
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
@@ -50,7 +50,7 @@ def _told(payload: Payload | None, is_near: bool) -> dict[str, Any] | None:
 def _is_odd(payload: Payload) -> bool:
     if payload.error is not None:
         return True
-    return is_odd(payload_jsonable(payload)["value"])
+    return may_be_misread(payload_jsonable(payload)["value"])
 
 
 @cache

@@ -9,7 +9,7 @@ from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.payloads.internal_records import record_log
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
-from kdissect.decoders.records.records_fields import Section
+from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.records.internal_records import own_record
 from kdissect.engine.records.record_rows import TopicNames, timestamp_type
 from kdissect.engine.records.record_sets import RecordSet, record_batches, records_side
@@ -33,20 +33,20 @@ def nest_batches(
         return []
     anomalies: list[Anomaly] = []
     # Fields of JSON stand in the order of the wire, as the records fields do.
-    for place, (section, found) in zip(
+    for place, (records_field, found) in zip(
         _records_fields(body, exchange, side), record_batches(exchange), strict=False
     ):
         faults: list[tuple[int, RecordFault]] = []
-        topic = section.topic
+        topic = records_field.topic
         if topic is None and topic_name is not None:
-            topic = topic_name(_record_set(exchange, side, section))
-        if topic is None and exchange.is_of_metadata and may_be_metadata_topic(section.topic_id):
+            topic = topic_name(_record_set(exchange, side, records_field))
+        if topic is None and exchange.is_of_metadata and may_be_metadata_topic(records_field.topic_id):
             topic = METADATA_TOPIC  # as it was asked for
         place["batches"] = batch_values(found.batches, topic, faults, show_secrets)
         if found.cut:
             place["cut"] = found.cut
         if faults or found.faults:
-            anomalies += _record_set(exchange, side, section).anomalies(faults)
+            anomalies += _record_set(exchange, side, records_field).anomalies(faults)
     return anomalies
 
 
@@ -82,10 +82,10 @@ def _records_fields(body: dict[str, Any], exchange: Exchange, is_response: bool)
     return _places(body, _records_paths(exchange.api_key, is_response))
 
 
-def _record_set(exchange: Exchange, is_response: bool, section: Section) -> RecordSet:
+def _record_set(exchange: Exchange, is_response: bool, records_field: RecordsField) -> RecordSet:
     frame = exchange.response if is_response else exchange.request
     assert frame is not None  # there are records in it
-    return RecordSet(exchange, is_response, frame, section)
+    return RecordSet(exchange, is_response, frame, records_field)
 
 
 @cache

@@ -1,21 +1,69 @@
 """Records to rows of `RECORD_FIELDS`."""
 
+import json
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from kdissect.decoders.as_json.jsonable import text_value
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.exchange_rows import Row, topic_id_text
 from kdissect.engine.records.acquired import Acquired, AcquiredRecords
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.engine.records.record_values import VALUE_FORMS
 from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, Record, RecordBatch, RecordFault
 from kdissect.schema.logs import log
 from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
+
+_ValueForm = Callable[[bytes], Any]
+
+
+def _hex(data: bytes) -> str:
+    return data.hex()
+
+
+def _base64(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode("ascii")
+
+
+def _json(data: bytes) -> Any:
+    """The JSON value; text where the bytes are none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return text_value(data)
+
+
+def _text_of(data: bytes, form: str) -> str:
+    """A value as a string, for columns that hold nothing else: `json` is the JSON text itself, and bytes that
+    are not UTF-8 have `\\\\xNN` in them.
+    """
+    if form == "hex":
+        return _hex(data)
+    return _base64(data) if form == "base64" else data.decode("utf-8", "backslashreplace")
+
+
+_VALUE_FORMS: dict[str, _ValueForm] = {
+    "text": text_value,
+    "hex": _hex,
+    "json": _json,
+    "base64": _base64,
+    # for columns that hold nothing but bytes or strings
+    "raw": bytes,
+    "text only": lambda data: _text_of(data, "text"),
+    "hex only": _hex,
+    "json only": lambda data: _text_of(data, "json"),
+    "base64 only": _base64,
+}
+"""By the names of `--key-format` and `--value-format`.
+
+`text` gives `{"base64": ...}` for what is no UTF-8.
+"""
+
 
 TopicNames = Callable[[RecordSet], str | None]
 """The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
@@ -24,7 +72,7 @@ TopicNames = Callable[[RecordSet], str | None]
 class RecordRows:
     """Turns records fields into rows. `files` are the inputs' names by file index, and may still grow.
 
-    `key_form` and `value_form` are names of `VALUE_FORMS`.
+    `key_form` and `value_form` are names of `_VALUE_FORMS`.
     """
 
     def __init__(
@@ -36,8 +84,8 @@ class RecordRows:
         topic_name: TopicNames | None = None,
     ) -> None:
         self._files = files
-        self._key = VALUE_FORMS[key_form]
-        self._value = VALUE_FORMS[value_form]
+        self._key = _VALUE_FORMS[key_form]
+        self._value = _VALUE_FORMS[value_form]
         self._show_secrets = show_secrets
         self._topic_name = topic_name
         self._number = 0
@@ -68,7 +116,7 @@ class RecordRows:
 
     def _head(self, records: RecordSet) -> Row:
         """What all records of a field share."""
-        exchange, section, frame = records.exchange, records.section, records.frame
+        exchange, records_field, frame = records.exchange, records.records_field, records.frame
         return {
             "connection": exchange.connection.id,
             "exchange": exchange.ordinal,
@@ -81,8 +129,8 @@ class RecordRows:
             "time": rfc3339(frame.time_ns),
             "time_ns": frame.time_ns,
             "topic": record_topic(records, self._topic_name),
-            "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
-            "partition": section.partition,
+            "topic_id": None if records_field.topic_id is None else topic_id_text(records_field.topic_id),
+            "partition": records_field.partition,
         }
 
     def _batch(self, index: int, batch: RecordBatch) -> Row:
@@ -139,9 +187,8 @@ class RecordRows:
 
     def _add_own(self, row: Row, record: Record, is_control: bool) -> None:
         """What a record of Kafka's own topics holds; its bytes are masked where they hold secrets."""
-        from kdissect.engine.records.internal_records import (
-            own_record,  # and with it the payloads: few captures have them
-        )
+        # Start-up: it loads the payloads, and few captures have such records.
+        from kdissect.engine.records.internal_records import own_record
 
         own = own_record(row["topic"], record, is_control, self._show_secrets)
         if own is None:
@@ -164,10 +211,11 @@ def _with_deliveries(rows: Iterator[Row], acquired: Acquired) -> Iterator[Row]:
 
 def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
     """The name of the topic of a field: from the wire, of its id, or as it was asked for."""
-    if records.section.topic is not None or topic_name is None:
-        return records.section.topic
+    field = records.records_field
+    if field.topic is not None or topic_name is None:
+        return field.topic
     found = topic_name(records)
-    if found is None and records.exchange.is_of_metadata and may_be_metadata_topic(records.section.topic_id):
+    if found is None and records.exchange.is_of_metadata and may_be_metadata_topic(field.topic_id):
         return METADATA_TOPIC
     return found
 

@@ -4,14 +4,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
 from kdissect.decoders.records.batches import BatchList, batch_of, split_batches
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.paths import records_path
-from kdissect.decoders.records.records_fields import Section, finder_of
+from kdissect.decoders.records.records_fields import RecordsField, finder_of
 from kdissect.decoders.records.search import find_batch
 from kdissect.decoders.records.tally import COPIED
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.schema.all_fields import has_records
@@ -21,10 +24,10 @@ from kdissect.session.exchange import Exchange
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor, once a field
 
 
-class SectionBatches(NamedTuple):
+class FieldBatches(NamedTuple):
     """A records field and its batches."""
 
-    section: Section
+    records_field: RecordsField
     found: BatchList
 
 
@@ -33,20 +36,20 @@ class LoneBatch:
     field's length, its checksum right. `header` are the numbers of its header (`layout.HEADER_V2`).
     """
 
-    __slots__ = ("data", "header", "section")
+    __slots__ = ("data", "header", "records_field")
 
-    def __init__(self, data: bytes, section: Section, header: tuple[int, ...]) -> None:
+    def __init__(self, data: bytes, records_field: RecordsField, header: tuple[int, ...]) -> None:
         self.data = data
-        self.section = section
+        self.records_field = records_field
         self.header = header
 
-    def listed(self) -> tuple[SectionBatches, ...]:
+    def listed(self) -> tuple[FieldBatches, ...]:
         """The same as `record_batches` gives."""
-        return (SectionBatches(self.section, BatchList([self.batch()], [], 0)),)
+        return (FieldBatches(self.records_field, BatchList([self.batch()], [], 0)),)
 
     def batch(self) -> RecordBatch:
         """The batch with its header by names."""
-        _, _, _, _, start, end, _ = self.section
+        _, _, _, _, start, end, _ = self.records_field
         return batch_of(self.data, start, end, self.header, self.header[4])
 
 
@@ -71,17 +74,19 @@ class RecordSet:
     by.
     """
 
-    __slots__ = ("_before", "_found", "end", "exchange", "frame", "is_response", "section")
+    __slots__ = ("_before", "_found", "end", "exchange", "frame", "is_response", "records_field")
 
-    def __init__(self, exchange: Exchange, is_response: bool, frame: Frame, section: Section) -> None:
+    def __init__(
+        self, exchange: Exchange, is_response: bool, frame: Frame, records_field: RecordsField
+    ) -> None:
         self.exchange = exchange
         self.is_response = is_response
         self.frame = frame
-        self.section = section
-        self.end = min(section.end, len(frame.data))
+        self.records_field = records_field
+        self.end = min(records_field.end, len(frame.data))
         """Where the records end in the frame, as far as it was captured."""
         self._found: BatchList | None = None
-        self._before = _before(section)
+        self._before = _before(records_field)
 
     def lead(self, before: PieceEnd) -> None:
         """Say what the pieces before left, if this is a piece of a snapshot."""
@@ -93,7 +98,7 @@ class RecordSet:
         found = self.found
         if found.faults:
             return UNKNOWN
-        content = self._before.content + self.frame.data[self.section.start : self.end]
+        content = self._before.content + self.frame.data[self.records_field.start : self.end]
         if not self._before.is_aligned and not found.batches:
             return PieceEnd(content, False)
         return PieceEnd(content[len(content) - found.cut :], True)
@@ -102,7 +107,7 @@ class RecordSet:
     def found(self) -> BatchList:
         """The batches, cut when first asked for."""
         if self._found is None:
-            self._found = _split(self.frame.data, self.section, self.is_response, self._before)
+            self._found = _split(self.frame.data, self.records_field, self.is_response, self._before)
         return self._found
 
     @property
@@ -111,7 +116,7 @@ class RecordSet:
 
         In responses, and where the frame was captured in part.
         """
-        return _may_be_cut(self.frame.data, self.section, self.is_response)
+        return _may_be_cut(self.frame.data, self.records_field, self.is_response)
 
     @property
     def direction(self) -> str:
@@ -124,8 +129,8 @@ class RecordSet:
         assert exchange.api_key is not None
         assert exchange.api_version is not None
         offset = exchange.response_body_offset if self.is_response else exchange.request_body_offset
-        key, version, start = exchange.api_key, exchange.api_version, self.section.start
-        return records_path(self.frame.data, offset, key, version, self.is_response, start)
+        key, version, start = exchange.api_key, exchange.api_version, self.records_field.start
+        return _records_path(self.frame.data, offset, key, version, self.is_response, start)
 
     def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
         """What is wrong with the field, and `faults` of the records, with the index of their batch."""
@@ -147,22 +152,49 @@ class RecordSet:
         before = len(self._before.content)
         if not before or fault.inside:
             return str(fault)
-        start = (self.section.position or 0) - before
+        start = (self.records_field.position or 0) - before
         return f"{fault._replace(offset=start + fault.offset)} of the snapshot"
+
+
+def _records_path(
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, start: int
+) -> str:
+    """`FetchResponse.responses[0].partitions[1].records` for the records that start at `start`.
+
+    Costs a tree of the body, so it is for faults only. Raises nothing.
+    """
+    try:
+        node = dissect(body_message(api_key, api_version, is_response), api_version, data, offset)
+    except DecodeError:
+        return "records"
+    path = node.name
+    while True:
+        child = _around(node, start)
+        if child is None or child.field is None:
+            return path
+        path += child.name if child.name.startswith("[") else f".{child.name}"
+        node = child
+
+
+def _around(node: Node, place: int) -> Node | None:
+    for child in node.children:
+        if child.start <= place < child.end or (child.start < place == child.end and not child.children):
+            return child
+    return None
 
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
     """The records fields of request and response that are not null. Raises nothing."""
-    found = exchange_sections(exchange)
+    found = _records_fields_of_exchange(exchange)
     if found is not None:
-        is_response, frame, sections = found
-        for section in sections:
-            yield RecordSet(exchange, is_response, frame, section)
+        is_response, frame, records_fields = found
+        for records_field in records_fields:
+            yield RecordSet(exchange, is_response, frame, records_field)
 
 
-def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
+def record_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
     """The same with their batches, cut once however often they are asked for. Raises nothing."""
-    known: tuple[SectionBatches, ...] | LoneBatch | None = exchange.batches_cache
+    known: tuple[FieldBatches, ...] | LoneBatch | None = exchange.batches_cache
     if known is None:
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
         known = exchange.batches_cache = _cut_batches(exchange)
@@ -188,15 +220,15 @@ def lone_batch(exchange: Exchange) -> LoneBatch | None:
 def _lone(exchange: Exchange) -> LoneBatch | None:
     # Hot, once an exchange with records.
     asked, answered = exchange.bodies_cache or (None, None)
-    if asked is not None and asked.sections is not None:
-        sections, frame = asked.sections, exchange.request
-    elif answered is not None and answered.sections is not None:
-        sections, frame = answered.sections, exchange.response
+    if asked is not None and asked.records_fields is not None:
+        records_fields, frame = asked.records_fields, exchange.request
+    elif answered is not None and answered.records_fields is not None:
+        records_fields, frame = answered.records_fields, exchange.response
     else:
         return None
-    if frame is None or len(sections) != 1:
+    if frame is None or len(records_fields) != 1:
         return None
-    _, _, _, position, start, end, _ = section = sections[0]
+    _, _, _, position, start, end, _ = records_field = records_fields[0]
     if position or end - start < HEADER_V2.size:
         return None
     data = frame.data
@@ -206,41 +238,41 @@ def _lone(exchange: Exchange) -> LoneBatch | None:
     content = data if end - start < COPIED else memoryview(data)
     if header[4] != crc32c(content[start + ATTRIBUTES_AT : end]):
         return None
-    return LoneBatch(data, section, header)
+    return LoneBatch(data, records_field, header)
 
 
-def _cut_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
+def _cut_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
     bodies = exchange.bodies_cache
     if bodies is not None:
         asked, answered = bodies
-        if asked is not None and asked.sections is not None and exchange.request is not None:
-            return section_batches(exchange.request.data, asked.sections, is_response=False)
-        if answered is not None and answered.sections is not None and exchange.response is not None:
-            return section_batches(exchange.response.data, answered.sections, is_response=True)
-    found = exchange_sections(exchange)
+        if asked is not None and asked.records_fields is not None and exchange.request is not None:
+            return field_batches(exchange.request.data, asked.records_fields, is_response=False)
+        if answered is not None and answered.records_fields is not None and exchange.response is not None:
+            return field_batches(exchange.response.data, answered.records_fields, is_response=True)
+    found = _records_fields_of_exchange(exchange)
     if found is None:
         return ()
-    is_response, frame, sections = found
-    return section_batches(frame.data, sections, is_response=is_response)
+    is_response, frame, records_fields = found
+    return field_batches(frame.data, records_fields, is_response=is_response)
 
 
-def section_batches(
-    data: bytes, sections: Iterable[Section], *, is_response: bool
-) -> tuple[SectionBatches, ...]:
+def field_batches(
+    data: bytes, records_fields: Iterable[RecordsField], *, is_response: bool
+) -> tuple[FieldBatches, ...]:
     """The batches of the records fields of a body in `data`. Raises nothing."""
     size = len(data)
     made = []
-    for section in sections:
-        _, _, _, position, start, end, _ = section
+    for records_field in records_fields:
+        _, _, _, position, start, end, _ = records_field
         if position or end > size:
-            found = _split(data, section, is_response, _before(section))
+            found = _split(data, records_field, is_response, _before(records_field))
         else:  # nearly always
             found = split_batches(data, start, end, may_be_cut=is_response)
-        made.append(_new(SectionBatches, (section, found)))
+        made.append(_new(FieldBatches, (records_field, found)))
     return tuple(made)
 
 
-def exchange_sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
+def _records_fields_of_exchange(exchange: Exchange) -> tuple[bool, Frame, list[RecordsField]] | None:
     """The side that has records (True: the response), its frame, the records fields in it that are not null.
 
     Those that were not captured at all are left out; None where there cannot be any.
@@ -256,22 +288,22 @@ def exchange_sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] |
     finder = finder_of(key, version, is_response)
     found = finder(frame.data, offset) if finder else []
     if found and found[-1].start > len(frame.data):  # they stand one behind the other
-        found = [section for section in found if section.start <= len(frame.data)]
+        found = [records_field for records_field in found if records_field.start <= len(frame.data)]
     return is_response, frame, found
 
 
-def _may_be_cut(data: bytes, section: Section, is_response: bool) -> bool:
-    return is_response or section.end > len(data)
+def _may_be_cut(data: bytes, records_field: RecordsField, is_response: bool) -> bool:
+    return is_response or records_field.end > len(data)
 
 
-def _before(section: Section) -> PieceEnd:
+def _before(records_field: RecordsField) -> PieceEnd:
     """What stands before a field, as long as nobody says: a piece of a snapshot begins anywhere (KIP-630)."""
-    return UNKNOWN if section.position else BEGINNING
+    return UNKNOWN if records_field.position else BEGINNING
 
 
-def _split(data: bytes, section: Section, is_response: bool, before: PieceEnd) -> BatchList:
-    start, end = section.start, min(section.end, len(data))
-    may_be_cut = _may_be_cut(data, section, is_response)
+def _split(data: bytes, records_field: RecordsField, is_response: bool, before: PieceEnd) -> BatchList:
+    start, end = records_field.start, min(records_field.end, len(data))
+    may_be_cut = _may_be_cut(data, records_field, is_response)
     if before.content:
         data = before.content + data[start:end]
         start, end = 0, len(data)

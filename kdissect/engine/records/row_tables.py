@@ -4,6 +4,7 @@ Needs pyarrow (extra `arrow`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from json import dumps
 from typing import Any
 
 import pyarrow as pa
@@ -63,8 +64,6 @@ def arrow_row(row: Row) -> Row:
     if file is not None and not file.isascii():  # names of files are any bytes, which Arrow refuses
         row["file"] = file.encode("utf-8", "replace").decode()
     if "decoded" in row:
-        from json import dumps
-
         row["decoded"] = dumps(row["decoded"], ensure_ascii=False)
     for header in row.get("headers") or ():
         if not isinstance(header["key"], str):

@@ -36,14 +36,19 @@ class SnapshotPieces:
 
     def join(self, records: RecordSet) -> None:
         """Put what the piece before left in front of a piece, if it is one and goes on there."""
-        section = records.section
-        start = section.position
+        field = records.records_field
+        start = field.position
         if start is None:
             return
-        key = (records.exchange.connection.id, section.topic, section.partition, section.snapshot)
+        key = (
+            records.exchange.connection.id,
+            field.topic,
+            field.partition,
+            field.snapshot,
+        )
         before = _before(self._pieces.pop(key, None), start)
         records.lead(before)
-        end = start + records.end - section.start
+        end = start + records.end - field.start
         self._pieces[key] = _Piece(start, end, before, records.piece_end())
         if len(self._pieces) > MAX_SNAPSHOTS:
             del self._pieces[next(iter(self._pieces))]

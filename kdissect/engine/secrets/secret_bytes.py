@@ -1,6 +1,8 @@
 """Secrets in frames overwritten: as many bytes as before, so that everything around them stays as it was."""
 
+from kdissect.decoders.frame_start import may_be_frame
 from kdissect.engine.secrets.patches import FILLER, Patch
+from kdissect.engine.secrets.secret_spans import record_patches, secret_spans
 from kdissect.model.frame import Frame
 from kdissect.schema.metadata_topic import METADATA_MARKS
 from kdissect.session.exchange import Exchange
@@ -17,16 +19,12 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
         return []
     patches = []
     if exchange.is_near_secrets or _is_followed(exchange, side, frame):
-        from kdissect.engine.secrets.secret_spans import secret_spans  # few exchanges need trees and payloads
-
         patches = [
             Patch(start, FILLER * (end - start))
             for start, end in secret_spans(exchange, side, frame)
             if any(frame.data[start:end])  # zeros keep no secret, and a reader is to see that they are zeros
         ]
     if with_records and (exchange.is_of_metadata or _may_have_metadata_records(frame)):
-        from kdissect.engine.secrets.secret_spans import record_patches
-
         patches += record_patches(exchange, frame)
     return patches
 
@@ -38,8 +36,6 @@ def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
     decoded = exchange.bodies()[side != "request"]
     if decoded is None or decoded.fits or decoded.error is not None:
         return False
-    from kdissect.decoders.frame_start import may_be_frame
-
     return may_be_frame(frame.data, decoded.end)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.payloads.nesting import token_node
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.payload_facts import payload_facts
@@ -91,14 +92,14 @@ def _last_sound(node: Node) -> int:
 
 def _topic(records: RecordSet) -> str | None:
     """The name of the topic. Of those that are named by id, only the metadata log's is known beforehand."""
-    section = records.section
-    is_metadata = section.topic_id == METADATA_TOPIC_ID or records.exchange.is_of_metadata
-    return METADATA_TOPIC if section.topic is None and is_metadata else section.topic
+    records_field = records.records_field
+    is_metadata = records_field.topic_id == METADATA_TOPIC_ID or records.exchange.is_of_metadata
+    return METADATA_TOPIC if records_field.topic is None and is_metadata else records_field.topic
 
 
 def _records(records: RecordSet) -> Iterator[Patch]:
     """Contents of batches that may hold secrets, and checksums that fit what is there then."""
-    at = records.section.start
+    at = records.records_field.start
     for batch in records.found.batches:
         yield Patch(at, FILLER * max(batch.start - at, 0))
         content = Patch(batch.records_start, FILLER * (batch.end - batch.records_start))
@@ -110,7 +111,5 @@ def _records(records: RecordSet) -> Iterator[Patch]:
 
 
 def _checksum(batch: RecordBatch, content: Patch) -> Patch:
-    from crc32c import crc32c
-
     head = batch.data[batch.start + _CRC_FROM : content.start]
     return Patch(batch.start + _CRC_AT, crc32c(bytes(head) + content.data).to_bytes(4))

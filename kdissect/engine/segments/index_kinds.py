@@ -1,10 +1,87 @@
 """The kinds of files beside a segment, by the ending of their names."""
 
-from kdissect.engine.segments.index_file import IndexFile
-from kdissect.engine.segments.offset_index import OffsetIndex
+from collections.abc import Iterator
+from struct import Struct
+
+from kdissect.engine.exchange_rows import Row, RowField
+from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.index_file import AllocatedIndex, IndexFile, Values
 from kdissect.engine.segments.producer_snapshot import ProducerSnapshot
-from kdissect.engine.segments.time_index import TimeIndex
 from kdissect.engine.segments.transaction_index import TransactionIndex
+from kdissect.engine.times import millis_text
+
+
+class OffsetIndex(AllocatedIndex):
+    """Where in the segment an offset is found (org.apache.kafka.storage.internals.log.OffsetIndex).
+
+    Entries: offset, counted from the base offset; position of a batch. Both grow.
+    """
+
+    name = "offset index"
+    layout = Struct(">ii")
+    own_fields = (
+        RowField("offset", "int64", "last offset of what was appended at the position"),
+        RowField("position", "int64", "byte of the segment at which a batch begins"),
+    )
+
+    def _row(self, values: Values) -> Row:
+        return {"offset": self.base_offset + values[0], "position": values[1]}
+
+    def _entry_faults(
+        self, values: Values, last: Values | None, places: SegmentPlaces | None
+    ) -> Iterator[str]:
+        offset, position = self.base_offset + values[0], values[1]
+        if values[0] < 0 or position < 0:
+            yield f"offset {offset} and position {position} lie before the segment"
+        elif last is not None and (values[0] <= last[0] or position <= last[1]):
+            yield f"offset {offset} at {position} does not follow {self.base_offset + last[0]} at {last[1]}"
+        elif places is not None:
+            yield from self._misplaced(offset, position, places)
+
+    def _misplaced(self, offset: int, position: int, places: SegmentPlaces) -> Iterator[str]:
+        first = places.first_offset_at(position)
+        if first is None:
+            yield f"no batch begins at position {position}"
+        elif not first <= offset <= places.last_offset:
+            yield f"offset {offset} is not in the batches from offset {first} on"
+
+
+class TimeIndex(AllocatedIndex):
+    """Up to which offset nothing is newer than a time (org.apache.kafka.storage.internals.log.TimeIndex).
+
+    Entries: timestamp in milliseconds; offset, counted from the base offset, of the batch that has it.
+    """
+
+    name = "time index"
+    layout = Struct(">qi")
+    own_fields = (
+        RowField("timestamp", "string", "largest timestamp of the segment so far, RFC 3339"),
+        RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
+        RowField("offset", "int64", "offset of a record of the batch with that timestamp"),
+    )
+
+    def _row(self, values: Values) -> Row:
+        offset = self.base_offset + values[1]
+        return {"timestamp": millis_text(values[0]), "timestamp_ms": values[0], "offset": offset}
+
+    def _entry_faults(
+        self, values: Values, last: Values | None, places: SegmentPlaces | None
+    ) -> Iterator[str]:
+        timestamp, offset = values[0], self.base_offset + values[1]
+        if last is not None and (timestamp <= last[0] or values[1] < last[1]):
+            before = f"{last[0]} for {self.base_offset + last[1]}"
+            yield f"timestamp {timestamp} for offset {offset} does not follow {before}"
+        elif places is not None:
+            yield from self._misplaced(timestamp, offset, places)
+
+    def _misplaced(self, timestamp: int, offset: int, places: SegmentPlaces) -> Iterator[str]:
+        if not places.base_offset <= offset <= places.last_offset:
+            yield f"offset {offset} is not in the segment"
+            return
+        found = places.timestamp_of(offset)
+        if found is not None and found != timestamp:
+            yield f"timestamp {timestamp}: the largest of the batch with offset {offset} is {found}"
+
 
 SNAPSHOT = ".snapshot"
 KINDS: dict[str, type[IndexFile]] = {

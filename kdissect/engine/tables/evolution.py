@@ -47,7 +47,7 @@ def conform(batch: Any, schema: Any) -> Any:
 
     Raises ValueError if it has columns that `schema` has not.
     """
-    import pyarrow as pa
+    import pyarrow as pa  # an extra
 
     if batch.schema.equals(schema):
         return batch
@@ -65,7 +65,7 @@ def conform(batch: Any, schema: Any) -> Any:
 
 def _conformed(column: Any, type_: Any) -> Any:
     """A column whose structs may have got fields."""
-    import pyarrow as pa
+    import pyarrow as pa  # an extra
 
     if column.type == type_:
         return column

@@ -90,7 +90,7 @@ class Producers:
         known = self.producers.peek((info.capture_set, producer_id))
         if known is None:
             return False
-        partition = partition_of(lone.section)
+        partition = partition_of(lone.records_field)
         here = known.partitions.peek(partition)
         losses = self._damaged.peek(info.id) or 0
         if here is None or not here.continues(epoch, sequence, losses, exchange):

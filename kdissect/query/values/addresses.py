@@ -77,7 +77,7 @@ def _address_range(text: str) -> AddressRange | None:
 
 @lru_cache(maxsize=_HOSTS_KEPT)
 def _parsed(host: str) -> Any:
-    from ipaddress import ip_address
+    from ipaddress import ip_address  # start-up
 
     try:
         return ip_address(host)

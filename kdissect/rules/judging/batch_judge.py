@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders.payloads.internal_records import record_log
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.canonical_batch import is_latest, latest_delta
-from kdissect.engine.records.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
+from kdissect.engine.records.record_sets import FieldBatches, LoneBatch, lone_batch, record_batches
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
@@ -171,7 +171,7 @@ class BatchJudge:
 
     def _is_usual_alone(self, exchange: Exchange, carriage: "_Carriage", lone: LoneBatch, asked: Any) -> bool:
         is_produce, is_fetch, attributes = carriage
-        name, topic_id, partition, _, start, end, _ = lone.section
+        name, topic_id, partition, _, start, end, _ = lone.records_field
         offset, _, _, _, crc, bits, last_delta, base, latest, _, _, _, count = lone.header
         if bits not in attributes or last_delta < count - 1:
             return False
@@ -204,13 +204,13 @@ class BatchJudge:
         self._usual.add(key)
 
     def _plain_ones(
-        self, exchange: Exchange, carriage: "_Carriage", sections: Sequence[SectionBatches], asked: Any
+        self, exchange: Exchange, carriage: "_Carriage", sections: Sequence[FieldBatches], asked: Any
     ) -> int | None:
         """How many batches there are, if no rule could speak of any."""
         is_produce, is_fetch, attributes = carriage
         if not attributes:
             return None
-        first = sections[0].section
+        first = sections[0].records_field
         offsets = asked_offsets(asked, first.topic_id or first.topic) if is_fetch else {}
         count = 0
         for section, found in sections:
@@ -230,7 +230,7 @@ class BatchJudge:
                     return None
         return count
 
-    def _closer(self, body: Body, sections: Sequence[SectionBatches]) -> Spoken:
+    def _closer(self, body: Body, sections: Sequence[FieldBatches]) -> Spoken:
         carrier = Carrier(body)
         for found, place in zip(sections, places(body), strict=False):
             if found.found.batches or found.found.faults:

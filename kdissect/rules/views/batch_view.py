@@ -6,11 +6,11 @@ from typing import Any
 
 from kdissect.decoders.payloads.internal_records import RecordPayloads, decode_record, record_log
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
-from kdissect.decoders.records.canonical_batch import are_usual
+from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.decoders.records.message_set import inner_messages
 from kdissect.decoders.records.reader import decompressed, iter_records
 from kdissect.engine.records.internal_records import may_hold_secrets_of
-from kdissect.engine.records.record_sets import SectionBatches
+from kdissect.engine.records.record_sets import FieldBatches
 from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordFault
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
@@ -69,7 +69,7 @@ class Records:
     __slots__ = ("body", "carrier", "found", "is_produce", "name", "partition", "path", "topic")
 
     def __init__(
-        self, carrier: Carrier, found: SectionBatches, place: tuple[Any, Any, str], name: str | None
+        self, carrier: Carrier, found: FieldBatches, place: tuple[Any, Any, str], name: str | None
     ) -> None:
         self.carrier = carrier
         self.body = carrier.body
@@ -82,7 +82,7 @@ class Records:
     def violation(self, fault: RecordFault, expected: str) -> Violation:
         """The fault of bytes between the batches."""
         path = f"{self.path}.{fault.path}".rstrip(".")
-        end = self.shown(fault.offset, self.found.section.end)
+        end = self.shown(fault.offset, self.found.records_field.end)
         return Violation(expected, fault.why, path, fault.offset, end, self.body.side)
 
     def shown(self, start: int, end: int) -> int:
@@ -203,9 +203,9 @@ def _has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) ->
 def has_usual_content(batch: RecordBatch, *, dense: bool) -> bool:
     """The same of a batch of magic 2 with records of users."""
     if not batch.attributes & CODEC_MASK:
-        return are_usual(batch, batch.data, batch.records_start, batch.end, dense=dense)
+        return are_canonical(batch, batch.data, batch.records_start, batch.end, dense=dense)
     content = decompressed(batch, [])
-    return content is not None and are_usual(batch, content, 0, len(content), dense=dense)
+    return content is not None and are_canonical(batch, content, 0, len(content), dense=dense)
 
 
 def places(body: Body) -> Iterator[tuple[Any, Any, str]]:

@@ -104,7 +104,7 @@ class Positions:
         for records in record_sets(turn.exchange):
             batches = records.found.batches
             if batches:
-                section = records.section
+                section = records.records_field
                 topic = section.topic if section.topic is not None else section.topic_id
                 found[topic, section.partition] = batches[-1].last_offset + 1
         return found

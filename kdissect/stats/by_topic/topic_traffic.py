@@ -83,14 +83,14 @@ class TopicTraffic:
                 if error:
                     use.errors[error_name(error)] += 1
         for records in record_sets(turn.exchange):
-            section = records.section
+            section = records.records_field
             key: str | bytes = section.topic if section.topic is not None else section.topic_id or b""
             if key in users:
                 self._records(records, users[key], errors.get((key, section.partition)), role)
 
     def _records(self, records: RecordSet, user: tuple[Topic, Use], error: int | None, role: Role) -> None:
         topic, use = user
-        topic.seen(records.section.partition)
+        topic.seen(records.records_field.partition)
         if error and role is Role.WRITE:
             use.refused += sum(batch.count or 1 for batch in records.found.batches)
             return
@@ -137,7 +137,7 @@ def partition_errors(turn: ExchangeView) -> dict[PartitionKey, int]:
 def topic_bytes(exchange: Exchange, names: TopicNames) -> Iterator[tuple[str, int]]:
     """The topic of each records field of an exchange, by name or id, and the field's size in bytes."""
     for records in record_sets(exchange):
-        section = records.section
+        section = records.records_field
         name, topic_id = section.topic, section.topic_id or b""
         if name is None:
             name = names.name(exchange.connection, topic_id) or topic_id_text(topic_id)

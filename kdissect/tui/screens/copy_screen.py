@@ -127,7 +127,7 @@ def _json(session: Session, row: int) -> str:
     log = session.log
 
     def topic_name(records: RecordSet) -> str | None:
-        return log.topic_names.get(records.section.topic_id or b"")
+        return log.topic_names.get(records.records_field.topic_id or b"")
 
     def topics_of(exchange: Exchange, _asked: object, _answered: object) -> tuple[str, ...]:
         return exchange.topics() if isinstance(exchange, LoggedExchange) else ()

@@ -97,7 +97,7 @@ class RecordReader:
                 yield _preview(found) | place | {"start": batch.start, "end": batch.end}
 
     def _topic_name(self, records: RecordSet) -> str | None:
-        return self._log.topic_names.get(records.section.topic_id or b"")
+        return self._log.topic_names.get(records.records_field.topic_id or b"")
 
 
 class _Files(Sequence[str]):

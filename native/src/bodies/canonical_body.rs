@@ -10,7 +10,7 @@ use crate::wire::{Form, Wire};
 /// The length of a classic string is an int16.
 const LONGEST_STRING: usize = 0x7FFF;
 
-/// The parts of a section that fields tell: topic, topic id, partition (`records.records_fields.Section`).
+/// The parts of a records field that other fields give: topic, topic id, partition (`RecordsField`).
 const SECTION_PARTS: usize = 3;
 
 /// A struct as `kdissect.decoders.generated.canonical` tells it: the class of its values, what is plain of its fields. None:
@@ -53,12 +53,12 @@ pub struct PlainBody {
     version: i64,
     new: Py<PyAny>,
     decoded: Py<PyAny>,
-    section: Py<PyAny>,
+    records_field: Py<PyAny>,
 }
 
 #[pymethods]
 impl PlainBody {
-    /// Of each struct of the layout a spec; `new` is that of tuples, `decoded` and `section` the classes to be made.
+    /// Of each struct of the layout a spec; `new` is that of tuples, `decoded` and `records_field` are the classes.
     #[new]
     fn make(
         py: Python<'_>,
@@ -67,11 +67,11 @@ impl PlainBody {
         version: i64,
         new: Py<PyAny>,
         decoded: Py<PyAny>,
-        section: Py<PyAny>,
+        records_field: Py<PyAny>,
     ) -> PyResult<PlainBody> {
         let structs = layout.get().structs.iter();
         let made = structs.zip(specs).map(|(of, spec)| made(py, of, spec)).collect::<PyResult<_>>()?;
-        Ok(PlainBody { layout, made, version, new, decoded, section })
+        Ok(PlainBody { layout, made, version, new, decoded, records_field })
     }
 
     /// The body at `offset` as a `Decoded`; None where it is not plain.
@@ -84,7 +84,7 @@ impl PlainBody {
             owner: data,
             wire: Wire { data: data.as_bytes(), at: offset },
             parts: [const { None }; SECTION_PARTS],
-            sections: if self.layout.get().has_records { Some(PyList::empty(data.py())) } else { None },
+            records_fields: if self.layout.get().has_records { Some(PyList::empty(data.py())) } else { None },
             layout: self.layout.get(),
             of: self,
         };
@@ -102,7 +102,7 @@ struct Run<'a, 'py> {
     owner: &'a Bound<'py, PyBytes>,
     wire: Wire<'a>,
     parts: [Option<Bound<'py, PyAny>>; SECTION_PARTS],
-    sections: Option<Bound<'py, PyList>>,
+    records_fields: Option<Bound<'py, PyList>>,
     layout: &'a Layout,
     of: &'a PlainBody,
 }
@@ -111,7 +111,7 @@ impl<'a, 'py> Run<'a, 'py> {
     fn decoded(self, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let fits = self.wire.left() == 0;
         let nothing: Option<u8> = None;
-        let all = (value, self.wire.at, self.of.version, fits, true, nothing, self.sections);
+        let all = (value, self.wire.at, self.of.version, fits, true, nothing, self.records_fields);
         self.of.new.bind(self.py).call1((self.of.decoded.bind(self.py), all))
     }
 
@@ -207,15 +207,16 @@ impl<'a, 'py> Run<'a, 'py> {
         Ok(PyString::new(self.py, text).into_any())
     }
 
-    /// A view of the records; their place goes to the sections.
+    /// A view of the records; their place goes to the records fields.
     fn records(&mut self, length: usize) -> Found<Bound<'py, PyAny>> {
         let start = self.wire.at;
         self.take(length)?;
-        if let Some(sections) = &self.sections {
+        if let Some(records_fields) = &self.records_fields {
             let [topic, topic_id, partition] = &self.parts;
             let nothing: Option<u8> = None;
             let all = (topic, topic_id, partition, nothing, start, self.wire.at, nothing);
-            sections.append(self.of.new.bind(self.py).call1((self.of.section.bind(self.py), all))?)?;
+            records_fields
+                .append(self.of.new.bind(self.py).call1((self.of.records_field.bind(self.py), all))?)?;
         }
         // Not `PySlice::new`: that of PyO3 0.26 never gives its numbers back, some 60 bytes a call.
         let place = self.py.get_type::<PySlice>().call1((start, self.wire.at))?;

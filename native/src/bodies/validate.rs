@@ -1,4 +1,4 @@
-//! `kdissect.decoders.generated.validate.glancer`, by a walk of each body.
+//! `kdissect.decoders.generated.validate.validator`, by a walk of each body.
 
 use std::ops::Range;
 
@@ -38,9 +38,9 @@ impl Look for Seen {
     }
 }
 
-/// Glances of the bodies of one version of a message.
+/// Validators of the bodies of one version of a message.
 #[pyclass(module = "kdissect._native")]
-pub struct Glances {
+pub struct Validators {
     program: Program,
     seen: Seen,
     may_be_cut: bool,
@@ -50,12 +50,12 @@ pub struct Glances {
 }
 
 #[pymethods]
-impl Glances {
-    /// `make` is the class Glance and `clean` one of a body with nothing to tell; `count` is `count_batches`, and
+impl Validators {
+    /// `make` is the class Validation and `clean` one of a body with nothing to tell; `count` is `count_batches`, and
     /// `may_be_cut` is for it.
     #[new]
     fn new(layout: &Layout, make: Py<PyAny>, clean: Py<PyAny>, count: Py<PyAny>, may_be_cut: bool) -> Self {
-        Glances {
+        Validators {
             program: Program::of::<Seen>(layout),
             seen: Seen::default(),
             may_be_cut,
@@ -65,8 +65,8 @@ impl Glances {
         }
     }
 
-    /// A glance of the body at `offset` of `data`; None where it does not tell.
-    fn glance(&mut self, data: &Bound<'_, PyBytes>, offset: usize) -> PyResult<Option<Py<PyAny>>> {
+    /// What validating tells of the body at `offset` of `data`; None where it does not tell.
+    fn validate(&mut self, data: &Bound<'_, PyBytes>, offset: usize) -> PyResult<Option<Py<PyAny>>> {
         let (py, bytes) = (data.py(), data.as_bytes());
         self.seen.errors.clear();
         self.seen.records.clear();

@@ -104,7 +104,7 @@ impl<'a, 'l, V: Visitor<'a>> Visit<'a, 'l, V> {
         match spot.field.kind {
             _ if spot.field.is_array => self.array(spot)?,
             Kind::Struct(number) if spot.field.nullable => {
-                // Its marker is another in a tag: `spanned._nullable_struct`.
+                // Its marker is another in a tag: `tree_decoder._nullable_struct`.
                 let is_null = match spot.is_tag {
                     true => fit(self.wire.uvarint())? == 0,
                     false => i8::from_be_bytes(fit(self.wire.fixed())?) < 0,

@@ -1,4 +1,4 @@
-//! Keys and values in the form that is asked for: `kdissect.engine.records.record_values.text_of`.
+//! Keys and values in the form that is asked for: `kdissect.engine.records.record_rows._text_of`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::PyResult;

@@ -9,7 +9,7 @@ use super::field::{Field, GROUP_OUTPUT, MOST_RECORDS};
 use super::form::Form;
 use super::frame::data;
 use super::known::{Facts, Known};
-use super::program::{run, Section, Sections, Topic};
+use super::program::{run, RecordsField, RecordsFields, Topic};
 use super::quick::QuickMap;
 use super::table::{Named, Table};
 use crate::bodies::plan::Layout;
@@ -57,7 +57,7 @@ pub struct HeldRecords {
     help: Py<PyAny>,
     ways: QuickMap<(i16, i16), Option<Way>>,
     held: Vec<Held>,
-    sections: Vec<Section>,
+    records_fields: Vec<RecordsField>,
     /// While they are decoded: which exchange comes next, its first field, and how many of its fields are done.
     next: (usize, usize, usize),
     bytes: usize,
@@ -82,7 +82,7 @@ impl HeldRecords {
             help,
             ways: QuickMap::default(),
             held: Vec::new(),
-            sections: Vec::new(),
+            records_fields: Vec::new(),
             next: (0, 0, 0),
             bytes: 0,
             field,
@@ -116,12 +116,12 @@ impl HeldRecords {
         }
         let offset = exchange.getattr(names.1)?.extract()?;
         let Ok(data) = data(&frame) else { return Ok(LOOK) };
-        let before = self.sections.len();
-        if run(steps, data.as_bytes(), offset, &mut self.sections).is_none() {
-            self.sections.truncate(before);
+        let before = self.records_fields.len();
+        if run(steps, data.as_bytes(), offset, &mut self.records_fields).is_none() {
+            self.records_fields.truncate(before);
             return Ok(LOOK);
         }
-        let count = self.sections.len() - before;
+        let count = self.records_fields.len() - before;
         let size = data.as_bytes().len();
         Ok(if count > 0 {
             self.hold(Held::of(exchange, &frame, data, is_response, count), size)
@@ -135,12 +135,12 @@ impl HeldRecords {
         let (exchange, frame) = (records.getattr("exchange")?, records.getattr("frame")?);
         let is_response = exchange.getattr("response")?.is(&frame);
         let mut held = Held::of(&exchange, &frame, data(&frame)?, is_response, 1);
-        let section = Section::of(&records.getattr("section")?)?;
-        let size = section.end.saturating_sub(section.start);
+        let records_field = RecordsField::of(&records.getattr("records_field")?)?;
+        let size = records_field.end.saturating_sub(records_field.start);
         if self.goes_by_rows(&exchange)? {
             held.given = Some(records.clone().unbind());
         }
-        self.sections.push(section);
+        self.records_fields.push(records_field);
         Ok(self.hold(held, size) == ENOUGH)
     }
 
@@ -154,7 +154,7 @@ impl HeldRecords {
         let stopped = stopped?;
         if stopped.is_none() {
             self.held.clear();
-            self.sections.clear();
+            self.records_fields.clear();
             (self.next, self.bytes) = ((0, 0, 0), 0);
         }
         Ok(stopped)
@@ -177,7 +177,7 @@ impl HeldRecords {
     fn way(&self, py: Python<'_>, key: i16, version: i16) -> PyResult<Option<Way>> {
         type Told = Option<(bool, Option<Py<Layout>>)>;
         let found: Told = self.help.call_method1(py, "way", (key, version))?.extract(py)?;
-        let program = |layout: Py<Layout>| Program::of::<Sections>(layout.get());
+        let program = |layout: Py<Layout>| Program::of::<RecordsFields>(layout.get());
         Ok(found.map(|(is_response, layout)| (is_response, layout.map(program))))
     }
 
@@ -204,7 +204,7 @@ impl HeldRecords {
     fn hold(&mut self, held: Held, size: usize) -> u8 {
         self.bytes += size;
         self.held.push(held);
-        let is_enough = self.bytes >= GROUP_BYTES || self.sections.len() >= GROUP_FIELDS;
+        let is_enough = self.bytes >= GROUP_BYTES || self.records_fields.len() >= GROUP_FIELDS;
         if is_enough {
             ENOUGH
         } else {
@@ -216,14 +216,16 @@ impl HeldRecords {
         let mut facts = None;
         while let Some(held) = held.get(self.next.0) {
             while self.next.2 < held.count {
-                let Some(section) = self.sections.get_mut(self.next.1 + self.next.2) else { break };
+                let Some(records_field) = self.records_fields.get_mut(self.next.1 + self.next.2) else {
+                    break;
+                };
                 if self.table.size() > GROUP_OUTPUT || self.table.rows as i64 > MOST_RECORDS {
                     return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
                 }
-                let section = std::mem::take(section);
+                let records_field = std::mem::take(records_field);
                 self.next.2 += 1;
-                if held.given.is_some() || !self.plain(py, held, &section, &mut facts)? {
-                    return place_of(py, held, &section).map(Some);
+                if held.given.is_some() || !self.plain(py, held, &records_field, &mut facts)? {
+                    return place_of(py, held, &records_field).map(Some);
                 }
             }
             self.next = (self.next.0 + 1, self.next.1 + held.count, 0);
@@ -237,14 +239,14 @@ impl HeldRecords {
         &mut self,
         py: Python<'_>,
         held: &Held,
-        section: &Section,
+        records_field: &RecordsField,
         facts: &mut Option<Facts>,
     ) -> PyResult<bool> {
         let frame = held.data.bind(py);
         let data = frame.as_bytes();
-        let end = section.end.min(data.len());
-        let may_be_cut = held.is_response || section.end > data.len();
-        if !self.field.read(frame, (section.start, end), may_be_cut)? {
+        let end = records_field.end.min(data.len());
+        let may_be_cut = held.is_response || records_field.end > data.len();
+        if !self.field.read(frame, (records_field.start, end), may_be_cut)? {
             return Ok(false);
         }
         let help = self.help.bind(py);
@@ -253,11 +255,11 @@ impl HeldRecords {
                 Some(self.known.facts(&mut self.table, help, held.exchange.bind(py), held.frame.bind(py))?);
         }
         let Some(facts) = facts else { return Ok(false) };
-        let named = match (&section.topic, section.topic_id) {
+        let named = match (&records_field.topic, records_field.topic_id) {
             (Topic::None, Some(id)) => self.known.name(help, facts, (&held.exchange, &held.frame), id)?,
             _ => None,
         };
-        let topic = match &section.topic {
+        let topic = match &records_field.topic {
             Topic::None => named.as_deref(),
             Topic::Told(text) => Some(&**text),
             Topic::Wire(place) => data.get(place.clone()),
@@ -266,7 +268,13 @@ impl HeldRecords {
             return Ok(false);
         }
         let count = self.field.count();
-        self.known.rows(&mut self.table, help, facts, (topic, section.topic_id, section.partition), count)?;
+        self.known.rows(
+            &mut self.table,
+            help,
+            facts,
+            (topic, records_field.topic_id, records_field.partition),
+            count,
+        )?;
         for (index, (batch, content, records)) in (0..).zip(self.field.decoded(py, data)) {
             self.table.batch(py, index, batch, records, content)?;
         }
@@ -275,11 +283,11 @@ impl HeldRecords {
 }
 
 /// A field for Python: the object it gave, or exchange, frame, topic, topic id, partition, start, end.
-fn place_of<'py>(py: Python<'py>, held: &Held, section: &Section) -> PyResult<Bound<'py, PyAny>> {
+fn place_of<'py>(py: Python<'py>, held: &Held, records_field: &RecordsField) -> PyResult<Bound<'py, PyAny>> {
     if let Some(records) = &held.given {
         return Ok(records.bind(py).clone());
     }
-    let topic = match &section.topic {
+    let topic = match &records_field.topic {
         Topic::None => None,
         Topic::Told(text) => Some(String::from_utf8_lossy(text).into_owned()),
         Topic::Wire(place) => {
@@ -287,7 +295,15 @@ fn place_of<'py>(py: Python<'py>, held: &Held, section: &Section) -> PyResult<Bo
             Some(String::from_utf8_lossy(bytes).into_owned())
         }
     };
-    let id = section.topic_id.as_ref().map(|id| PyBytes::new(py, id));
-    let place = (&held.exchange, &held.frame, topic, id, section.partition, section.start, section.end);
+    let id = records_field.topic_id.as_ref().map(|id| PyBytes::new(py, id));
+    let place = (
+        &held.exchange,
+        &held.frame,
+        topic,
+        id,
+        records_field.partition,
+        records_field.start,
+        records_field.end,
+    );
     Ok(place.into_pyobject(py)?.into_any())
 }

@@ -17,9 +17,9 @@ pub enum Topic {
     Told(Box<[u8]>),
 }
 
-/// A records field that is not null: `decoders.records.records_fields.Section`, places in the frame.
+/// A records field that is not null: `decoders.records.records_fields.RecordsField`, places in the frame.
 #[derive(Clone, Default)]
-pub struct Section {
+pub struct RecordsField {
     pub topic: Topic,
     pub topic_id: Option<[u8; 16]>,
     pub partition: Option<i32>,
@@ -27,30 +27,30 @@ pub struct Section {
     pub end: usize,
 }
 
-impl Section {
+impl RecordsField {
     /// One that Python found.
-    pub fn of(section: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (topic, id) = (section.getattr("topic")?, section.getattr("topic_id")?);
-        Ok(Section {
+    pub fn of(records_field: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (topic, id) = (records_field.getattr("topic")?, records_field.getattr("topic_id")?);
+        Ok(RecordsField {
             topic: match topic.is_none() {
                 true => Topic::None,
                 false => Topic::Told(utf8(&topic)?.into_owned().into()),
             },
             topic_id: if id.is_none() { None } else { Some(id.extract()?) },
-            partition: section.getattr("partition")?.extract()?,
-            start: section.getattr("start")?.extract()?,
-            end: section.getattr("end")?.extract()?,
+            partition: records_field.getattr("partition")?.extract()?,
+            start: records_field.getattr("start")?.extract()?,
+            end: records_field.getattr("end")?.extract()?,
         })
     }
 }
 
 /// What was read last tells whose the records are that come next.
-pub struct Sections<'a> {
-    now: Section,
-    found: &'a mut Vec<Section>,
+pub struct RecordsFields<'a> {
+    now: RecordsField,
+    found: &'a mut Vec<RecordsField>,
 }
 
-impl Look for Sections<'_> {
+impl Look for RecordsFields<'_> {
     fn wants(field: &Field) -> bool {
         field.is_part || field.kind == Kind::Records
     }
@@ -74,6 +74,6 @@ impl Look for Sections<'_> {
 }
 
 /// The records fields of the body at `offset`, added to `found`; None where anything does not fit.
-pub fn run(program: &Program, data: &[u8], offset: usize, found: &mut Vec<Section>) -> Option<()> {
-    program.walk(data, offset, &mut Sections { now: Section::default(), found }).map(drop)
+pub fn run(program: &Program, data: &[u8], offset: usize, found: &mut Vec<RecordsField>) -> Option<()> {
+    program.walk(data, offset, &mut RecordsFields { now: RecordsField::default(), found }).map(drop)
 }

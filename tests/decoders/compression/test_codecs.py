@@ -13,7 +13,7 @@ import zstandard
 
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.decoders.compression.xxh32 import xxh32
+from kdissect.decoders.compression.lz4 import xxh32
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT

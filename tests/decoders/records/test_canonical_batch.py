@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.canonical_batch import are_usual
+from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.decoders.records.reader import read_records
 from tests.support.messages.batches import batch_bytes, blob, record_bytes, zigzag
 
@@ -15,7 +15,7 @@ HEADERS = [("trace", b"1"), ("empty", None)]
 
 def usual(data: bytes, dense: bool = True) -> bool:
     (batch,) = split_batches(data, 0, len(data)).batches
-    return are_usual(batch, data, batch.records_start, batch.end, dense=dense)
+    return are_canonical(batch, data, batch.records_start, batch.end, dense=dense)
 
 
 def some(count: int, **options: object) -> bytes:
@@ -63,7 +63,7 @@ def test_changed_bytes_are_odd_or_harmless(data: st.DataObject) -> None:
         records[data.draw(st.integers(0, len(records) - 1))] = data.draw(st.integers(0, 255))
     written = batch_bytes(bytes(records), 5, max_timestamp=BASE + 280)
     (batch,) = split_batches(written, 0, len(written)).batches
-    if are_usual(batch, written, batch.records_start, batch.end, dense=True):
+    if are_canonical(batch, written, batch.records_start, batch.end, dense=True):
         found = read_records(batch)
         assert not found.faults
         assert [record.offset for record in found.records] == list(range(5))

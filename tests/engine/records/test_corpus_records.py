@@ -34,7 +34,7 @@ def seen(path: Path) -> tuple[set[Fact], set[Fact]]:
     dissection = Dissection(str(path))
     for exchange in dissection:
         for records in record_sets(exchange):
-            section = records.section
+            section = records.records_field
             topic = section.topic
             if topic is None and section.topic_id is not None:
                 topic = dissection.topics.name(exchange.connection, section.topic_id)

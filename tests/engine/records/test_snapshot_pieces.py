@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.cli import main
-from kdissect.decoders.records.records_fields import Section
+from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.records import snapshot_pieces
 from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.records.record_sets import RecordSet
@@ -62,8 +62,8 @@ def piece(start: int, end: int, data: bytes = WHOLE, connection: str = "a", epoc
     exchange = Exchange(info, 0)
     exchange.api_key, exchange.api_version = 59, 0
     frame = Frame(HEAD + data[start:end], len(HEAD) + end - start, 1, 1, 0, 0)
-    section = Section(TOPIC, None, 0, start, len(HEAD), len(frame.data), (9, epoch))
-    return RecordSet(exchange, True, frame, section)
+    records_field = RecordsField(TOPIC, None, 0, start, len(HEAD), len(frame.data), (9, epoch))
+    return RecordSet(exchange, True, frame, records_field)
 
 
 def offsets(sets: Iterable[RecordSet], pieces: SnapshotPieces | None = None) -> list[list[int]]:

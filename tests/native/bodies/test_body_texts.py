@@ -78,7 +78,7 @@ def by_python(exchange: Exchange, topic_name: NameOf | None) -> Texts | None:
     if topic_name is not None:
 
         def name(records: RecordSet) -> str | None:
-            topic_id = records.section.topic_id
+            topic_id = records.records_field.topic_id
             return None if topic_id is None else topic_name(records.exchange.connection, topic_id)
 
         anomalies += nest_batches(row, exchange, False, name)

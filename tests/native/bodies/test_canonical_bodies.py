@@ -67,8 +67,8 @@ def shown(decoded: Any) -> Any:
     """All of it, types too: equal numbers of different types are not the same."""
     if decoded is None:
         return None
-    sections = decoded.sections
-    kinds = None if sections is None else [type(section) for section in sections]
+    records_fields = decoded.records_fields
+    kinds = None if records_fields is None else [type(records_field) for records_field in records_fields]
     return type(decoded), decoded._replace(value=kinds_of(decoded.value)), decoded.value, kinds
 
 

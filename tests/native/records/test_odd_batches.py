@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
-from kdissect.decoders.records.records_fields import Section
+from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.records.record_rows import TopicNames
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.model.anomaly import Anomaly
@@ -80,8 +80,8 @@ def field(data: bytes, topic: str | None = "t", is_response: bool = True, partit
         exchange.response = frame
     else:
         exchange.request = frame
-    section = Section(topic, None if topic else bytes(15) + b"\7", partition, None, 0, len(data))
-    return RecordSet(exchange, is_response, frame, section)
+    records_field = RecordsField(topic, None if topic else bytes(15) + b"\7", partition, None, 0, len(data))
+    return RecordSet(exchange, is_response, frame, records_field)
 
 
 @pytest.mark.sampled(8)

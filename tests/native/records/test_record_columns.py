@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zstandard import ZstdCompressor
 
 from kdissect.api import Dissection
-from kdissect.decoders.compression.xxh32 import xxh32
+from kdissect.decoders.compression.lz4 import xxh32
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.records.acquired import SHARE_FETCH
 from kdissect.engine.records.record_sets import RecordSet, record_sets
@@ -51,7 +51,7 @@ def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
 
 def _sets(exchange: Exchange) -> list[RecordSet]:
     """But for pieces of snapshots, which know what stands before them."""
-    return [records for records in record_sets(exchange) if records.section.position is None]
+    return [records for records in record_sets(exchange) if records.records_field.position is None]
 
 
 def compiled_tables(report: Any, names: Any = None) -> Any:
@@ -105,7 +105,7 @@ def values(column: Any) -> list[Any]:
 def test_shipped_captures(path: Path) -> None:
     dissection = Dissection(str(path))
     check(dissection, lambda records: dissection.topics.name(
-        records.exchange.connection, records.section.topic_id
+        records.exchange.connection, records.records_field.topic_id
     ))  # fmt: skip
 
 

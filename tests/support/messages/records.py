@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
-from kdissect.decoders.records.records_fields import record_sections
+from kdissect.decoders.records.records_fields import records_fields_of
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.history.topic_names import FETCH_SNAPSHOT
@@ -39,8 +39,8 @@ def batches_of(exchange: Exchange, *, whole_frames: bool = False) -> Iterator[Re
         if frame.is_cut and whole_frames:
             continue
         key, version = exchange.api_key, exchange.api_version
-        for section in record_sections(frame.data, offset, key, version, is_response):
-            yield from split_batches(frame.data, section.start, min(section.end, len(frame.data))).batches
+        for field in records_fields_of(frame.data, offset, key, version, is_response):
+            yield from split_batches(frame.data, field.start, min(field.end, len(frame.data))).batches
 
 
 def plain(record: Record) -> Plain:

@@ -103,7 +103,7 @@ def test_json_is_the_line_that_inspect_prints() -> None:
 
 def _topic_name(dissection: Dissection) -> Any:
     def name(records: Any) -> str | None:
-        section = records.section
+        section = records.records_field
         return section.topic or dissection.topics.name(records.exchange.connection, section.topic_id or b"")
 
     return name
