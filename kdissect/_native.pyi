@@ -86,6 +86,7 @@ class Engine:
             [ConnectionInfo, int, int, int, int, str | None, FrameRow, int, FrameRow | None, int],
             Exchange,
         ],
+        met: Callable[[ConnectionInfo, int, int], None],
     ) -> Self: ...
 
 @final

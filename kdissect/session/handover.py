@@ -17,7 +17,7 @@ from kdissect.net.store import Store
 from kdissect.net.streams.oddities import NOTHING_ODD, Oddities
 from kdissect.net.streams.reassembly import Reassembly, StreamState
 from kdissect.net.streams.tcp import Lender, TcpConnection
-from kdissect.session.conversation import Conversation, ConversationState
+from kdissect.session.conversation import MAX_KINDS, Conversation, ConversationState
 from kdissect.session.conversation import Kept as ConversationKept
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FrameReader, FramingState, nowhere
@@ -79,14 +79,19 @@ def place(store: Store, info: ConnectionInfo) -> native.Held | None:
         )  # fmt: skip
         a, b, c, d, e, f = (min(limit, MOST_NUMBER) for limit in most)
         assert isinstance(store.counts, native.Counts)
-        store.engine = native.Engine(store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row)
+        store.engine = native.Engine(store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _met)
     return native.Held(store.engine, info)
+
+
+def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:
+    info.remember((api_key, api_version), MAX_KINDS)
 
 
 def is_ordinary(tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], dialogue: Conversation) -> bool:
     """Whether a connection can be lent."""
     first, second = readers
-    return not tcp.troubled and (first.is_certain or second.is_certain) and dialogue.is_ordinary
+    is_open = first.closed is None and second.closed is None  # what ends is for Python
+    return is_open and not tcp.troubled and (first.is_certain or second.is_certain) and dialogue.is_ordinary
 
 
 def lend(

@@ -50,6 +50,7 @@ impl Lent {
         &mut self,
         py: Python<'_>,
         engine: &Engine,
+        info: &Py<PyAny>,
         direction: usize,
         segment: &Segment<'_>,
         work: &mut Work,
@@ -80,7 +81,7 @@ impl Lent {
                 for (piece, told) in work.pieces.iter().zip(work.told.drain(..)) {
                     let data = cuts.bytes(py, packet.payload, piece).unbind();
                     let content = Content { data, body: 0, span: piece.span };
-                    self.talk.take(py, engine, told, content, &mut work.rows);
+                    self.talk.take(py, engine, info, told, content, &mut work.rows)?;
                 }
             }
             let payload = PyBytes::new(py, packet.payload);
@@ -170,7 +171,7 @@ impl Held {
         let lent = held.lent.as_mut().ok_or_else(not_here)?;
         let packet = Packet { payload: payload.as_bytes(), reference, time_ns };
         let segment = Segment { seq, ack, ip_id, packet };
-        if !lent.take(py, engine.get(), direction, &segment, &mut work)? {
+        if !lent.take(py, engine.get(), &info, direction, &segment, &mut work)? {
             return Ok(false);
         }
         drop(held); // what follows runs code of Python

@@ -174,7 +174,7 @@ fn give(
     let mut there = held.bind(py).try_borrow_mut()?;
     let there = &mut *there;
     let taken = match &mut there.lent {
-        Some(lent) => lent.take(py, there.engine.get(), direction, segment, work)?,
+        Some(lent) => lent.take(py, there.engine.get(), &there.info, direction, segment, work)?,
         None => false,
     };
     Ok(match (taken, work.rows.is_empty()) {

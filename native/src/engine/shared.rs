@@ -47,16 +47,24 @@ pub struct Engine {
     pub limits: Limits,
     kind_of: Py<PyAny>,
     pub exchange_of: Py<PyAny>,
+    pub met: Py<PyAny>,
     kinds: Mutex<HashMap<u32, Arc<Kind>>>,
 }
 
 #[pymethods]
 impl Engine {
     /// `kind_of` gives the row of an API key and a version; `exchange_of` makes what is paired, or waits for nothing
-    /// any more, an exchange.
+    /// any more, an exchange; `met` is called with a connection, an API key and a version that its requests did not
+    /// have before.
     #[new]
-    fn new(counts: Py<Counts>, limits: Limits, kind_of: Py<PyAny>, exchange_of: Py<PyAny>) -> Self {
-        Engine { counts, limits, kind_of, exchange_of, kinds: Mutex::default() }
+    fn new(
+        counts: Py<Counts>,
+        limits: Limits,
+        kind_of: Py<PyAny>,
+        exchange_of: Py<PyAny>,
+        met: Py<PyAny>,
+    ) -> Self {
+        Engine { counts, limits, kind_of, exchange_of, met, kinds: Mutex::default() }
     }
 }
 

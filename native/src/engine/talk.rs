@@ -20,6 +20,8 @@ const ANSWERED_KEPT: usize = 64;
 const ID_AT: usize = 4;
 const LENGTH_AT: usize = 8;
 const CLIENT_ID_AT: usize = 10;
+/// Kinds of requests of a connection that is lent, as `conversation.KINDS_LENT`.
+const KINDS: usize = 64;
 /// So many requests are looked through for one id; ids mostly grow, and need not be.
 const LOOKED_THROUGH: usize = 64;
 
@@ -86,7 +88,7 @@ impl Talk {
         Ok(takes.then_some(Told::Request(asked)))
     }
 
-    /// The header of a request of a kind that was met, from the client that asked before.
+    /// The header of a request from the client that asked before.
     fn header(&self, py: Python<'_>, kind: Arc<Kind>, data: &[u8]) -> Option<Asked> {
         let id = i32::from_be_bytes(*data.get(ID_AT..)?.first_chunk()?);
         let length = i16::from_be_bytes(*data.get(LENGTH_AT..)?.first_chunk()?);
@@ -96,7 +98,7 @@ impl Talk {
         let is_ours = is_ours
             && *data.get(CLIENT_ID_AT..stop)? == *self.client_bytes.as_bytes(py)
             && *data.get(stop..body)? == *kind.tags
-            && self.seen.contains(&kind.number());
+            && (self.seen.contains(&kind.number()) || self.seen.len() < KINDS);
         let is_silent = is_ours && kind.acks(data.get(body..)?)? == 0;
         is_ours.then_some(Asked { kind, id, body, is_silent })
     }
@@ -134,19 +136,21 @@ impl Talk {
         &mut self,
         py: Python<'_>,
         engine: &Engine,
+        info: &Py<PyAny>,
         told: Told,
         mut content: Content,
         rows: &mut Vec<Row>,
-    ) {
+    ) -> PyResult<()> {
         match told {
             Told::Request(asked) => {
                 content.body = asked.body;
+                self.meet(py, engine, info, &asked.kind)?;
                 self.wait(py, engine, asked, content);
                 self.release(py, engine, rows);
             }
             Told::Response(body) => {
                 content.body = body;
-                let Some(request) = self.pending.pop_front() else { return };
+                let Some(request) = self.pending.pop_front() else { return Ok(()) };
                 self.answered.push(request.id);
                 if self.answered.len() >= 2 * ANSWERED_KEPT {
                     self.answered.drain(..ANSWERED_KEPT);
@@ -155,6 +159,16 @@ impl Talk {
                 rows.push(Row { request, response: Some(content) });
             }
         }
+        Ok(())
+    }
+
+    /// The connection has a request of this kind.
+    fn meet(&mut self, py: Python<'_>, engine: &Engine, info: &Py<PyAny>, kind: &Kind) -> PyResult<()> {
+        if !self.seen.contains(&kind.number()) {
+            engine.met.call1(py, (info, kind.api_key, kind.version))?;
+            self.seen = [&*self.seen, &[kind.number()]].concat().into();
+        }
+        Ok(())
     }
 
     fn wait(&mut self, py: Python<'_>, engine: &Engine, asked: Asked, content: Content) {
