@@ -377,7 +377,7 @@ def _looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
 
 
 _ELSEWHERE = {
-    "tui", "live", "extract", "tables", "pipeline", "segments", "rules", "fields", "limits", "decode",
+    "tui", "live", "tap", "extract", "tables", "pipeline", "segments", "rules", "fields", "limits", "decode",
     "schema", "completion",
 }  # fmt: skip
 _MORE: dict[str, tuple[str, ...]] = {
