@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, Self, final
 
 from kdissect.cli.formats.line_parts import Second
-from kdissect.decoders.as_json.body_text import Nest
+from kdissect.decoders.as_json.body_text import FieldText, NameOfId
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import StructRow
 from kdissect.decoders.generated.summary import Summarizer, Summary
@@ -193,7 +193,7 @@ class PlainBody:
 class BodyText:
     def __new__(cls, layout: Layout, batches: BatchText, foreign: bytes) -> Self: ...
     # Raises what `nest` does beside ValueError.
-    def text(self, data: bytes, offset: int, nest: Nest | None) -> bytes | None: ...
+    def text(self, data: bytes, offset: int, nest: tuple[NameOfId, FieldText] | None) -> bytes | None: ...
 
 @final
 class TreeText:

@@ -25,7 +25,7 @@ SOURCES = sorted((CHECKOUT / "native" / "src").rglob("*.rs"))
 # What the compiled part may call by name: `str.encode`, methods of helpers that records and bodies are given
 # (`engine.compiled_tables.Help`, `decoders.body_text.Nest`), and of its own tables of summaries.
 CALLED = {
-    "direction", "encode", "file", "is_own", "name", "summarize", "topic_id_text", "unusual", "way",
+    "direction", "encode", "file", "is_own", "name", "summarize", "topic_id_text", "way",
 }  # fmt: skip
 
 

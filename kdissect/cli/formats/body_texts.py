@@ -32,7 +32,7 @@ class BodyTexts:
     def __init__(self, name_of: NameOf | None, show_secrets: bool) -> None:
         self._name_of = name_of
         self._show_secrets = show_secrets
-        self._records = None if name_of is None else self
+        self._records = None if name_of is None else (self._name, self._slow_path)
         self._exchange: Exchange | None = None  # whose bodies are being written
 
     def texts(self, exchange: Exchange) -> Texts | None:
@@ -65,7 +65,7 @@ class BodyTexts:
                 return None
         return asked, answered
 
-    def name(self, topic_id: bytes) -> str | None:
+    def _name(self, topic_id: bytes) -> str | None:
         """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
         assert self._exchange is not None
         assert self._name_of is not None
@@ -75,7 +75,7 @@ class BodyTexts:
             return METADATA_TOPIC
         return found
 
-    def unusual(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
+    def _slow_path(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
         """A records field with batches that the compiled reader leaves. Raises ValueError for a wrong one."""
         assert self._exchange is not None
         assert self._exchange.api_key is not None

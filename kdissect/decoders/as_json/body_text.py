@@ -4,9 +4,9 @@ The compiled reader goes by the layout that all of them share (`native_layout`).
 that do not fit, are not UTF-8 where they should be, hold payloads or floats, or have tags out of order.
 """
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
-from typing import Protocol
 
 from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.compression.codec import decompress_usual
@@ -20,15 +20,11 @@ from kdissect.schema.logs import all_logs
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Message
 
-
-class Nest(Protocol):
-    """What records are told by: raises ValueError where the general path must be taken."""
-
-    def name(self, topic_id: bytes) -> str | None:
-        """The topic of an id, None if nobody knows."""
-
-    def unusual(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
-        """The text of a records field with batches that are not plain, or of one of Kafka's own topics."""
+NameOfId = Callable[[bytes], str | None]
+"""The topic of an id, None if nobody knows. Raises ValueError where the general path must be taken."""
+FieldText = Callable[[bytes, int, int, str | None], bytes]
+"""The text of a records field, from start to end of the data, of a topic: one that takes the slow path, or is of
+one of Kafka's own topics. Raises ValueError as above."""
 
 
 @lru_cache(maxsize=CACHE_SIZE)

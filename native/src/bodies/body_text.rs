@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -35,15 +34,15 @@ impl BodyText {
 
     /// The text of the body from `offset` to the end; None where it is not plain.
     ///
-    /// `nest` tells of records: `name(topic id)` their topic, `unusual(data, start, end, topic)` the text of
-    /// those that are not plain. Without it they are but counted. Raises what `nest` does, but for ValueError,
-    /// with which it leaves the body to others.
+    /// `nest` are two functions that tell of records: of a topic's id its name, and of data, start, end and topic the
+    /// text of a field that takes the slow path. Without them records are but counted. Raises what they do, but for
+    /// ValueError, with which they leave the body to others.
     fn text<'py>(
         &self,
         py: Python<'py>,
         data: &Bound<'py, PyBytes>,
         offset: usize,
-        nest: Option<&Bound<'py, PyAny>>,
+        nest: Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let all = data.as_bytes();
         let body = all.get(offset..).unwrap_or_default();
@@ -61,10 +60,13 @@ impl BodyText {
     }
 }
 
+/// What gives the name of a topic's id, and the text of a records field.
+type Nest<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
 struct Json<'a, 'py> {
     py: Python<'py>,
     data: &'a Bound<'py, PyBytes>,
-    nest: Option<&'a Bound<'py, PyAny>>,
+    nest: Option<Nest<'py>>,
     batches: &'a BatchText,
     out: Vec<u8>,
     topic: Option<&'a [u8]>, // of the records that come next, UTF-8
@@ -140,8 +142,8 @@ impl<'a> Visitor<'a> for Json<'a, '_> {
     }
 
     fn records(&mut self, at: usize, value: &'a [u8]) -> Done {
-        match self.nest {
-            Some(nest) => self.nested(nest, at, value),
+        match self.nest.clone() {
+            Some(nest) => self.nested(&nest, at, value),
             None => {
                 self.say(b"{\"bytes\":");
                 number(&mut self.out, value.len() as i64);
@@ -177,8 +179,8 @@ impl<'a> Json<'a, '_> {
     }
 
     /// Batches in the place of a records field, `NestedBodies._nested`.
-    fn nested(&mut self, nest: &Bound<'_, PyAny>, start: usize, found: &[u8]) -> Done {
-        let topic = self.topic_name(nest)?;
+    fn nested(&mut self, (name, slow): &Nest<'_>, start: usize, found: &[u8]) -> Done {
+        let topic = self.topic_name(name)?;
         let before = self.out.len();
         self.say(b"{\"bytes\":");
         number(&mut self.out, found.len() as i64);
@@ -190,17 +192,16 @@ impl<'a> Json<'a, '_> {
         }
         self.out.truncate(before);
         let place = (self.data, start, start + found.len(), topic);
-        let text = nest.call_method1(intern!(self.py, "unusual"), place)?;
+        let text = slow.call1(place)?;
         self.say(text.extract()?);
         Ok(())
     }
 
     /// Whose records come next.
-    fn topic_name(&self, nest: &Bound<'_, PyAny>) -> Done<Option<Cow<'a, str>>> {
+    fn topic_name(&self, name: &Bound<'_, PyAny>) -> Done<Option<Cow<'a, str>>> {
         let Some(topic_id) = self.topic_id else { return Ok(self.topic.map(String::from_utf8_lossy)) };
         let id = PyBytes::new(self.py, topic_id);
-        let name = nest.call_method1(intern!(self.py, "name"), (id,))?;
-        let name: Option<Bound<'_, PyString>> = name.extract()?;
+        let name: Option<Bound<'_, PyString>> = name.call1((id,))?.extract()?;
         Ok(name.map(|name| name.to_str().map(|name| Cow::Owned(name.to_owned()))).transpose()?)
     }
 }
