@@ -23,8 +23,10 @@ from kdissect.schema.types import Message
 NameOfId = Callable[[bytes], str | None]
 """The topic of an id, None if nobody knows. Raises ValueError where the general path must be taken."""
 FieldText = Callable[[bytes, int, int, str | None], bytes]
-"""The text of a records field, from start to end of the data, of a topic: one that takes the slow path, or is of
-one of Kafka's own topics. Raises ValueError as above."""
+"""The text of a records field, from start to end of the data, of a topic: one that takes the slow path.
+
+Raises ValueError as above.
+"""
 
 
 @lru_cache(maxsize=CACHE_SIZE)
