@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
 from argparse import Namespace
-from uuid import uuid4
 
 from kdissect.api import Dissection
 from kdissect.capture.filesystems import filesystem_of
@@ -30,7 +30,7 @@ def write_tables(
     before = place.manifest()
     if before is not None and not options.overwrite:
         return None
-    name = uuid4().hex[:12]
+    name = uuid.uuid4().hex[:12]
     with place.staged(name) as staging:
         parts = ParquetParts(filesystem, staging, options.partition_by, name)
         try:
