@@ -115,7 +115,7 @@ class Checker:
             except FilterError as error:
                 errors.append(error)
                 found.append(None)
-        if all(values is None for values in found):
+        if found and all(values is None for values in found):  # no kind: no API asked for has the field
             raise errors[0]
         return found
 

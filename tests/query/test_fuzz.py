@@ -120,3 +120,11 @@ def test_completion_of_anything(text: str, cursor: int) -> None:
     assert 0 <= found.start <= found.end <= len(text)
     word = text[found.start : found.end].casefold()
     assert all(candidate.text.casefold().startswith(word) for candidate in found.candidates)
+
+
+def test_a_field_that_no_api_asked_for_has(exchanges: list[Exchange]) -> None:
+    run("not group == 1 and api == 1", exchanges)
+    fetches = [exchange for exchange in exchanges if exchange.api_key == 1]
+    assert fetches
+    assert all(compile_filter("not group == 1 and api == 1").bind(Context())(each) for each in fetches)
+    assert not any(compile_filter("group == 1 and api == 1").bind(Context())(each) for each in fetches)
