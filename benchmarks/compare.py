@@ -127,34 +127,21 @@ def interleave(
 ) -> list[list[tuple[Run, Run]]]:
     """For each pair its (work, against) runs; all pairs in every round, after those that only warm caches."""
     runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
-    with tempfile.TemporaryDirectory() as scratch:
-        return _interleaved(pairs, runs, rounds, output_dir, warm_ups, Path(scratch))
-
-
-def _interleaved(
-    pairs: list[Pair],
-    runs: list[list[tuple[Run, Run]]],
-    rounds: int,
-    output_dir: Path | None,
-    warm_ups: int,
-    scratch: Path,
-) -> list[list[tuple[Run, Run]]]:
-    def run(command: list[str], output: Path | None) -> Run:
-        made = measure([part.replace(SCRATCH, str(scratch)) for part in command], output)
-        shutil.rmtree(scratch)
-        scratch.mkdir()
-        return made
-
     for number in range(warm_ups + rounds):
         for index, pair in enumerate(pairs):
             if pair.capture is not None and pair.capture.is_file():
                 fetch(pair.capture)
             place = output_dir and output_dir / f"{pair.task}{pair.task and '.'}{pair.name}"
-            work = run(pair.work, place and place.with_name(f"{place.name}.work.out"))
-            against = run(pair.against, place and place.with_name(f"{place.name}.against.out"))
+            work = _in_scratch(pair.work, place and place.with_name(f"{place.name}.work.out"))
+            against = _in_scratch(pair.against, place and place.with_name(f"{place.name}.against.out"))
             if number >= warm_ups:
                 runs[index].append((work, against))
     return runs
+
+
+def _in_scratch(command: list[str], output: Path | None) -> Run:
+    with tempfile.TemporaryDirectory() as scratch:
+        return measure([part.replace(SCRATCH, scratch) for part in command], output)
 
 
 def median(runs: list[Run]) -> Run:

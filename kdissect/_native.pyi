@@ -32,6 +32,7 @@ from kdissect.session.info import ConnectionInfo
 
 INTERFACE: int
 RECENT: tuple[int, int]  # bytes, segments
+TALK: tuple[int, int, int]  # requests an acks=0 one is held for, answered ids kept, kinds of requests
 
 # Packets of a block
 

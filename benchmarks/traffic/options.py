@@ -74,24 +74,6 @@ PROFILES = {
         burst=16,
         ack_every=2,
     ),
-    "polls": Profile(
-        name="polls",
-        mss=1448,
-        loopback=False,
-        batch_bytes=(120, 380),
-        value_bytes=(40, 160),
-        produce_partitions=(1, 1),
-        fetch_partitions=(1, 1),
-        fetch_batches=(1, 1),
-        depth=1,
-        coalesce=0.0,
-        rate=2_000_000,
-        group_share=0.3,
-        burst=16,
-        ack_every=2,
-        empty_rate=0.97,
-        only_polls=True,
-    ),
     "loopback": Profile(
         name="loopback",
         mss=65483,
@@ -109,6 +91,10 @@ PROFILES = {
         ack_every=2,
     ),
 }
+
+PROFILES["polls"] = PROFILES["small"]._replace(
+    name="polls", depth=1, coalesce=0.0, empty_rate=0.97, only_polls=True
+)
 
 RELEASES: dict[str, tuple[tuple[int, int], ...]] = {
     # Wireshark 4.0 decodes what these clients send (Produce <= 8, Fetch <= 11). Magic 2 came with 0.11.

@@ -4,8 +4,8 @@ Rules:
 - A connection is in one place at a time. It is lent where all about it is ordinary: frames are cut at
   positions that are known, requests wait under ids of their own, nothing is parked, nothing has to be noted.
 - The engine takes what goes on like that; anything else is for Python, which has the connection back for it.
-- To hand it over costs what waits in it. So it is lent again only after some packets, and after ever more
-  where the engine came to little with it.
+- To hand it over costs what waits in it. It is lent again at once, but after ever more packets where the
+  engine took few of them, and after some where requests wait.
 """
 
 from __future__ import annotations

@@ -2,3 +2,6 @@
 
 The agent's sources are in `agent/`; docs/tap.md tells what it does. Linux and HotSpot only.
 """
+
+PREFIX = "tap:"
+"""What the interface of a JVM begins with; its process id follows."""

@@ -37,10 +37,7 @@ def refuse_unfit(pid: int) -> None:
     """Raises TapError where a process is none that can be tapped from here. Leaves it alone."""
     if system() != "Linux":
         raise TapError("attaching to a JVM needs Linux; the agent alone works elsewhere (docs/tap.md)")
-    try:
-        owner = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
-    except OSError:
-        raise TapError(f"there is no process {pid}") from None
+    owner = owner_of(pid)
     if os.geteuid() not in (0, owner):
         raise TapError(f"process {pid} belongs to {_user(owner)}: run kdissect as that user")
     if not _is_hotspot(pid):

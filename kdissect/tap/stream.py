@@ -9,10 +9,10 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+from kdissect.tap import PREFIX
 from kdissect.tap.attach import load_agent
 from kdissect.tap.errors import TapError
 
-PREFIX = "tap:"
 # The agent has been there when it is waited for; a JVM that begins takes a while.
 _GREETING_S = 5.0
 _START_S = 120.0

@@ -126,9 +126,15 @@ pub fn bytes(out: &mut Vec<u8>, content: &[u8]) {
     out.extend_from_slice(b"\"}");
 }
 
-/// `jsonable.uuid_text`: base64url (RFC 4648 section 5) without padding, 22 characters.
+/// `jsonable.uuid_text`, in quotes.
 pub fn uuid(out: &mut Vec<u8>, value: &[u8; 16]) {
     out.push(b'"');
+    uuid_text(out, value);
+    out.push(b'"');
+}
+
+/// `jsonable.uuid_text`: base64url (RFC 4648 section 5) without padding, 22 characters.
+pub fn uuid_text(out: &mut Vec<u8>, value: &[u8; 16]) {
     let (triples, rest) = value.as_chunks::<3>();
     for triple in triples {
         out.extend_from_slice(&quartet(*triple, URL_SAFE));
@@ -136,7 +142,6 @@ pub fn uuid(out: &mut Vec<u8>, value: &[u8; 16]) {
     if let [last] = *rest {
         out.extend_from_slice(&quartet([last, 0, 0], URL_SAFE)[..2]);
     }
-    out.push(b'"');
 }
 
 fn quartet([one, two, three]: [u8; 3], alphabet: &[u8; 64]) -> [u8; 4] {

@@ -42,6 +42,7 @@ fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RECENT", (engine::stream::BYTES, engine::stream::SEGMENTS))?;
+    module.add("TALK", (engine::talk::NO_RESPONSE_HOLD, engine::talk::ANSWERED_KEPT, engine::talk::KINDS))?;
     module.add_class::<engine::counts::Counts>()?;
     module.add_class::<engine::shared::Engine>()?;
     module.add_class::<engine::held::Held>()?;

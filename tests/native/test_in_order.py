@@ -10,6 +10,8 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import PacketBlock, PlainPacket
 from kdissect.net.streams.recent import RECENT_BYTES, RECENT_SEGMENTS
+from kdissect.session.conversation import KINDS_LENT
+from kdissect.session.pairing import ANSWERED_KEPT, NO_RESPONSE_HOLD
 from tests.engine.test_in_order import (
     CAPTURES,
     CUTS,
@@ -200,3 +202,4 @@ def test_what_is_kept_of_even_segments(python_side: PythonSide, size: int) -> No
 
 def test_numbers_are_those_of_python(native: Any) -> None:
     assert native.RECENT == (RECENT_BYTES, RECENT_SEGMENTS)
+    assert native.TALK == (NO_RESPONSE_HOLD, ANSWERED_KEPT, KINDS_LENT)

@@ -26,6 +26,7 @@ from tests.support.console import CHECKOUT, command, run
 SECURE = 4  # role of the port of the TLS listener that the broker has itself
 JAVA_DIR = Path(__file__).parent / "java"
 _SECONDS = 40
+_PORTS_OF_A_WORKER = 400
 
 
 def needs_java() -> None:
@@ -49,8 +50,9 @@ def needs_kafka(*names: str) -> None:
 
 @contextmanager
 def running(spec: Spec, base: int) -> Iterator[Cluster]:
-    """A cluster, from when it is ready."""
-    cluster = Cluster(spec, base)
+    """A cluster, from when it is ready; its ports and folders are not those of another worker of pytest."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    cluster = Cluster(spec, base + _PORTS_OF_A_WORKER * int(worker.removeprefix("gw")))
     try:
         cluster.start()
         yield cluster

@@ -21,10 +21,11 @@ from kdissect.capture.live.recording import Recording
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.running_program import ChildSource
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
-from kdissect.capture.live.tapped import TAP, tapped
+from kdissect.capture.live.tapped import tapped
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.tap import PREFIX
 
 _Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
@@ -207,7 +208,7 @@ def open_live(settings: LiveSettings) -> LiveCaptures:
     source: ByteSource | None = None
     if settings.source == STDIN:
         source = PipeSource()
-    elif any(name.startswith(TAP) for name in settings.interfaces):
+    elif any(name.startswith(PREFIX) for name in settings.interfaces):
         source = tapped(settings)
     else:
         settings = settings._replace(interfaces=tuple(settings.interfaces) or (_default_interface(),))

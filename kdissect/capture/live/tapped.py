@@ -9,9 +9,6 @@ from kdissect.capture.live.live_settings import AUTO, LiveError, LiveSettings
 if TYPE_CHECKING:
     from kdissect.tap.stream import TapSource
 
-TAP = "tap:"
-"""What the names of such interfaces begin with."""
-
 
 def tapped(settings: LiveSettings) -> TapSource:
     """Tap the JVM that the interface names. Raises LiveError."""

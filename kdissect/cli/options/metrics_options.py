@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.metrics.server import Address, parse_address
 
 if TYPE_CHECKING:
+    from kdissect.metrics.server import Address
     from kdissect.model.finding import Finding
 
 
@@ -41,6 +41,8 @@ def metering(
 
 
 def _address(text: str) -> Address:
+    from kdissect.metrics.server import parse_address  # start-up: a server
+
     try:
         return parse_address(text)
     except ValueError as error:

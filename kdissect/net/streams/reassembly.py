@@ -69,7 +69,6 @@ class Reassembly:
 
     __slots__ = (
         "_log",
-        "_remembers",
         "ended",
         "next_seq",
         "odd",
@@ -88,7 +87,6 @@ class Reassembly:
     def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store, remembers: bool = True) -> None:
         self.sink = sink
         self.store = store
-        self._remembers = remembers
         self._log = log
         self.opened = self.ended = False
         self.odd = NOTHING_ODD
@@ -114,8 +112,8 @@ class Reassembly:
 
     def take(self, payload: bytes, ip_id: int, time_ns: int) -> None:
         """Go on by bytes that follow, and remember them."""
-        if self._remembers:
-            recent = self.recent
+        recent = self.recent
+        if recent is not _NOTHING:
             recent.append((self.offset, payload, ip_id, time_ns))
             if len(recent) > RECENT_SEGMENTS:
                 del recent[0]

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 
 use crate::bodies::plan::{Layout, Role};
 use crate::bodies::visit::{fit, visit, Done, Spot, Stop, Visitor};
-use crate::json_out::{number, uuid};
+use crate::json_out::{number, uuid_text};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 /// A line for each field makes most small frames ten times as long, or more; of larger ones most is records.
@@ -169,12 +169,8 @@ impl<'a> Lines<'_, '_> {
         }
         self.out.extend_from_slice(b"..");
         self.open.push(self.out.len());
-        self.spaces(self.width + 2 * self.open.len());
+        self.out.resize(self.out.len() + self.width + 2 * self.open.len(), b' ');
         self.out.extend_from_slice(text);
-    }
-
-    fn spaces(&mut self, count: usize) {
-        self.out.resize(self.out.len() + count, b' ');
     }
 
     fn say(&mut self, value: &[u8]) {
@@ -276,10 +272,7 @@ impl<'a> Visitor<'a> for Lines<'_, '_> {
 
     fn uuid(&mut self, spot: Spot<'_>, value: &'a [u8; 16]) -> Done {
         self.out.extend_from_slice(b" = ");
-        let before = self.out.len();
-        uuid(&mut self.out, value);
-        self.out.remove(before); // its quotes
-        self.out.pop();
+        uuid_text(&mut self.out, value);
         if spot.field.role != Role::TopicId || value.iter().all(|byte| *byte == 0) {
             return Ok(());
         }

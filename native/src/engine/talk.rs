@@ -12,16 +12,16 @@ use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 
 /// An acks=0 request is held until this many requests followed it, as `pairing.NO_RESPONSE_HOLD`.
-const NO_RESPONSE_HOLD: i64 = 5;
+pub const NO_RESPONSE_HOLD: i64 = 5;
 /// Answered ids that are looked at, as `pairing.ANSWERED_KEPT`.
-const ANSWERED_KEPT: usize = 64;
+pub const ANSWERED_KEPT: usize = 64;
 /// Behind API key, version and correlation id: length of the client id, and the id (spec/004 "Complete Request
 /// Format").
 const ID_AT: usize = 4;
 const LENGTH_AT: usize = 8;
 const CLIENT_ID_AT: usize = 10;
 /// Kinds of requests of a connection that is lent, as `conversation.KINDS_LENT`.
-const KINDS: usize = 64;
+pub const KINDS: usize = 64;
 /// So many requests are looked through for one id; ids mostly grow, and need not be.
 const LOOKED_THROUGH: usize = 64;
 

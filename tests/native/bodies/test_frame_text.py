@@ -15,7 +15,7 @@ from kdissect.decoders.headers import request_header_version, response_header_ve
 from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.tree_text import render
 from kdissect.model.native import native
-from kdissect.schema.protocol_messages import all_apis
+from kdissect.schema.protocol_messages import all_apis, request_message, response_message
 from tests.conformance.random_values import ValueMaker
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
@@ -53,8 +53,8 @@ def by_python(body: Body, data: bytes) -> str:
 
 def frame(body: Body, seed: int) -> bytes:
     key, version, is_response = body
-    api = next(api for api in all_apis() if api.key == key)
-    message = api.response if is_response else api.request
+    message = response_message(key) if is_response else request_message(key)
+    assert message is not None
     made = encode(message, version, ValueMaker(message, version, seed, most=2).body())
     if is_response:
         return struct.pack(">i", seed) + b"\0" * response_header_version(key, version) + made
@@ -102,7 +102,8 @@ def test_topics_are_named_by_their_ids(topic_id: bytes) -> None:
     body = METADATA, 12, False
     flags = {"allow_auto_topic_creation": False, "include_topic_authorized_operations": True}
     topics = {"topics": [{"topic_id": topic_id, "name": None}], **flags}
-    message = next(api.request for api in all_apis() if api.key == METADATA)
+    message = request_message(METADATA)
+    assert message is not None
     data = frame(body, 0)[:15] + b"\0" + encode(message, 12, topics)
     found = text(body, data)
     assert (found is None) == (topic_id == b"\xff" * 16)  # text that is not ASCII is Python's
