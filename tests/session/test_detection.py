@@ -68,6 +68,26 @@ def test_broker_heard_alone() -> None:
     assert found[0].connection.broker_text == "10.0.0.2:9092"
 
 
+@pytest.mark.parametrize("cut", [1, 4, 7, 12])
+@pytest.mark.parametrize("size", [2, 40])
+@pytest.mark.parametrize("begins", ["request", "response", "middle", "short middle"])
+def test_from_the_middle_where_frames_come_in_two_segments(begins: str, size: int, cut: int) -> None:
+    """Some clients write a frame's size alone, and its content behind it."""
+    talk = Conversation()
+    if begins == "short middle":
+        talk.packet(CLIENT, b"\0\0rest", 24).packet(BROKER, b"\0\0rest", 24)
+    elif begins == "middle":
+        talk.packet(CLIENT, b"\xffthe rest of a frame" * 3, 24).packet(BROKER, b"\xffand of another", 24)
+    for number in range(10, 15):
+        sent, answer = request(HEARTBEAT, 0, number, BODY), response(number, bytes(size))
+        if begins != "response" or number > 10:
+            talk.packet(CLIENT, sent[:cut], 24).packet(CLIENT, sent[cut:], 24)
+        for part in filter(None, (answer[:cut], answer[cut:])):
+            talk.packet(BROKER, part, 24)
+    found = [each for each in exchanges_of(talk.packets) if str(each.state) == "complete"]
+    assert [each.correlation_id for each in found][-4:] == [11, 12, 13, 14]
+
+
 def test_connection_without_data() -> None:
     talk = Conversation().handshake().fin(CLIENT).fin(BROKER)
     assert [str(c.kind) for c in connections_of(talk.packets)] == ["no_data"]

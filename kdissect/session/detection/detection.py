@@ -2,7 +2,8 @@
 
 Rules:
 - From the start of a connection the verdict depends on the bytes alone, never on how TCP cut them.
-- From the middle, each segment's first byte is tried as the start of a request.
+- From the middle, each segment's first byte is tried as the start of a request; one too short to tell waits
+  for the next: some clients write a frame's size alone.
 - What only looks like a request waits for its proof (`candidate`): the rest of the frame, or the answer.
 - Bytes held back are replayed once the kind is known, the client's first: a request must be known before its
   response.
@@ -45,8 +46,8 @@ class Detection:
     """
 
     __slots__ = (
-        "_candidates", "_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts", "client",
-        "is_proven", "listener",
+        "_begun", "_candidates", "_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts",
+        "client", "is_proven", "listener",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class Detection:
             None  # the direction of the end that accepted the connection, where that was seen
         )
         self._heads = [b"", b""]
+        self._begun = [b"", b""]  # from the middle: what is too short to tell whether it begins a frame
         self._candidates: list[Candidate | None] = [None, None]
         self._headless: tuple[int, ...] = ()  # opened, but bytes were not captured
         self._verdicts = [Verdict.MORE, Verdict.MORE]
@@ -153,10 +155,18 @@ class Detection:
         foreign = foreign_protocol(payload)
         if foreign is not None:
             return foreign
+        start, verdict = payload, request_at(payload, 0, cut, any_bytes=True)
         self._answer(direction, payload, is_first=False)
+        if self._begun[direction]:
+            begun = self._begun[direction] + payload
+            self._answer(direction, begun, is_first=False)
+            goes_on = request_at(begun, 0, cut, any_bytes=True)
+            if verdict is not Verdict.YES and goes_on is not Verdict.NO:
+                start, verdict = begun, goes_on
+        self._begun[direction] = start if verdict is Verdict.MORE else b""
         candidate = self._candidates[direction]
-        if request_at(payload, 0, cut, any_bytes=True) is Verdict.YES:
-            candidate = self._candidates[direction] = Candidate(payload, cut)
+        if verdict is Verdict.YES:
+            candidate = self._candidates[direction] = Candidate(start, cut)
         elif candidate is not None:
             candidate.more(payload)
         if candidate is not None:
