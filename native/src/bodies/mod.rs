@@ -6,5 +6,4 @@ pub mod plan;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;
-pub mod visit;
 pub mod visitor;
