@@ -108,10 +108,18 @@ impl Look for Json<'_, '_> {
         Some(())
     }
 
-    fn null(&mut self, what: What) -> Option<()> {
+    fn null(&mut self, what: What) {
         self.say(b"null");
         if what.is_part && what.kind == Kind::String {
             self.topic = None;
+        }
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match count {
+            None => self.say(b"null"),
+            Some(_) if what.is_array => self.out.push(b'['),
+            Some(_) => {}
         }
         Some(())
     }
@@ -135,10 +143,6 @@ impl Look for Json<'_, '_> {
     fn structure_end(&mut self, _what: Option<What>) -> Option<()> {
         self.out.push(b'}');
         Some(())
-    }
-
-    fn array(&mut self, _count: usize) {
-        self.out.push(b'[');
     }
 
     fn array_end(&mut self, _what: What) -> Option<()> {

@@ -123,11 +123,20 @@ impl Look for Run<'_, '_> {
         self.set(name, value)
     }
 
-    fn null(&mut self, what: What) -> Option<()> {
+    fn null(&mut self, what: What) {
         if what.is_part {
             self.parts[part_of(what.role)] = None;
         }
-        self.set(&self.of.field(what)?.0, self.py.None().into_bound(self.py))
+        self.set_null(what);
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match count {
+            None => self.set_null(what)?,
+            Some(_) if what.is_array => self.open.push(PyList::empty(self.py).into_any()),
+            Some(_) => {}
+        }
+        Some(())
     }
 
     fn structure(&mut self, number: usize) -> Option<()> {
@@ -144,10 +153,6 @@ impl Look for Run<'_, '_> {
             true => self.append(made),
             false => self.set(&self.of.field(what)?.0, made),
         }
-    }
-
-    fn array(&mut self, _count: usize) {
-        self.open.push(PyList::empty(self.py).into_any());
     }
 
     fn array_end(&mut self, what: What) -> Option<()> {
@@ -177,6 +182,10 @@ impl<'py> Run<'_, 'py> {
     fn set(&mut self, name: &Py<PyString>, value: Bound<'py, PyAny>) -> Option<()> {
         let done = self.open.last()?.setattr(name.bind(self.py), value);
         self.kept(done)
+    }
+
+    fn set_null(&mut self, what: What) -> Option<()> {
+        self.set(&self.of.field(what)?.0, self.py.None().into_bound(self.py))
     }
 
     fn append(&mut self, value: Bound<'py, PyAny>) -> Option<()> {

@@ -250,8 +250,16 @@ impl Look for Lines<'_, '_> {
         Some(())
     }
 
-    fn null(&mut self, _what: What) -> Option<()> {
+    fn null(&mut self, _what: What) {
         self.say(b"null");
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match count {
+            None => self.say(b"null"),
+            Some(count) if what.is_array => self.say_count(count, "element"),
+            Some(_) => {}
+        }
         Some(())
     }
 
@@ -278,19 +286,16 @@ impl Look for Lines<'_, '_> {
         debug_assert!(digits <= self.width);
     }
 
-    fn array(&mut self, count: usize) {
-        self.say_count(count, "element");
-    }
-
     fn tags(&mut self, at: usize) -> Option<()> {
         self.begin(at, b"tagged_fields: tags");
         Some(())
     }
 
-    fn tag(&mut self, tag: u32, at: usize) {
+    fn tag(&mut self, tag: u32, at: usize) -> Option<()> {
         self.begin(at, b"tag ");
         number(&mut self.out, tag.into());
         self.out.extend_from_slice(b": tag");
+        Some(())
     }
 
     fn unknown_tag(&mut self, _tag: u32, _value: &[u8], _is_first: bool) -> Option<()> {

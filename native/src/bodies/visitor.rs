@@ -11,14 +11,20 @@ use crate::wire::{Form, Wire};
 pub trait Look {
     /// Whether a length in more bytes than it takes leaves the body to Python.
     const SHORTEST: bool = false;
+    /// Whether tags that do not ascend are taken.
+    const ANY_ORDER: bool = false;
 
-    /// Whether the value of a field is to be found.
-    fn wants(field: &Field) -> bool;
+    /// Whether the value of a field is to be found, for one who asks the same of every layout.
+    fn wants(_field: &Field) -> bool {
+        false
+    }
 
     /// The value of such a field is there in the body; of an array, that of an element.
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()>;
-    /// It is null.
-    fn null(&mut self, _what: What) -> Option<()> {
+    /// It is null; not called for an array or a struct.
+    fn null(&mut self, _what: What) {}
+    /// So many elements of such an array come next, or of such a struct that may be null; None for null.
+    fn count(&mut self, _what: What, _count: Option<usize>) -> Option<()> {
         Some(())
     }
     /// A field begins; its value comes next.
@@ -35,8 +41,7 @@ pub trait Look {
     fn structure_end(&mut self, _what: Option<What>) -> Option<()> {
         Some(())
     }
-    /// The value is an array.
-    fn array(&mut self, _count: usize) {}
+    /// The elements of an array are over.
     fn array_end(&mut self, _what: What) -> Option<()> {
         Some(())
     }
@@ -45,7 +50,9 @@ pub trait Look {
         Some(())
     }
     /// A tag that the schema knows; its field comes next.
-    fn tag(&mut self, _tag: u32, _at: usize) {}
+    fn tag(&mut self, _tag: u32, _at: usize) -> Option<()> {
+        Some(())
+    }
     /// A tag that the schema does not know.
     fn unknown_tag(&mut self, _tag: u32, _value: &[u8], _is_first: bool) -> Option<()> {
         Some(())
@@ -65,6 +72,8 @@ pub struct Part {
     pub structure: usize,
     pub index: usize,
     pub is_tag: bool,
+    /// What `Program::to` was given for it.
+    pub slot: Option<usize>,
 }
 
 impl Deref for Part {
@@ -91,8 +100,8 @@ struct Value {
 enum Read {
     Pass(usize),
     Fixed(usize),
-    /// A text, or bytes, behind its length: whether that is a short one, and whether the value is wanted.
-    Sized(bool, bool),
+    /// A text, or bytes, behind its length: whether that is a short one.
+    Sized(bool),
     Struct(usize),
 }
 
@@ -112,12 +121,20 @@ pub struct Program {
 impl Program {
     /// To all that `L` wants.
     pub fn of<L: Look>(layout: &Layout) -> Program {
-        let mut wanted = Wanted { layout, wants: L::wants, structs: vec![false; layout.structs.len()] };
+        Program::to(layout, &|part| L::wants(part).then_some(0))
+    }
+
+    /// To the fields that have a slot. That of an array, or of a struct that may be null, is for `count`, too.
+    pub fn to(layout: &Layout, slot: &dyn Fn(What) -> Option<usize>) -> Program {
+        let mut wanted = Wanted { layout, slot, structs: vec![false; layout.structs.len()] };
+        let mut structs: Vec<Steps> = Vec::with_capacity(layout.structs.len());
         for (number, of) in layout.structs.iter().enumerate().rev() {
-            wanted.structs[number] = of.fields.iter().chain(&of.tagged).any(|field| wanted.is_in(field));
+            let (steps, is_wanted) = wanted.steps(number, of);
+            wanted.structs[number] = is_wanted;
+            structs.push(steps);
         }
-        let structs = layout.structs.iter().enumerate().map(|(number, of)| wanted.steps(number, of));
-        Program { flexible: layout.flexible, structs: structs.collect() }
+        structs.reverse();
+        Program { flexible: layout.flexible, structs: structs.into() }
     }
 
     /// Look at the body at `offset` of `data`; where it ends. None where it does not fit.
@@ -132,30 +149,43 @@ impl Program {
 /// What is wanted of a message: which fields, and which structs for something in them.
 struct Wanted<'a> {
     layout: &'a Layout,
-    wants: fn(&Field) -> bool,
+    slot: &'a dyn Fn(What) -> Option<usize>,
     structs: Vec<bool>,
 }
 
 impl Wanted<'_> {
-    fn is_in(&self, field: &Field) -> bool {
-        match field.kind {
-            Kind::Struct(number) => self.structs.get(number) == Some(&true),
-            _ => (self.wants)(field),
-        }
-    }
-
-    fn steps(&self, structure: usize, of: &Struct) -> Steps {
+    /// The steps of a struct, and whether one of them is to something wanted.
+    fn steps(&self, structure: usize, of: &Struct) -> (Steps, bool) {
         let mut steps = Vec::new();
-        let part = |index, field: &Field, is_tag| Part { field: field.clone(), structure, index, is_tag };
-        for (index, field) in of.fields.iter().enumerate() {
-            match (self.step(part(index, field, false)), steps.last_mut()) {
+        let (fields, mut is_wanted) = self.parts(structure, &of.fields, false);
+        let (tagged, is_in_tag) = self.parts(structure, &of.tagged, true);
+        is_wanted |= is_in_tag;
+        for part in fields {
+            match (self.step(part), steps.last_mut()) {
                 (Step::Pass(more), Some(Step::Pass(width))) => *width += more,
                 (step, _) => steps.push(step),
             }
         }
-        let tagged = of.tagged.iter().enumerate().map(|(index, field)| self.step(part(index, field, true)));
-        let tags = of.tagged.iter().map(|field| field.tag);
-        Steps { steps: steps.into(), tagged: tagged.collect(), tags: tags.collect() }
+        let tags = of.tagged.iter().map(|field| field.tag).collect();
+        let tagged = tagged.into_iter().map(|part| self.step(part)).collect();
+        (Steps { steps: steps.into(), tagged, tags }, is_wanted)
+    }
+
+    /// The fields with their slots, and whether one is wanted.
+    fn parts(&self, structure: usize, fields: &[Field], is_tag: bool) -> (Vec<Part>, bool) {
+        let fields = fields.iter().cloned().enumerate();
+        let mut parts: Vec<Part> =
+            fields.map(|(index, field)| Part { field, structure, index, is_tag, slot: None }).collect();
+        for part in &mut parts {
+            part.slot = (self.slot)(part);
+        }
+        let is_wanted = parts.iter().any(|part| self.is_in(part));
+        (parts, is_wanted)
+    }
+
+    fn is_in(&self, part: What) -> bool {
+        part.slot.is_some()
+            || matches!(part.kind, Kind::Struct(number) if self.structs.get(number) == Some(&true))
     }
 
     fn step(&self, part: Part) -> Step {
@@ -170,14 +200,14 @@ impl Wanted<'_> {
         }
     }
 
-    fn read(&self, field: &Field) -> Read {
-        let is_marked = field.nullable && !field.is_array;
-        match (field.kind, self.layout.width(field.kind), self.is_in(field)) {
+    fn read(&self, part: What) -> Read {
+        let is_marked = part.nullable && !part.is_array;
+        match (part.kind, self.layout.width(part.kind), self.is_in(part)) {
             (Kind::Struct(_), Some(width), false) if !is_marked => Read::Pass(width),
             (Kind::Struct(number), _, _) => Read::Struct(number),
             (_, Some(width), true) => Read::Fixed(width),
             (_, Some(width), false) => Read::Pass(width),
-            (kind, None, is_wanted) => Read::Sized(kind == Kind::String, is_wanted),
+            (kind, None, _) => Read::Sized(kind == Kind::String),
         }
     }
 }
@@ -229,13 +259,15 @@ impl<L: Look> Walk<'_, L> {
     }
 
     fn each(&mut self, value: &Value, least: usize) -> Option<()> {
-        let Some(count) = self.length(value.part.nullable, false)? else {
-            return self.look.null(&value.part);
-        };
+        let found = self.length(value.part.nullable, false)?;
+        let count = found.unwrap_or(0);
         if count.checked_mul(least)? > self.wire.left() {
             return None; // before the first
         }
-        self.look.array(count);
+        self.count(&value.part, found)?;
+        if found.is_none() {
+            return Some(());
+        }
         for index in 0..count {
             self.look.element(&value.part, index, self.wire.at);
             self.value(value, false)?;
@@ -249,17 +281,33 @@ impl<L: Look> Walk<'_, L> {
         match value.read {
             Read::Pass(width) => self.wire.skip(width),
             Read::Fixed(width) => self.see(width, &value.part),
-            Read::Sized(is_short, is_wanted) => match self.length(nullable, is_short)? {
-                Some(size) if is_wanted => self.see(size, &value.part),
-                Some(size) => self.wire.skip(size),
-                None if is_wanted => self.look.null(&value.part),
-                None => Some(()),
+            Read::Sized(is_short) => match (self.length(nullable, is_short)?, value.part.slot) {
+                (Some(size), Some(_)) => self.see(size, &value.part),
+                (Some(size), None) => self.wire.skip(size),
+                (None, Some(_)) => {
+                    self.look.null(&value.part);
+                    Some(())
+                }
+                (None, None) => Some(()),
             },
-            Read::Struct(_) if nullable && self.is_null(value.part.is_tag)? => self.look.null(&value.part),
             Read::Struct(number) => {
+                if nullable {
+                    let is_null = self.is_null(value.part.is_tag)?;
+                    self.count(&value.part, (!is_null).then_some(1))?;
+                    if is_null {
+                        return Some(());
+                    }
+                }
                 self.of_struct(number)?;
                 self.look.structure_end(Some(&value.part))
             }
+        }
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match what.slot {
+            Some(_) => self.look.count(what, count),
+            None => Some(()),
         }
     }
 
@@ -305,14 +353,14 @@ impl<L: Look> Walk<'_, L> {
         for _ in 0..count {
             let at = self.wire.at;
             let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()? as usize);
-            if u64::from(tag) < least {
+            if u64::from(tag) < least && !L::ANY_ORDER {
                 return None;
             }
             least = u64::from(tag) + 1;
             let stop = self.wire.at.checked_add(size)?;
             match of.tags.iter().position(|known| *known == tag) {
                 Some(index) if unknown == 0 => {
-                    self.look.tag(tag, at);
+                    self.look.tag(tag, at)?;
                     self.step(of.tagged.get(index)?)?;
                     (self.wire.at == stop).then_some(())?;
                     self.look.tag_end(stop);
