@@ -3,6 +3,7 @@
 pub mod body_text;
 pub mod canonical_body;
 pub mod plan;
+pub mod projection;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;
