@@ -141,7 +141,7 @@ impl<'a> Visitor<'a> for Json<'a, '_> {
         Ok(())
     }
 
-    fn records(&mut self, at: usize, value: &'a [u8]) -> Done {
+    fn records(&mut self, _spot: Spot<'_>, at: usize, value: &'a [u8]) -> Done {
         match self.nest.clone() {
             Some(nest) => self.nested(&nest, at, value),
             None => {

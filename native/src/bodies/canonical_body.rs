@@ -1,8 +1,7 @@
-//! Plain bodies to values: `kdissect.decoders.generated.canonical`, without code emitted for each kind of body.
+//! Canonical bodies to values: `kdissect.decoders.generated.canonical`, without code emitted for each kind of body.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyFrozenSet, PyList, PyMemoryView, PySlice, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyList, PyMemoryView, PySlice, PyString};
 
 use crate::bodies::plan::{Field, Kind, Layout, Role, Struct};
 use crate::wire::{Form, Wire};
@@ -13,27 +12,15 @@ const LONGEST_STRING: usize = 0x7FFF;
 /// The parts of a records field that other fields give: topic, topic id, partition (`RecordsField`).
 const SECTION_PARTS: usize = 3;
 
-/// A struct as `kdissect.decoders.generated.canonical` tells it: the class of its values, what is plain of its fields. None:
-/// all of them; True: those that are not negative; False: none; a set: these numbers, or of ids none of these.
-type Spec<'py> = (Py<PyAny>, Vec<Bound<'py, PyAny>>);
-
-/// What a struct becomes; `plain` are names and plain values of its fields.
+/// What a struct becomes: the class of its values, names of its fields.
 struct Made {
     class: Py<PyAny>,
-    plain: Vec<(Py<PyString>, Plain)>,
+    names: Vec<Py<PyString>>,
 }
 
-/// Which values are plain.
-enum Plain {
-    All,
-    NotNegative,
-    None,
-    Listed(Py<PyFrozenSet>),
-}
-
-/// Why there is no value: it is not plain, or Python raised.
+/// Why there is no value: it is not canonical, or Python raised.
 enum Stop {
-    Odd,
+    Other,
     Raised(PyErr),
 }
 
@@ -45,9 +32,9 @@ impl From<PyErr> for Stop {
 
 type Found<T> = Result<T, Stop>;
 
-/// One version of a message: `decode` is a `PlainDecoder`.
+/// One version of a message: `decode` is a `CanonicalDecoder`.
 #[pyclass(frozen, module = "kdissect._native")]
-pub struct PlainBody {
+pub struct CanonicalBody {
     layout: Py<Layout>,
     made: Vec<Made>,
     version: i64,
@@ -57,24 +44,24 @@ pub struct PlainBody {
 }
 
 #[pymethods]
-impl PlainBody {
-    /// Of each struct of the layout a spec; `new` is that of tuples, `decoded` and `records_field` are the classes.
+impl CanonicalBody {
+    /// Of each struct of the layout the class of its values; `new` is that of tuples, `decoded` and `records_field` are the classes.
     #[new]
     fn make(
         py: Python<'_>,
         layout: Py<Layout>,
-        specs: Vec<Spec<'_>>,
+        classes: Vec<Py<PyAny>>,
         version: i64,
         new: Py<PyAny>,
         decoded: Py<PyAny>,
         records_field: Py<PyAny>,
-    ) -> PyResult<PlainBody> {
+    ) -> PyResult<CanonicalBody> {
         let structs = layout.get().structs.iter();
-        let made = structs.zip(specs).map(|(of, spec)| made(py, of, spec)).collect::<PyResult<_>>()?;
-        Ok(PlainBody { layout, made, version, new, decoded, records_field })
+        let made = structs.zip(classes).map(|(of, class)| made(py, of, class)).collect();
+        Ok(CanonicalBody { layout, made, version, new, decoded, records_field })
     }
 
-    /// The body at `offset` as a `Decoded`; None where it is not plain.
+    /// The body at `offset` as a `Decoded`; None where it is not canonical.
     fn decode<'py>(&self, data: &Bound<'py, PyBytes>, offset: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if offset > data.as_bytes().len() {
             return Ok(None); // also of a body without any field
@@ -90,7 +77,7 @@ impl PlainBody {
         };
         match run.structure(0) {
             Ok(value) => run.decoded(value).map(Some),
-            Err(Stop::Odd) => Ok(None),
+            Err(Stop::Other) => Ok(None),
             Err(Stop::Raised(error)) => Err(error),
         }
     }
@@ -104,7 +91,7 @@ struct Run<'a, 'py> {
     parts: [Option<Bound<'py, PyAny>>; SECTION_PARTS],
     records_fields: Option<Bound<'py, PyList>>,
     layout: &'a Layout,
-    of: &'a PlainBody,
+    of: &'a CanonicalBody,
 }
 
 impl<'a, 'py> Run<'a, 'py> {
@@ -117,41 +104,41 @@ impl<'a, 'py> Run<'a, 'py> {
 
     fn structure(&mut self, number: usize) -> Found<Bound<'py, PyAny>> {
         let (Some(of), Some(own)) = (self.layout.structs.get(number), self.of.made.get(number)) else {
-            return Err(Stop::Odd);
+            return Err(Stop::Other);
         };
         let made = own.class.bind(self.py).call0()?;
-        for (field, (name, plain)) in of.fields.iter().zip(&own.plain) {
-            let value = self.field(field, plain)?;
+        for (field, name) in of.fields.iter().zip(&own.names) {
+            let value = self.field(field)?;
             if field.is_part {
                 self.parts[part_of(field.role)] = Some(value.clone());
             }
             made.setattr(name.bind(self.py), value)?;
         }
         if self.layout.flexible && self.byte()? != 0 {
-            return Err(Stop::Odd); // any tag deserves a look
+            return Err(Stop::Other); // any tag deserves a look
         }
         Ok(made)
     }
 
-    fn field(&mut self, field: &Field, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+    fn field(&mut self, field: &Field) -> Found<Bound<'py, PyAny>> {
         if !field.is_array {
-            return self.value(field.kind, field.nullable, plain);
+            return self.value(field.kind, field.nullable);
         }
         match self.length(field.nullable, false)? {
-            Some(count) => self.list(count, field.kind, plain),
+            Some(count) => self.list(count, field.kind),
             None => Ok(self.null()),
         }
     }
 
-    fn value(&mut self, kind: Kind, nullable: bool, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+    fn value(&mut self, kind: Kind, nullable: bool) -> Found<Bound<'py, PyAny>> {
         Ok(match kind {
             Kind::Bool => self.boolean()?,
             Kind::Number(kind) => {
-                let number = kind.read(&mut self.wire).ok_or(Stop::Odd)?;
-                self.number(number, plain)?
+                let number = kind.read(&mut self.wire).ok_or(Stop::Other)?;
+                number.into_pyobject(self.py).map_err(PyErr::from)?.into_any()
             }
             Kind::Float64 => PyFloat::new(self.py, f64::from_be_bytes(self.fixed()?)).into_any(),
-            Kind::Uuid => self.uuid(plain)?,
+            Kind::Uuid => PyBytes::new(self.py, self.take(16)?).into_any(),
             Kind::Struct(number) => self.structure(number)?,
             Kind::String | Kind::Bytes | Kind::Records => {
                 match (self.length(nullable, kind == Kind::String)?, kind) {
@@ -167,16 +154,7 @@ impl<'a, 'py> Run<'a, 'py> {
     fn boolean(&mut self) -> Found<Bound<'py, PyAny>> {
         match self.byte()? {
             value @ 0..=1 => Ok(PyBool::new(self.py, value == 1).to_owned().into_any()),
-            _ => Err(Stop::Odd),
-        }
-    }
-
-    fn uuid(&mut self, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        let value = PyBytes::new(self.py, self.take(16)?);
-        match plain {
-            Plain::None => Err(Stop::Odd),
-            Plain::Listed(special) if special.bind(self.py).contains(&value)? => Err(Stop::Odd),
-            _ => Ok(value.into_any()),
+            _ => Err(Stop::Other),
         }
     }
 
@@ -184,26 +162,11 @@ impl<'a, 'py> Run<'a, 'py> {
         self.py.None().into_bound(self.py)
     }
 
-    fn number(&self, value: i64, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        let found = value.into_pyobject(self.py).map_err(PyErr::from)?;
-        let is_plain = match plain {
-            Plain::All => true,
-            Plain::NotNegative => value >= 0,
-            Plain::None => false,
-            Plain::Listed(known) => known.bind(self.py).contains(&found)?,
-        };
-        if is_plain {
-            Ok(found.into_any())
-        } else {
-            Err(Stop::Odd)
-        }
-    }
-
     fn string(&mut self, length: usize) -> Found<Bound<'py, PyAny>> {
         if length > LONGEST_STRING {
-            return Err(Stop::Odd);
+            return Err(Stop::Other);
         }
-        let text = std::str::from_utf8(self.take(length)?).map_err(|_| Stop::Odd)?;
+        let text = std::str::from_utf8(self.take(length)?).map_err(|_| Stop::Other)?;
         Ok(PyString::new(self.py, text).into_any())
     }
 
@@ -223,62 +186,48 @@ impl<'a, 'py> Run<'a, 'py> {
         Ok(PyMemoryView::from(self.owner.as_any())?.get_item(place)?)
     }
 
-    fn list(&mut self, count: usize, kind: Kind, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+    fn list(&mut self, count: usize, kind: Kind) -> Found<Bound<'py, PyAny>> {
         let least = self.layout.least_element(kind);
         // Before anything is made of a count that cannot be.
         if count.checked_mul(least).is_none_or(|needed| needed > self.wire.left()) {
-            return Err(Stop::Odd);
+            return Err(Stop::Other);
         }
         let found = PyList::empty(self.py);
         for _ in 0..count {
-            found.append(self.value(kind, false, plain)?)?;
+            found.append(self.value(kind, false)?)?;
         }
         Ok(found.into_any())
     }
 
-    /// The length of a value, or a count of elements; None for null. A varint that could be shorter is odd.
+    /// The length of a value, or a count of elements; None for null. A varint that could be shorter is not canonical.
     fn length(&mut self, nullable: bool, is_short: bool) -> Found<Option<usize>> {
         let form = Form { compact: self.layout.flexible, nullable };
         let start = self.wire.at;
-        let found = self.wire.length(form, is_short).ok_or(Stop::Odd)?;
+        let found = self.wire.length(form, is_short).ok_or(Stop::Other)?;
         let read = self.wire.data.get(start..self.wire.at).unwrap_or_default();
         if form.compact && matches!(read, [_, .., 0]) {
-            return Err(Stop::Odd);
+            return Err(Stop::Other);
         }
         Ok(found)
     }
 
     fn byte(&mut self) -> Found<u8> {
-        self.wire.byte().ok_or(Stop::Odd)
+        self.wire.byte().ok_or(Stop::Other)
     }
 
     fn fixed<const N: usize>(&mut self) -> Found<[u8; N]> {
-        self.wire.fixed().ok_or(Stop::Odd)
+        self.wire.fixed().ok_or(Stop::Other)
     }
 
     fn take(&mut self, count: usize) -> Found<&'a [u8]> {
-        self.wire.take(count).ok_or(Stop::Odd)
+        self.wire.take(count).ok_or(Stop::Other)
     }
 }
 
-fn made(py: Python<'_>, of: &Struct, (class, specs): Spec<'_>) -> PyResult<Made> {
-    if of.fields.len() != specs.len() {
-        return Err(PyValueError::new_err("these are the parts of another message"));
-    }
-    let fields = of.fields.iter().zip(&specs);
+fn made(py: Python<'_>, of: &Struct, class: Py<PyAny>) -> Made {
     // Interned names are found by identity, once a value: those of the schema were read from a file.
-    let plain = fields.map(|(field, spec)| Ok((PyString::intern(py, field.name()).unbind(), plain(spec)?)));
-    Ok(Made { class, plain: plain.collect::<PyResult<_>>()? })
-}
-
-fn plain(spec: &Bound<'_, PyAny>) -> PyResult<Plain> {
-    if spec.is_none() {
-        return Ok(Plain::All);
-    }
-    match spec.cast::<PyFrozenSet>() {
-        Ok(known) => Ok(Plain::Listed(known.clone().unbind())),
-        Err(_) => Ok(if spec.extract()? { Plain::NotNegative } else { Plain::None }),
-    }
+    let names = of.fields.iter().map(|field| PyString::intern(py, field.name()).unbind());
+    Made { class, names: names.collect() }
 }
 
 fn part_of(role: Role) -> usize {

@@ -300,7 +300,7 @@ impl<'a> Visitor<'a> for Lines<'_, '_> {
         Ok(())
     }
 
-    fn records(&mut self, _at: usize, value: &'a [u8]) -> Done {
+    fn records(&mut self, _spot: Spot<'_>, _at: usize, value: &'a [u8]) -> Done {
         self.say_count(value.len(), "byte");
         Ok(())
     }

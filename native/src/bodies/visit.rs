@@ -35,6 +35,10 @@ pub struct Spot<'l> {
 
 /// Takes the parts of a body in the order of its bytes. `at` is a position in them.
 pub trait Visitor<'a> {
+    /// Whether a body in another form than writers give it stops the visit: a varint or a marker that could be
+    /// written otherwise, a boolean that is neither 0 nor 1, any tag.
+    const CANONICAL: bool = false;
+
     /// A field begins; its value comes next.
     fn field(&mut self, spot: Spot<'_>, at: usize);
     /// The field, or the element, that began last is over.
@@ -54,7 +58,7 @@ pub trait Visitor<'a> {
     fn text(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done;
     fn bytes(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done;
     /// A records field whose bytes begin at `at`.
-    fn records(&mut self, at: usize, value: &'a [u8]) -> Done;
+    fn records(&mut self, spot: Spot<'_>, at: usize, value: &'a [u8]) -> Done;
     /// Tags of a struct come next; not called where there are none.
     fn tags(&mut self, _at: usize) {}
     /// A tag that the schema knows; its field comes next.
@@ -91,7 +95,7 @@ impl<'a, 'l, V: Visitor<'a>> Visit<'a, 'l, V> {
         if layout.flexible {
             let start = self.wire.at;
             let count = fit(self.wire.uvarint())?;
-            if count > 0 {
+            if count > 0 || self.is_other_form(start) {
                 self.tags(count, number, start)?;
             }
         }
@@ -107,7 +111,11 @@ impl<'a, 'l, V: Visitor<'a>> Visit<'a, 'l, V> {
                 // Its marker is another in a tag: `tree_decoder._nullable_struct`.
                 let is_null = match spot.is_tag {
                     true => fit(self.wire.uvarint())? == 0,
-                    false => i8::from_be_bytes(fit(self.wire.fixed())?) < 0,
+                    false => {
+                        let marker = i8::from_be_bytes(fit(self.wire.fixed())?);
+                        fit((!V::CANONICAL || matches!(marker, -1 | 1)).then_some(()))?;
+                        marker < 0
+                    }
                 };
                 match is_null {
                     true => self.visitor.null(spot),
@@ -123,8 +131,13 @@ impl<'a, 'l, V: Visitor<'a>> Visit<'a, 'l, V> {
     /// A value, or an element of an array.
     fn value(&mut self, spot: Spot<'l>, nullable: bool) -> Done {
         match spot.field.kind {
-            Kind::Bool => self.visitor.boolean(spot, fit(self.wire.byte())? != 0),
+            Kind::Bool => {
+                let value = fit(self.wire.byte())?;
+                fit((!V::CANONICAL || value < 2).then_some(()))?;
+                self.visitor.boolean(spot, value != 0);
+            }
             Kind::Number(kind) => self.visitor.number(spot, fit(kind.read(&mut self.wire))?),
+            Kind::Float64 if V::CANONICAL => fit(self.wire.skip(8))?, // no condition asks for it
             Kind::Float64 => return Err(Stop::Unusual),
             Kind::Uuid => {
                 let found = fit(self.wire.take(16).and_then(|found| found.first_chunk()))?;
@@ -146,14 +159,23 @@ impl<'a, 'l, V: Visitor<'a>> Visit<'a, 'l, V> {
         let found = fit(self.wire.take(length))?;
         match kind {
             Kind::String => self.visitor.text(spot, found),
-            Kind::Records => self.visitor.records(start, found),
+            Kind::Records => self.visitor.records(spot, start, found),
             _ => self.visitor.bytes(spot, found),
         }
     }
 
     /// Some(None) for null.
     fn length(&mut self, nullable: bool, is_short: bool) -> Done<Option<usize>> {
-        fit(self.wire.length(Form { compact: self.layout.flexible, nullable }, is_short))
+        let start = self.wire.at;
+        let form = Form { compact: self.layout.flexible, nullable };
+        let found = fit(self.wire.length(form, is_short))?;
+        fit((!form.compact || !self.is_other_form(start)).then_some(found))
+    }
+
+    /// Whether a varint that begins there, and was read, is longer than need be, where that matters.
+    fn is_other_form(&self, start: usize) -> bool {
+        let read = self.wire.data.get(start..self.wire.at).unwrap_or_default();
+        V::CANONICAL && matches!(read, [_, .., 0])
     }
 
     fn array(&mut self, spot: Spot<'l>) -> Done {
@@ -177,6 +199,7 @@ impl<'a, 'l, V: Visitor<'a>> Visit<'a, 'l, V> {
     /// The tags at the end of a struct, which stand in ascending order (KIP-482); those that the schema does not
     /// know behind the others.
     fn tags(&mut self, count: u32, structure: usize, start: usize) -> Done {
+        fit((!V::CANONICAL).then_some(()))?;
         let layout = self.layout;
         let known = &fit(layout.structs.get(structure))?.tagged;
         let mut least = 0;
