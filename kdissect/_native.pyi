@@ -207,19 +207,38 @@ class Validators:
     def validate(self, data: bytes, offset: int) -> Validation | None: ...
 
 @final
-class PlainBody:
-    # `specs`: of each struct the class of its values, and of each field `plain_values`. Raises ValueError for
-    # those of another message.
+class CanonicalBody:
+    # `classes`: of each struct the class of its values.
     def __new__(
         cls,
         layout: Layout,
-        specs: list[tuple[type, list[frozenset[int] | frozenset[bytes] | bool | None]]],
+        classes: list[type],
         version: int,
         new: Callable[..., Any],
         decoded: type[Decoded],
         records_field: type[RecordsField],
     ) -> Self: ...
     def decode(self, data: bytes, offset: int) -> Decoded | None: ...
+
+@final
+class Guards:
+    # Rows as in `rules.judging.body_guards`. Raises ValueError for those of other layouts.
+    def __new__(
+        cls,
+        request: tuple[Layout, list[tuple[int, int, str, list[int], list[bytes], int]]],
+        response: tuple[Layout, list[tuple[int, int, str, list[int], list[bytes], int]]],
+        late: list[tuple[str, list[int], int]],
+        terms: list[tuple[int, int, int, bool, bool]],
+        bits: tuple[int, int],
+    ) -> Self: ...
+    def marks(
+        self,
+        request: bytes | None,
+        request_at: int,
+        response: bytes | None,
+        response_at: int,
+        latency_ns: int,
+    ) -> int: ...
 
 @final
 class BodyText:

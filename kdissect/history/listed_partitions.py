@@ -23,6 +23,8 @@ class _Shape(NamedTuple):
     name: Callable[[Any], Any]
     rows: Callable[[Any], Any]
     number: Callable[[Any], int]
+    paths: tuple[str, str]
+    """Of the name and the number, from the root."""
 
 
 @lru_cache(maxsize=1024)  # bodies of the schema that are asked for
@@ -36,7 +38,7 @@ def topic_lister(api_key: int, version: int, is_response: bool) -> Callable[[Any
     shape = None if message is None else _shape(message, version)
     if shape is None:
         return _no_topics
-    topics, name, rows, number = shape
+    topics, name, rows, number, _ = shape
 
     def list_topics(value: Any) -> Topics:
         found = topics(value)
@@ -70,6 +72,12 @@ def _no_name(_topic: Any) -> str:
     return ""
 
 
+def named_fields(message: Message, version: int) -> tuple[str, str] | None:
+    """The paths of a topic's name or id and of a partition's number (`.topics.partitions.index`), if any."""
+    shape = _shape(message, version)
+    return None if shape is None else shape.paths
+
+
 @lru_cache(maxsize=1024)  # as above
 def _shape(message: Message, version: int) -> _Shape | None:
     topics = _field(message.root, version, _LISTS)
@@ -83,9 +91,11 @@ def _shape(message: Message, version: int) -> _Shape | None:
     number = None if row is None else _field(row, version, _NUMBERS)
     if row is not None and number is None:
         return None
+    below = f".{topics.name}.{rows.name}"
+    paths = f".{topics.name}.{name.name}", below if number is None else f"{below}.{number.name}"
     return _Shape(
         attrgetter(topics.name), attrgetter(name.name), attrgetter(rows.name),
-        attrgetter(number.name) if number is not None else int,
+        attrgetter(number.name) if number is not None else int, paths,
     )  # fmt: skip
 
 

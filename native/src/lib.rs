@@ -58,7 +58,8 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::projection::Projection>()?;
     module.add_class::<bodies::summaries::Summaries>()?;
     module.add_class::<bodies::validate::Validators>()?;
-    module.add_class::<bodies::canonical_body::PlainBody>()?;
+    module.add_class::<bodies::canonical_body::CanonicalBody>()?;
+    module.add_class::<bodies::guards::Guards>()?;
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<records::batch_text::BatchText>()?;

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyFrozenSet, PyList, PyMemoryView, PySlice, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyList, PyMemoryView, PySlice, PyString};
 
 use crate::bodies::plan::{Field, Kind, Layout, Role, Struct, MOST_NESTED};
 use crate::bodies::visitor::{Look, Program, What};
@@ -15,27 +14,15 @@ const LONGEST_STRING: usize = 0x7FFF;
 /// The parts of a records field that other fields give: topic, topic id, partition (`RecordsField`).
 const SECTION_PARTS: usize = 3;
 
-/// A struct as `kdissect.decoders.generated.canonical` tells it: the class of its values, what is plain of its fields. None:
-/// all of them; True: those that are not negative; False: none; a set: these numbers, or of ids none of these.
-type Spec<'py> = (Py<PyAny>, Vec<Bound<'py, PyAny>>);
-
-/// What a struct becomes; `plain` are names and plain values of its fields.
+/// What a struct becomes: the class of its values, names of its fields.
 struct Made {
     class: Py<PyAny>,
-    plain: Vec<(Py<PyString>, Plain)>,
+    names: Vec<Py<PyString>>,
 }
 
-/// Which values are plain.
-enum Plain {
-    All,
-    NotNegative,
-    None,
-    Listed(Py<PyFrozenSet>),
-}
-
-/// One version of a message: `decode` is a `PlainDecoder`.
+/// One version of a message: `decode` is a `CanonicalDecoder`.
 #[pyclass(frozen, module = "kdissect._native")]
-pub struct PlainBody {
+pub struct CanonicalBody {
     program: Program,
     has_records: bool,
     made: Vec<Made>,
@@ -46,25 +33,25 @@ pub struct PlainBody {
 }
 
 #[pymethods]
-impl PlainBody {
-    /// Of each struct of the layout a spec; `new` is that of tuples, `decoded` and `records_field` are the classes.
+impl CanonicalBody {
+    /// Of each struct of the layout the class of its values; `new` is that of tuples, `decoded` and
+    /// `records_field` are the classes.
     #[new]
     fn make(
         py: Python<'_>,
         layout: &Layout,
-        specs: Vec<Spec<'_>>,
+        classes: Vec<Py<PyAny>>,
         version: i64,
         new: Py<PyAny>,
         decoded: Py<PyAny>,
         records_field: Py<PyAny>,
-    ) -> PyResult<PlainBody> {
-        let made = layout.structs.iter().zip(specs).map(|(of, spec)| made(py, of, spec));
+    ) -> PyResult<CanonicalBody> {
+        let made = layout.structs.iter().zip(classes).map(|(of, class)| made(py, of, class)).collect();
         let (program, has_records) = (Program::of::<Run>(layout), layout.has_records);
-        let made = made.collect::<PyResult<_>>()?;
-        Ok(PlainBody { program, has_records, made, version, new, decoded, records_field })
+        Ok(CanonicalBody { program, has_records, made, version, new, decoded, records_field })
     }
 
-    /// The body at `offset` as a `Decoded`; None where it is not plain.
+    /// The body at `offset` as a `Decoded`; None where it is not canonical.
     fn decode<'py>(&self, data: &Bound<'py, PyBytes>, offset: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if offset > data.as_bytes().len() {
             return Ok(None); // also of a body without any field
@@ -87,9 +74,9 @@ impl PlainBody {
     }
 }
 
-impl PlainBody {
-    fn field(&self, what: What) -> Option<&(Py<PyString>, Plain)> {
-        self.made.get(what.structure)?.plain.get(what.index)
+impl CanonicalBody {
+    fn name(&self, what: What) -> Option<&Py<PyString>> {
+        self.made.get(what.structure)?.names.get(what.index)
     }
 }
 
@@ -100,20 +87,20 @@ struct Run<'a, 'py> {
     open: Vec<Bound<'py, PyAny>>,
     parts: [Option<Bound<'py, PyAny>>; SECTION_PARTS],
     records_fields: Option<Bound<'py, PyList>>,
-    of: &'a PlainBody,
+    of: &'a CanonicalBody,
     raised: Option<PyErr>,
 }
 
 impl Look for Run<'_, '_> {
-    const SHORTEST: bool = true;
+    const CANONICAL: bool = true;
 
     fn wants(_field: &Field) -> bool {
         true
     }
 
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
-        let (name, plain) = self.of.field(what)?;
-        let value = self.value(data.get(place.clone())?, place, what.kind, plain)?;
+        let name = self.of.name(what)?;
+        let value = self.value(data.get(place.clone())?, place, what.kind)?;
         if what.is_array {
             return self.append(value);
         }
@@ -151,18 +138,13 @@ impl Look for Run<'_, '_> {
         let made = self.open.pop()?;
         match what.is_array {
             true => self.append(made),
-            false => self.set(&self.of.field(what)?.0, made),
+            false => self.set(self.of.name(what)?, made),
         }
     }
 
     fn array_end(&mut self, what: What) -> Option<()> {
         let made = self.open.pop()?;
-        self.set(&self.of.field(what)?.0, made)
-    }
-
-    /// Any tag deserves a look.
-    fn tags(&mut self, _at: usize) -> Option<()> {
-        None
+        self.set(self.of.name(what)?, made)
     }
 }
 
@@ -185,7 +167,7 @@ impl<'py> Run<'_, 'py> {
     }
 
     fn set_null(&mut self, what: What) -> Option<()> {
-        self.set(&self.of.field(what)?.0, self.py.None().into_bound(self.py))
+        self.set(self.of.name(what)?, self.py.None().into_bound(self.py))
     }
 
     fn append(&mut self, value: Bound<'py, PyAny>) -> Option<()> {
@@ -194,31 +176,18 @@ impl<'py> Run<'_, 'py> {
     }
 
     /// None where it is not canonical.
-    fn value(
-        &mut self,
-        raw: &[u8],
-        place: Range<usize>,
-        kind: Kind,
-        plain: &Plain,
-    ) -> Option<Bound<'py, PyAny>> {
+    fn value(&mut self, raw: &[u8], place: Range<usize>, kind: Kind) -> Option<Bound<'py, PyAny>> {
         let py = self.py;
         match kind {
             Kind::Bool => match raw {
                 [value @ 0..=1] => Some(PyBool::new(py, *value == 1).to_owned().into_any()),
                 _ => None,
             },
-            Kind::Number(kind) => {
-                let found = plain.number(py, kind.of(raw)?);
-                self.kept(found)?
-            }
+            Kind::Number(kind) => kind.of(raw)?.into_pyobject(py).ok().map(Bound::into_any),
             Kind::Float64 => Some(PyFloat::new(py, f64::from_be_bytes(raw.try_into().ok()?)).into_any()),
-            Kind::Uuid => {
-                let found = plain.uuid(PyBytes::new(py, raw));
-                self.kept(found)?
-            }
             Kind::String if raw.len() > LONGEST_STRING => None,
             Kind::String => Some(PyString::new(py, std::str::from_utf8(raw).ok()?).into_any()),
-            Kind::Bytes => Some(PyBytes::new(py, raw).into_any()),
+            Kind::Bytes | Kind::Uuid => Some(PyBytes::new(py, raw).into_any()),
             Kind::Records => {
                 let found = self.records(place);
                 self.kept(found)
@@ -242,48 +211,10 @@ impl<'py> Run<'_, 'py> {
     }
 }
 
-impl Plain {
-    /// The number, where it is plain.
-    fn number<'py>(&self, py: Python<'py>, value: i64) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = value.into_pyobject(py)?;
-        let is_plain = match self {
-            Plain::All => true,
-            Plain::NotNegative => value >= 0,
-            Plain::None => false,
-            Plain::Listed(known) => known.bind(py).contains(&found)?,
-        };
-        Ok(is_plain.then(|| found.into_any()))
-    }
-
-    /// The id, where it is plain.
-    fn uuid<'py>(&self, found: Bound<'py, PyBytes>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let is_odd = match self {
-            Plain::None => true,
-            Plain::Listed(special) => special.bind(found.py()).contains(&found)?,
-            Plain::All | Plain::NotNegative => false,
-        };
-        Ok((!is_odd).then(|| found.into_any()))
-    }
-}
-
-fn made(py: Python<'_>, of: &Struct, (class, specs): Spec<'_>) -> PyResult<Made> {
-    if of.fields.len() != specs.len() {
-        return Err(PyValueError::new_err("these are the parts of another message"));
-    }
-    let fields = of.fields.iter().zip(&specs);
+fn made(py: Python<'_>, of: &Struct, class: Py<PyAny>) -> Made {
     // Interned names are found by identity, once a value: those of the schema were read from a file.
-    let plain = fields.map(|(field, spec)| Ok((PyString::intern(py, field.name()).unbind(), plain(spec)?)));
-    Ok(Made { class, plain: plain.collect::<PyResult<_>>()? })
-}
-
-fn plain(spec: &Bound<'_, PyAny>) -> PyResult<Plain> {
-    if spec.is_none() {
-        return Ok(Plain::All);
-    }
-    match spec.cast::<PyFrozenSet>() {
-        Ok(known) => Ok(Plain::Listed(known.clone().unbind())),
-        Err(_) => Ok(if spec.extract()? { Plain::NotNegative } else { Plain::None }),
-    }
+    let names = of.fields.iter().map(|field| PyString::intern(py, field.name()).unbind());
+    Made { class, names: names.collect() }
 }
 
 fn part_of(role: Role) -> usize {

@@ -2,6 +2,7 @@
 
 pub mod body_text;
 pub mod canonical_body;
+pub mod guards;
 pub mod plan;
 pub mod projection;
 pub mod summaries;

@@ -286,9 +286,8 @@ impl Look for Lines<'_, '_> {
         debug_assert!(digits <= self.width);
     }
 
-    fn tags(&mut self, at: usize) -> Option<()> {
+    fn tags(&mut self, at: usize) {
         self.begin(at, b"tagged_fields: tags");
-        Some(())
     }
 
     fn tag(&mut self, tag: u32, at: usize) -> Option<()> {

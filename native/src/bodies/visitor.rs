@@ -9,8 +9,9 @@ use crate::wire::{Form, Wire};
 /// Takes what a walk finds, in the order of the bytes. Fields that it does not want are passed over; `at` is a
 /// position in the bytes. A method that gives None leaves the body to Python.
 pub trait Look {
-    /// Whether a length in more bytes than it takes leaves the body to Python.
-    const SHORTEST: bool = false;
+    /// Whether a body in another form than writers give it is left to Python: a length or the mark of a struct that
+    /// could be written otherwise, any tag.
+    const CANONICAL: bool = false;
     /// Whether tags that do not ascend are taken.
     const ANY_ORDER: bool = false;
 
@@ -46,9 +47,7 @@ pub trait Look {
         Some(())
     }
     /// Tags of a struct come next; not called where there are none.
-    fn tags(&mut self, _at: usize) -> Option<()> {
-        Some(())
-    }
+    fn tags(&mut self, _at: usize) {}
     /// A tag that the schema knows; its field comes next.
     fn tag(&mut self, _tag: u32, _at: usize) -> Option<()> {
         Some(())
@@ -319,8 +318,11 @@ impl<L: Look> Walk<'_, L> {
 
     /// The marker before a struct, which is another in a tag: `tree_decoder._nullable_struct`.
     fn is_null(&mut self, is_tag: bool) -> Option<bool> {
-        Some(if is_tag { self.wire.uvarint()? == 0 } else { self.wire.byte()? > 127 })
-        // a signed byte below 0
+        if is_tag {
+            return Some(self.wire.uvarint()? == 0);
+        }
+        let mark = self.wire.byte()?;
+        (!L::CANONICAL || matches!(mark, 1 | 255)).then_some(mark > 127) // a signed byte below 0
     }
 
     /// Some(None) for null.
@@ -341,15 +343,18 @@ impl<L: Look> Walk<'_, L> {
     /// None for a varint that could be shorter, where that matters.
     fn fits_form(&self, start: usize, is_varint: bool) -> Option<()> {
         let is_longer =
-            L::SHORTEST && is_varint && matches!(self.wire.data.get(start..self.wire.at)?, [_, .., 0]);
+            L::CANONICAL && is_varint && matches!(self.wire.data.get(start..self.wire.at)?, [_, .., 0]);
         (!is_longer).then_some(())
     }
 
     /// The tags at the end of a struct, in ascending order (KIP-482); those that the schema does not know behind
     /// the others.
     fn tags(&mut self, count: u32, of: &Steps, start: usize) -> Option<()> {
+        if L::CANONICAL {
+            return None;
+        }
         let (mut least, mut unknown) = (0, 0);
-        self.look.tags(start)?;
+        self.look.tags(start);
         for _ in 0..count {
             let at = self.wire.at;
             let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()? as usize);
