@@ -2,6 +2,7 @@
 
 pub mod body_text;
 pub mod canonical_body;
+pub mod partition_rows;
 pub mod plan;
 pub mod summaries;
 pub mod tree_text;

@@ -1,0 +1,223 @@
+//! Bodies that name topics and their partitions, as rows of numbers: for who counts by partition.
+//!
+//! What the lists and their fields are called comes from Python (`kdissect.history.listed_partitions`).
+
+use std::ops::Range;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::bodies::plan::{Kind, Layout, Role};
+use crate::bodies::visit::{visit, Done, Spot, Stop, Visitor};
+
+/// Numbers of a row, and of a body, that can be asked for.
+const MOST_VALUES: usize = 2;
+
+/// What a field is wanted for.
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    Nothing,
+    Fact(usize),
+    Topics,
+    Name,
+    Rows,
+    Partition,
+    Value(usize),
+    Records,
+}
+
+/// Of the fields of a struct, and of those that may stand among its tags.
+struct Wants {
+    fields: Box<[Want]>,
+    tagged: Box<[Want]>,
+}
+
+/// One version of a message.
+#[pyclass(frozen, module = "kdissect._native")]
+pub struct PartitionRows {
+    layout: Py<Layout>,
+    wants: Vec<Wants>,
+}
+
+/// A topic by its name or its id.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Topic<'a> {
+    Name(&'a [u8]),
+    Id(&'a [u8; 16]),
+}
+
+/// A partition in a topic's list. `topic` is an index into the topics.
+#[derive(Clone, Default)]
+pub struct Row {
+    pub topic: usize,
+    pub partition: i64,
+    pub values: [i64; MOST_VALUES],
+    /// Where its records stand; None for null.
+    pub records: Option<Range<usize>>,
+}
+
+/// A body. Numbers it does not have are None.
+#[derive(Default)]
+pub struct Body<'a> {
+    pub facts: [Option<i64>; MOST_VALUES],
+    pub topics: Vec<Topic<'a>>,
+    pub rows: Vec<Row>,
+    /// Whether an error code is set that is none of a row's numbers.
+    pub has_other_errors: bool,
+}
+
+#[pymethods]
+impl PartitionRows {
+    /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and their number;
+    /// `values` those of numbers beside a partition's, `facts` of the body's own (`struct.field`). Raises
+    /// ValueError for fields that the message does not have.
+    #[new]
+    fn new(
+        layout: Py<Layout>,
+        lists: (String, String, String, String),
+        values: Vec<String>,
+        facts: Vec<String>,
+    ) -> PyResult<PartitionRows> {
+        let found = wants(layout.get(), &lists, &values, &facts);
+        let wants = found.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))?;
+        Ok(PartitionRows { layout, wants })
+    }
+}
+
+impl PartitionRows {
+    /// The body that fills a frame from `offset` on; None where it is Python's.
+    pub fn read<'a>(&self, frame: &'a Bound<'_, PyBytes>, offset: usize) -> Option<Body<'a>> {
+        let data = frame.as_bytes();
+        if offset == 0 || offset > data.len() {
+            return None; // also of a body whose header does not fit
+        }
+        let mut reading = Reading { wants: &self.wants, body: Body::default() };
+        match visit(self.layout.get(), data, offset, &mut reading) {
+            Ok(end) if end == data.len() => Some(reading.body),
+            _ => None,
+        }
+    }
+}
+
+fn wants(
+    layout: &Layout,
+    (topics, name, rows, number): &(String, String, String, String),
+    values: &[String],
+    facts: &[String],
+) -> Option<Vec<Wants>> {
+    if values.len() > MOST_VALUES || facts.len() > MOST_VALUES {
+        return None;
+    }
+    let mut found: Vec<Wants> =
+        layout.structs.iter().map(|of| nothing(of.fields.len(), of.tagged.len())).collect();
+    let listed = want(layout, &mut found, 0, topics, Want::Topics)?;
+    want(layout, &mut found, listed, name, Want::Name)?;
+    let row = want(layout, &mut found, listed, rows, Want::Rows)?;
+    want(layout, &mut found, row, number, Want::Partition)?;
+    for (at, value) in values.iter().enumerate() {
+        want(layout, &mut found, row, value, Want::Value(at))?;
+    }
+    for (at, fact) in facts.iter().enumerate() {
+        let (of, field) = match fact.split_once('.') {
+            Some((of, field)) => (want(layout, &mut found, 0, of, Want::Nothing)?, field),
+            None => (0, fact.as_str()),
+        };
+        want(layout, &mut found, of, field, Want::Fact(at))?;
+    }
+    let fields = &layout.structs.get(row)?.fields;
+    for (field, want) in fields.iter().zip(&mut found.get_mut(row)?.fields) {
+        if field.kind == Kind::Records {
+            *want = Want::Records;
+        }
+    }
+    Some(found)
+}
+
+fn nothing(fields: usize, tagged: usize) -> Wants {
+    Wants { fields: vec![Want::Nothing; fields].into(), tagged: vec![Want::Nothing; tagged].into() }
+}
+
+/// Note what a field of a struct is wanted for; the number of the struct that it has.
+fn want(layout: &Layout, found: &mut [Wants], of: usize, name: &str, want: Want) -> Option<usize> {
+    let (structure, wants) = (layout.structs.get(of)?, found.get_mut(of)?);
+    let fields = structure.fields.iter().zip(&mut wants.fields);
+    let mut all = fields.chain(structure.tagged.iter().zip(&mut wants.tagged));
+    let (field, place) = all.find(|(field, _)| field.name() == name)?;
+    *place = want;
+    match field.kind {
+        Kind::Struct(number) => Some(number),
+        _ => Some(of),
+    }
+}
+
+struct Reading<'a, 'l> {
+    wants: &'l [Wants],
+    body: Body<'a>,
+}
+
+impl<'a> Reading<'a, '_> {
+    fn want(&self, spot: Spot<'_>) -> Want {
+        let of = self.wants.get(spot.structure);
+        let fields = of.map(|of| if spot.is_tag { &of.tagged } else { &of.fields });
+        fields.and_then(|fields| fields.get(spot.index)).copied().unwrap_or(Want::Nothing)
+    }
+
+    fn name(&mut self, spot: Spot<'_>, topic: Topic<'a>) -> Done {
+        if self.want(spot) == Want::Name {
+            *self.body.topics.last_mut().ok_or(Stop::Unusual)? = topic;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Visitor<'a> for Reading<'a, '_> {
+    fn field(&mut self, _spot: Spot<'_>, _at: usize) {}
+
+    fn element(&mut self, spot: Spot<'_>, _index: usize, _at: usize) {
+        match self.want(spot) {
+            Want::Topics => self.body.topics.push(Topic::Name(b"")),
+            Want::Rows => {
+                let topic = self.body.topics.len().saturating_sub(1);
+                self.body.rows.push(Row { topic, ..Row::default() });
+            }
+            _ => {}
+        }
+    }
+
+    fn null(&mut self, _spot: Spot<'_>) {}
+
+    fn boolean(&mut self, _spot: Spot<'_>, _value: bool) {}
+
+    fn number(&mut self, spot: Spot<'_>, value: i64) {
+        match (self.want(spot), self.body.rows.last_mut()) {
+            (Want::Partition, Some(row)) => row.partition = value,
+            (Want::Value(at), Some(row)) => row.values[at] = value,
+            (Want::Fact(at), _) => self.body.facts[at] = Some(value),
+            _ => self.body.has_other_errors |= spot.field.role == Role::Error && value != 0,
+        }
+    }
+
+    fn uuid(&mut self, spot: Spot<'_>, value: &'a [u8; 16]) -> Done {
+        self.name(spot, Topic::Id(value))
+    }
+
+    fn text(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
+        self.name(spot, Topic::Name(value))
+    }
+
+    fn bytes(&mut self, _spot: Spot<'_>, _value: &'a [u8]) -> Done {
+        Ok(())
+    }
+
+    fn records(&mut self, at: usize, value: &'a [u8]) -> Done {
+        if let Some(row) = self.body.rows.last_mut() {
+            row.records = Some(at..at + value.len());
+        }
+        Ok(())
+    }
+
+    fn unknown_tag(&mut self, _tag: u32, _value: &'a [u8], _is_first: bool) -> Done {
+        Ok(())
+    }
+}
