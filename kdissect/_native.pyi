@@ -304,6 +304,52 @@ def latest_delta(
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None: ...
 
+# Produces and Fetches, counted
+
+_Place = tuple[PartitionRows, bytes, int]  # how a body is read, the frame, where the body begins
+
+@final
+class PartitionRows:
+    # `lists` are a `history.listed_partitions.PartitionLists`; numbers of a partition, and of the body.
+    # Raises ValueError for those of another message.
+    def __new__(
+        cls, layout: Layout, lists: tuple[str, str, str, str], values: list[str], facts: list[str]
+    ) -> Self: ...
+
+@final
+class TopicSums:
+    def __new__(cls) -> Self: ...
+    # Clients and brokers by number; what it did, in bits (native/src/transfers/mod.rs).
+    def count(
+        self, user: int, broker: int, writes: bool, request: _Place, response: _Place | None
+    ) -> int: ...
+    # The broker, and the name or the id.
+    def new_topics(self) -> list[tuple[int, str | bytes]]: ...
+    # By client, role, topic requests, batches, records, bytes, unconfirmed, refused; topics and partitions;
+    # errors of those sums; codecs of topics; of topics control batches, bytes and records of the others.
+    def take(
+        self,
+    ) -> tuple[
+        list[tuple[tuple[int, int, int], tuple[int, int, int, int, int, int]]],
+        list[tuple[int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, list[int], list[int]]],
+    ]: ...
+
+@final
+class FetchPositions:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def learn(
+        self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
+    ) -> int: ...
+    def new_topics(self) -> list[tuple[int, str | bytes]]: ...
+    # Client, topic, partition; offset and time asked for, offset behind records, high watermark.
+    def take(
+        self,
+    ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
+
 # Lines of the list
 
 @final

@@ -20,6 +20,7 @@ mod lines;
 mod places;
 mod records;
 mod template;
+mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_capture(module)?;
     add_engine(module)?;
     add_bodies(module)?;
+    add_transfers(module)?;
     add_lines(module)
 }
 
@@ -66,6 +68,12 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::held::HeldRecords>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
+}
+
+fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<bodies::partition_rows::PartitionRows>()?;
+    module.add_class::<transfers::topic_sums::TopicSums>()?;
+    module.add_class::<transfers::fetch_positions::FetchPositions>()
 }
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {

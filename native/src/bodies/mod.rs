@@ -3,6 +3,7 @@
 pub mod body_text;
 pub mod canonical_body;
 pub mod guards;
+pub mod partition_rows;
 pub mod plan;
 pub mod projection;
 pub mod summaries;

@@ -1,5 +1,7 @@
 //! Headers of batches of magic 2 (spec/001 "5.3.1 Record Batch"): `decoders.records.batches`.
 
+use std::ops::Range;
+
 /// Where baseOffset, batchLength and all behind them stand, and bytes of the header: `layout.HEADER_V2`.
 const LENGTH_AT: usize = 8;
 const OVERHEAD: usize = 12;
@@ -22,6 +24,7 @@ pub struct Batch {
     pub leader_epoch: i32,
     pub crc: u32,
     pub attributes: i16,
+    pub last_offset_delta: i32,
     pub base_timestamp: i64,
     pub max_timestamp: i64,
     pub producer_id: i64,
@@ -33,6 +36,17 @@ pub struct Batch {
 /// The `N` bytes at a place.
 fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+/// The batches that fill a place in `data`, to their last byte; None where something else stands there.
+pub fn batches(data: &[u8], place: Range<usize>) -> Option<Vec<Batch>> {
+    let (mut at, mut found) = (place.start, Vec::new());
+    while at < place.end {
+        let batch = Batch::at(data, at, place.end)?;
+        at = batch.end;
+        found.push(batch);
+    }
+    Some(found)
 }
 
 impl Batch {
@@ -51,6 +65,7 @@ impl Batch {
             leader_epoch: i32::from_be_bytes(bytes(&head, 12)?),
             crc: u32::from_be_bytes(bytes(&head, 17)?),
             attributes: i16::from_be_bytes(bytes(&head, ATTRIBUTES_AT)?),
+            last_offset_delta: i32::from_be_bytes(bytes(&head, 23)?),
             base_timestamp: i64::from_be_bytes(bytes(&head, 27)?),
             max_timestamp: i64::from_be_bytes(bytes(&head, 35)?),
             producer_id: i64::from_be_bytes(bytes(&head, 43)?),
