@@ -26,11 +26,9 @@ impl Content {
 
 /// Decompresses the batches of one field after the other.
 pub struct Contents {
-    /// `compression.codec.growth`.
-    growth: Py<PyAny>,
+    /// `() -> ((most, free, ratio), (bytes, records))`: what `compression.codec` tells of growth.
+    limits: Py<PyAny>,
     bounds: Growth,
-    /// `compression.codec.usual_growth`.
-    usual_growth: Py<PyAny>,
     usual: Usual,
     lz4: Library,
     zstd: Library,
@@ -39,26 +37,21 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// `help` is a `kdissect.engine.records.compiled_tables.Help`.
-    pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut contents = Contents {
-            growth: help.getattr("growth")?.unbind(),
+    pub fn new(limits: Py<PyAny>, lz4: Py<PyAny>, zstd: Py<PyAny>, decompress: Py<PyAny>) -> Self {
+        Contents {
+            limits,
             bounds: Growth { most: 0, free: 0, ratio: 0 },
-            usual_growth: help.getattr("usual_growth")?.unbind(),
             usual: Usual { bytes: 0, records: 0 },
-            lz4: Library::new(help.getattr("lz4")?.unbind()),
-            zstd: Library::new(help.getattr("zstd")?.unbind()),
-            decompress: help.getattr("decompress")?.unbind(),
-        };
-        contents.look(help.py())?;
-        Ok(contents)
+            lz4: Library::new(lz4),
+            zstd: Library::new(zstd),
+            decompress,
+        }
     }
 
     /// Look which limits hold: they may be set anew between groups.
     pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
-        let (most, free, ratio) = self.growth.call0(py)?.extract(py)?;
+        let ((most, free, ratio), (bytes, records)) = self.limits.call0(py)?.extract(py)?;
         self.bounds = Growth { most, free, ratio };
-        let (bytes, records) = self.usual_growth.call0(py)?.extract(py)?;
         self.usual = Usual { bytes, records };
         Ok(())
     }

@@ -14,7 +14,9 @@ from zstandard import ZstdCompressor
 from kdissect.api import Dissection
 from kdissect.decoders.compression.lz4 import xxh32
 from kdissect.decoders.records.checksum import crc32c
+from kdissect.engine.records import compiled_records
 from kdissect.engine.records.acquired import SHARE_FETCH
+from kdissect.engine.records.compiled_records import ENOUGH, LOOK, way
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
@@ -29,8 +31,6 @@ from tests.support.console import CAPTURES
 from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
 
 pa = pytest.importorskip("pyarrow")
-from kdissect.engine.records.compiled_tables import ENOUGH, LOOK  # noqa: E402  needs pyarrow
-
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 NOW = 1_700_000_000_000
 PRODUCE, FETCH_SNAPSHOT = 0, 59
@@ -40,10 +40,10 @@ def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
     """What tables make of exchanges, closed whenever they hold enough."""
     made = []
     for exchange in exchanges:
-        taken = tables.held.take(exchange)
+        taken = tables.take_exchange(exchange)
         is_enough = taken == ENOUGH
         for records in _sets(exchange) if taken == LOOK else ():
-            is_enough |= tables.held.add(records)
+            is_enough |= tables.add(records)
         if is_enough:
             made += tables.close()
     return [*made, *tables.close()]
@@ -61,7 +61,12 @@ def compiled_tables(report: Any, names: Any = None) -> Any:
 
     files = ["file"] * 9
     rows = table_rows(files, (None, None), topic_name=names)
-    return CompiledTables(schema(), (None, None), files, rows, report, names)
+    return CompiledTables(schema(), (None, None), files, rows, report, fail, names).records
+
+
+def fail(error: Exception, _exchange: Exchange) -> None:
+    """Nothing goes wrong."""
+    raise error
 
 
 def schema() -> Any:
@@ -110,16 +115,14 @@ def test_shipped_captures(path: Path) -> None:
 
 
 def test_records_but_those_that_go_by_rows_are_found_by_the_compiled_walk() -> None:
-    from kdissect.engine.records.compiled_tables import Help
-
     for api in all_apis():
         holds = has_records(api.request) or has_records(api.response)
         for version in range(api.versions.first, api.versions.last + 1):
-            way = Help.way(api.key, version)
-            assert (way is not None) == holds
-            if way is not None:
-                assert way[0] == has_records(api.response)
-                assert (way[1] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
+            found = way(api.key, version)
+            assert (found is not None) == holds
+            if found is not None:
+                assert found[0] == has_records(api.response)
+                assert (found[2] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
 
 
 def produce(*fields: bytes, end: bytes = b"") -> Exchange:
@@ -177,16 +180,15 @@ def with_size(frame: bytes, size: int) -> bytes:
 @pytest.fixture
 def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Codecs of batches that Python was asked to decompress."""
-    from kdissect.engine.records.compiled_tables import Help
-
     codecs: list[int] = []
 
     def decompress(data: bytes, codec: int) -> bytes | None:
         codecs.append(codec)
         return python(data, codec)
 
-    python = Help.decompress
-    monkeypatch.setattr(Help, "decompress", staticmethod(decompress))
+    python = compiled_records._BATCHES.decompress
+    asked = compiled_records._BATCHES._replace(decompress=decompress)
+    monkeypatch.setattr(compiled_records, "_BATCHES", asked)
     return codecs
 
 
