@@ -158,7 +158,9 @@ def _write_parquet(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    from kdissect.cli.captures.record_parquet import write_parquet  # pyarrow is optional
+    from kdissect.cli.captures.record_parquet import load_arrow, write_parquet  # pyarrow is optional
+
+    load_arrow()
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.compression.codec import decompress_usual, growth, usual_growth
+from kdissect.decoders.compression.codec import decompress_within, growth, usual_growth
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.records_fields import RecordsField, has_pieces
@@ -63,12 +63,14 @@ class BatchQuestions(NamedTuple):
 
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
+    snappy: Callable[[], Callable[[bytes], bytes]]
+    """Gives the library's function for raw blocks."""
     lz4: Callable[[], Callable[[bytes], bytes]]
     """Gives the library's function for frames whose content is bounded by their length."""
     zstd: Callable[[], Callable[[bytes], bytes]]
-    """Gives the library's function for frames that tell their size."""
-    decompress: Callable[[bytes, int], bytes | None]
-    """The records of a batch; None where the bytes are not what the codec writes, or grow much."""
+    """Gives the library's function for frames that tell their size, or are small."""
+    decompress: Callable[[int, bytes, int], bytes | None]
+    """The records of a batch; None where they are more bytes than so many, or not what the codec writes."""
     rest_fits: Callable[[bytes, int, int, bool], bool]
     """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
 
@@ -169,8 +171,14 @@ def _limits() -> tuple[tuple[int, int, int], tuple[int, int]]:
     return growth(), usual_growth()
 
 
+def _snappy() -> Callable[[bytes], bytes]:
+    from kdissect.decoders.compression.snappy import whole_block  # start-up: few captures have all codecs
+
+    return whole_block
+
+
 def _lz4() -> Callable[[bytes], bytes]:
-    from lz4.frame import decompress  # start-up: few captures have all codecs
+    from lz4.frame import decompress  # start-up: the same
 
     return cast("Callable[[bytes], bytes]", decompress)
 
@@ -181,9 +189,9 @@ def _zstd() -> Callable[[bytes], bytes]:
     return whole_frames()
 
 
-def _decompress(data: bytes, codec: int) -> bytes | None:
+def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
     try:
-        return decompress_usual(codec, data)
+        return decompress_within(codec, data, most)
     except DecodeError:
         return None
 
@@ -193,4 +201,4 @@ def _rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
     return not found.batches and not found.faults
 
 
-_BATCHES = BatchQuestions(_limits, _lz4, _zstd, _decompress, _rest_fits)
+_BATCHES = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, _rest_fits)

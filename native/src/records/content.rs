@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, HEADER};
 use crate::codecs::library::Library;
-use crate::codecs::{lz4, zstd, Growth, Usual, LZ4, NONE, ZSTD};
+use crate::codecs::{lz4, snappy, zstd, Growth, Usual, LZ4, NONE, SNAPPY, ZSTD};
 
 pub enum Content {
     Frame(Range<usize>),
@@ -30,20 +30,24 @@ pub struct Contents {
     limits: Py<PyAny>,
     bounds: Growth,
     usual: Usual,
+    snappy: Library,
     lz4: Library,
     zstd: Library,
-    /// `(bytes, codec) -> bytes or None`, for what is not decompressed here.
+    /// `(codec, bytes, most) -> bytes or None`, for what is not given to a library here.
     decompress: Py<PyAny>,
 }
 
 impl Contents {
-    pub fn new(limits: Py<PyAny>, lz4: Py<PyAny>, zstd: Py<PyAny>, decompress: Py<PyAny>) -> Self {
+    /// `libraries` are those of snappy, lz4 and zstd.
+    pub fn new(limits: Py<PyAny>, libraries: [Py<PyAny>; 3], decompress: Py<PyAny>) -> Self {
+        let [snappy, lz4, zstd] = libraries.map(Library::new);
         Contents {
             limits,
             bounds: Growth { most: 0, free: 0, ratio: 0 },
             usual: Usual { bytes: 0, records: 0 },
-            lz4: Library::new(lz4),
-            zstd: Library::new(zstd),
+            snappy,
+            lz4,
+            zstd,
             decompress,
         }
     }
@@ -66,23 +70,25 @@ impl Contents {
     pub fn of(&mut self, py: Python<'_>, frame: &[u8], batch: &Batch) -> PyResult<Option<Content>> {
         let place = batch.start + HEADER..batch.end;
         let data = frame.get(place.clone()).unwrap_or_default();
-        let most = self.bounds.of(data.len());
         let usual = self.usual.bytes.saturating_mul(data.len());
+        let bound = self.bounds.of(data.len());
+        let most = bound.min(usual);
         let found = match batch.codec() {
             _ if data.is_empty() => return Ok(Some(Content::Frame(place))),
             NONE => return Ok(Some(Content::Frame(place))),
-            LZ4 if lz4::is_bounded(data, most) => self.lz4.decompress(py, data),
-            ZSTD if zstd::is_bounded(data, most.min(usual)) => self.zstd.decompress(py, data),
+            SNAPPY => snappy::block(data, most).and_then(|block| self.snappy.decompress(py, block)),
+            LZ4 if lz4::is_bounded(data, bound) => self.lz4.decompress(py, data),
+            ZSTD if zstd::is_bounded(data, most, bound) => self.zstd.decompress(py, data),
             _ => None,
         };
         let found = match found {
             None => {
-                let asked = self.decompress.bind(py).call1((PyBytes::new(py, data), batch.codec()))?;
-                asked.downcast_into().ok()
+                let place = (batch.codec(), PyBytes::new(py, data), most);
+                self.decompress.bind(py).call1(place)?.cast_into().ok()
             }
             found => found,
         };
-        let found = found.filter(|bytes| bytes.as_bytes().len() <= usual);
+        let found: Option<Bound<'_, PyBytes>> = found.filter(|bytes| bytes.as_bytes().len() <= usual);
         Ok(found.map(|bytes| Content::Own(bytes.unbind())))
     }
 }
