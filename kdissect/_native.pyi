@@ -17,7 +17,13 @@ from kdissect.decoders.generated.validate import Validation
 from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.decoders.trees.frame_text import Meanings, MessageRows
 from kdissect.engine.flows import Flow, HalfOpen
-from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
+from kdissect.engine.records.compiled_records import (
+    BatchQuestions,
+    ExchangeQuestions,
+    HeldField,
+    NameQuestions,
+)
+from kdissect.engine.records.compiled_tables import Buffers
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.frame import FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
@@ -274,18 +280,45 @@ class BatchText:
 
 @final
 class HeldRecords:
-    # `help` as in Rust; the forms of keys and values, None for bytes.
-    def __new__(cls, help: Help, key_form: str | None, value_form: str | None) -> Self: ...  # noqa: A002
+    def __new__(
+        cls,
+        writer: RecordColumns | RecordLines,
+        exchanges: ExchangeQuestions,
+        names: NameQuestions,
+        batches: BatchQuestions,
+    ) -> Self: ...
+    # TAKEN, ENOUGH or LOOK of native/src/records/held_records.rs.
+    def take(self, exchange: Exchange) -> int: ...
+    # Whether there is enough. `records` is given back where Python has to read it.
+    def add(
+        self, records: RecordSet, exchange: Exchange, is_response: bool, records_field: RecordsField
+    ) -> bool: ...
+    # True: the writer is full; None: that was all; else what Python has to read.
+    def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
+
+@final
+class RecordColumns:
+    # The forms of keys and values, None for bytes.
+    def __new__(cls, key_form: str | None, value_form: str | None) -> Self: ...
     @property
     def rows(self) -> int: ...
-    # TAKEN, ENOUGH or LOOK of native/src/records/held.rs.
-    def take(self, exchange: Exchange) -> int: ...
-    # Whether there is enough.
-    def add(self, records: RecordSet) -> bool: ...
-    # True: `columns` are due; None: that was all; else what Python has to read.
-    def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
     # Names with their buffers; rows; headers in all rows.
-    def columns(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+    def take(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+
+@final
+class RecordLines:
+    count: int  # rows so far, those that others write between too
+    # Raises ValueError for a style or a form that there is not.
+    def __new__(
+        cls,
+        style: str,
+        columns: list[str],
+        key_form: str,
+        value_form: str,
+        second_of: Callable[[int], str],
+        printables: Callable[[int], bytes],
+    ) -> Self: ...
+    def take(self) -> bytes: ...
 
 # The records that fill `data[start:end]`; None where they do not fit, or are not `count`.
 def record_objects(

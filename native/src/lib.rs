@@ -65,7 +65,9 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<records::batch_text::BatchText>()?;
-    module.add_class::<records::held::HeldRecords>()?;
+    module.add_class::<records::held_records::HeldRecords>()?;
+    module.add_class::<records::record_lines::RecordLines>()?;
+    module.add_class::<records::table::RecordColumns>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
 }
