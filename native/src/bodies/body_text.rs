@@ -33,7 +33,7 @@ impl BodyText {
         BodyText { program: Program::of::<Json>(layout), batches, foreign }
     }
 
-    /// The text of the body from `offset` to the end; None where it is not plain.
+    /// The text of the body from `offset` to the end; None where it needs the slow path.
     ///
     /// `nest` are two functions that tell of records: of a topic's id its name, and of data, start, end and topic the
     /// text of a field that takes the slow path. Without them records are but counted. Raises what they do, but for

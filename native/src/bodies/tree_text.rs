@@ -67,7 +67,7 @@ impl TreeText {
         Ok(TreeText { root, header: labels(header)?, body: labels(body)?, has_tags, foreign, margin })
     }
 
-    /// The lines of the frame, each with its end; None where it is not plain. `name` tells the topic of an id, or
+    /// The lines of the frame, each with its end; None where it needs the slow path. `name` tells the topic of an id, or
     /// None; what it raises is raised.
     fn text<'py>(
         &self,
