@@ -10,13 +10,20 @@ from typing import Any, Literal, Self, final
 from kdissect.cli.formats.line_parts import Second
 from kdissect.decoders.as_json.body_text import FieldText, NameOfId
 from kdissect.decoders.decoded import Decoded
+from kdissect.decoders.generated.body_columns import Column, Row
 from kdissect.decoders.generated.native_plan import StructRow
 from kdissect.decoders.generated.summary import Summarizer, Summary
 from kdissect.decoders.generated.validate import Validation
 from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.decoders.trees.frame_text import Meanings, MessageRows
 from kdissect.engine.flows import Flow, HalfOpen
-from kdissect.engine.records.compiled_tables import Buffers, HeldField, Help
+from kdissect.engine.records.compiled_records import (
+    BatchQuestions,
+    ExchangeQuestions,
+    HeldField,
+    NameQuestions,
+)
+from kdissect.engine.records.compiled_tables import Buffers
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.frame import FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
@@ -24,7 +31,7 @@ from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record
 from kdissect.net.streams.reassembly import StreamState
 from kdissect.session.conversation import ConversationState
-from kdissect.session.events import Event
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
 from kdissect.session.handover import HeldState
@@ -87,6 +94,7 @@ class Engine:
             [ConnectionInfo, int, int, int, int, str | None, FrameRow, int, FrameRow | None, int],
             Exchange,
         ],
+        count: Callable[[ConnectionInfo, int, int], None],
         met: Callable[[ConnectionInfo, int, int], None],
     ) -> Self: ...
 
@@ -147,8 +155,26 @@ class InOrder:
     ) -> Self: ...
     @property
     def index(self) -> int: ...
-    def __iter__(self) -> Iterator[list[Event]]: ...
-    def __next__(self) -> list[Event]: ...
+    def __iter__(self) -> Iterator[Events]: ...
+    def __next__(self) -> Events: ...
+
+# Exchanges that packets completed: each becomes one when it is asked for, once.
+@final
+class ExchangeBlock:
+    def __len__(self) -> int: ...
+    def __iter__(self) -> BlockIterator: ...
+    # Raises IndexError.
+    def __getitem__(self, key: int, /) -> Exchange: ...
+    # Of the packet that completed the exchange asked for last.
+    @property
+    def index(self) -> int: ...
+    # Leave out what packets behind that one completed.
+    def cut(self) -> None: ...
+
+@final
+class BlockIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Exchange: ...
 
 # Bodies and records
 
@@ -156,6 +182,17 @@ class InOrder:
 class Layout:
     # Raises ValueError for rows that do not fit together.
     def __new__(cls, flexible: bool, rows: list[StructRow]) -> Self: ...
+
+@final
+class Projection:
+    # `paths`: names from the root on, whether only the size is wanted. Raises ValueError for one that ends at
+    # a struct, or is there twice.
+    def __new__(cls, layout: Layout, paths: list[tuple[list[str], bool]]) -> Self: ...
+    def __len__(self) -> int: ...
+    def add(self, data: bytes, offset: int, /) -> bool: ...
+    def take(self) -> list[Column | None]: ...
+    # Raises ValueError where lists stand beside each other.
+    def rows(self, data: bytes, offset: int, /) -> list[Row] | None: ...
 
 @final
 class Summaries:
@@ -176,19 +213,38 @@ class Validators:
     def validate(self, data: bytes, offset: int) -> Validation | None: ...
 
 @final
-class PlainBody:
-    # `specs`: of each struct the class of its values, and of each field `plain_values`. Raises ValueError for
-    # those of another message.
+class CanonicalBody:
+    # `classes`: of each struct the class of its values.
     def __new__(
         cls,
         layout: Layout,
-        specs: list[tuple[type, list[frozenset[int] | frozenset[bytes] | bool | None]]],
+        classes: list[type],
         version: int,
         new: Callable[..., Any],
         decoded: type[Decoded],
         records_field: type[RecordsField],
     ) -> Self: ...
     def decode(self, data: bytes, offset: int) -> Decoded | None: ...
+
+@final
+class Guards:
+    # Rows as in `rules.judging.body_guards`. Raises ValueError for those of other layouts.
+    def __new__(
+        cls,
+        request: tuple[Layout, list[tuple[int, int, str, list[int], list[bytes], int]]],
+        response: tuple[Layout, list[tuple[int, int, str, list[int], list[bytes], int]]],
+        late: list[tuple[str, list[int], int]],
+        terms: list[tuple[int, int, int, bool, bool]],
+        bits: tuple[int, int],
+    ) -> Self: ...
+    def marks(
+        self,
+        request: bytes | None,
+        request_at: int,
+        response: bytes | None,
+        response_at: int,
+        latency_ns: int,
+    ) -> int: ...
 
 @final
 class BodyText:
@@ -224,18 +280,45 @@ class BatchText:
 
 @final
 class HeldRecords:
-    # `help` as in Rust; the forms of keys and values, None for bytes.
-    def __new__(cls, help: Help, key_form: str | None, value_form: str | None) -> Self: ...  # noqa: A002
+    def __new__(
+        cls,
+        writer: RecordColumns | RecordLines,
+        exchanges: ExchangeQuestions,
+        names: NameQuestions,
+        batches: BatchQuestions,
+    ) -> Self: ...
+    # TAKEN, ENOUGH or LOOK of native/src/records/held_records.rs.
+    def take(self, exchange: Exchange) -> int: ...
+    # Whether there is enough. `records` is given back where Python has to read it.
+    def add(
+        self, records: RecordSet, exchange: Exchange, is_response: bool, records_field: RecordsField
+    ) -> bool: ...
+    # True: the writer is full; None: that was all; else what Python has to read.
+    def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
+
+@final
+class RecordColumns:
+    # The forms of keys and values, None for bytes.
+    def __new__(cls, key_form: str | None, value_form: str | None) -> Self: ...
     @property
     def rows(self) -> int: ...
-    # TAKEN, ENOUGH or LOOK of native/src/records/held.rs.
-    def take(self, exchange: Exchange) -> int: ...
-    # Whether there is enough.
-    def add(self, records: RecordSet) -> bool: ...
-    # True: `columns` are due; None: that was all; else what Python has to read.
-    def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
     # Names with their buffers; rows; headers in all rows.
-    def columns(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+    def take(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+
+@final
+class RecordLines:
+    count: int  # rows so far, those that others write between too
+    # Raises ValueError for a style or a form that there is not.
+    def __new__(
+        cls,
+        style: str,
+        columns: list[str],
+        key_form: str,
+        value_form: str,
+        second_of: Callable[[int], str],
+        printables: Callable[[int], bytes],
+    ) -> Self: ...
+    def take(self) -> bytes: ...
 
 # The records that fill `data[start:end]`; None where they do not fit, or are not `count`.
 def record_objects(
@@ -254,6 +337,52 @@ def latest_delta(
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None: ...
 
+# Produces and Fetches, counted
+
+_Place = tuple[PartitionRows, bytes, int]  # how a body is read, the frame, where the body begins
+
+@final
+class PartitionRows:
+    # `lists` are a `history.listed_partitions.PartitionLists`; numbers of a partition, and of the body.
+    # Raises ValueError for those of another message.
+    def __new__(
+        cls, layout: Layout, lists: tuple[str, str, str, str], values: list[str], facts: list[str]
+    ) -> Self: ...
+
+@final
+class TopicSums:
+    def __new__(cls) -> Self: ...
+    # Clients and brokers by number; what it did, in bits (native/src/transfers/mod.rs).
+    def count(
+        self, user: int, broker: int, writes: bool, request: _Place, response: _Place | None
+    ) -> int: ...
+    # The broker, and the name or the id.
+    def new_topics(self) -> list[tuple[int, str | bytes]]: ...
+    # By client, role, topic requests, batches, records, bytes, unconfirmed, refused; topics and partitions;
+    # errors of those sums; codecs of topics; of topics control batches, bytes and records of the others.
+    def take(
+        self,
+    ) -> tuple[
+        list[tuple[tuple[int, int, int], tuple[int, int, int, int, int, int]]],
+        list[tuple[int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, list[int], list[int]]],
+    ]: ...
+
+@final
+class FetchPositions:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def learn(
+        self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
+    ) -> int: ...
+    def new_topics(self) -> list[tuple[int, str | bytes]]: ...
+    # Client, topic, partition; offset and time asked for, offset behind records, high watermark.
+    def take(
+        self,
+    ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
+
 # Lines of the list
 
 @final
@@ -262,6 +391,7 @@ class LineFiller:
         cls,
         exchange: type[Exchange],
         fields_of: Callable[[Exchange], tuple[Any, ...] | None],
+        texts_of: Callable[[ConnectionInfo], tuple[bytes, bytes]],
         template_of: Callable[[Exchange], LineTemplate | None],
         second_of: Callable[[int], Second],
         facts_of: Callable[[Exchange, Summary, Summary | None], tuple[bytes, bool]],
@@ -272,7 +402,7 @@ class LineFiller:
     def skip(self) -> None: ...
     def line(self, exchange: Exchange) -> bytes: ...
     # How many bytes are held now.
-    def hold(self, events: list[Event]) -> int: ...
+    def hold(self, events: Events) -> int: ...
     def take(self) -> bytes: ...
 
 @final

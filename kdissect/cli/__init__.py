@@ -17,7 +17,7 @@ from kdissect.cli.debug import DEBUG, listener_of
 from kdissect.cli.diagnostics import INTERRUPTED, OK, UNREADABLE, USAGE, say, write_error
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
-from kdissect.model import faults
+from kdissect.model import extras, faults
 from kdissect.model.limits import in_force, use
 from kdissect.model.run_budget import start_run, take_met
 
@@ -84,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # what a small Parquet file costs.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         hold_places()
+        extras.is_own_process = True
     before = faults.in_force()
     faults.use(listener_of(arguments))
     try:

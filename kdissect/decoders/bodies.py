@@ -16,7 +16,7 @@ from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
-    from kdissect.decoders.generated.canonical import PlainDecoder
+    from kdissect.decoders.generated.canonical import CanonicalDecoder
 
 _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
@@ -42,8 +42,8 @@ def decode_both(
     request: Frame | None, asked_at: int, response: Frame | None, answered_at: int, api_key: int, version: int
 ) -> "tuple[Decoded | None, Decoded | None]":
     """The bodies of request and response like `decode_once`. Raises nothing."""
-    # Hot, once an exchange: bodies that are plain and fit, which nearly all are, take one call each.
-    decode_request, decode_response = _plain_decoders(api_key, version)
+    # Hot, once an exchange: bodies that are canonical and fit, which nearly all are, take one call each.
+    decode_request, decode_response = _canonical_decoders(api_key, version)
     asked = answered = None
     if request is not None and asked_at and len(request.data) == request.size:
         asked = decode_request(request.data, asked_at)
@@ -70,27 +70,27 @@ def decode_once(
 
 
 def _slow_path(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: "Decoded | None"
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, found: "Decoded | None"
 ) -> "Decoded | None":
-    """A body that is not plain, or does not end with its frame."""
+    """A body that is not canonical, or does not end with its frame."""
     from kdissect.decoders.decoded import Decoded  # the list of exchanges decodes no body
 
     if known_body(api_key, api_version, is_response) is None:
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
         api_version = quirks.response_body_version(api_key, api_version, data, offset)
-        plain = _plain_decoder(api_key, api_version, True)(data, offset)
-        if plain is not None and plain.fits:
-            return plain
-    if plain is None:
+        found = _canonical_decoder(api_key, api_version, True)(data, offset)
+        if found is not None and found.fits:
+            return found
+    if found is None:
         try:
             value, end = decoder(body_message(api_key, api_version, is_response), api_version)(data, offset)
         except DecodeError as error:
             return Decoded(None, offset, api_version, False, False, error)
-        plain = Decoded(value, end, api_version, end == len(data), False)
-    if not is_response and quirks.is_ignorable_tail(api_key, api_version, data, plain.end):
-        return plain._replace(fits=True)
-    return plain
+        found = Decoded(value, end, api_version, end == len(data), False)
+    if not is_response and quirks.is_ignorable_tail(api_key, api_version, data, found.end):
+        return found._replace(fits=True)
+    return found
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
@@ -183,22 +183,24 @@ def _without_secrets(summarize: Summarizer) -> Summarizer:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, PlainDecoder]":
-    """Those of request and response; of a response that may be in another version nothing is plain yet."""
+def _canonical_decoders(api_key: int, api_version: int) -> "tuple[CanonicalDecoder, CanonicalDecoder]":
+    """Those of request and response; of a response that may be in another version nothing is known yet."""
     is_fixed = not quirks.may_answer_in_other_version(api_key)
-    answer = _plain_decoder(api_key, api_version, True) if is_fixed else _nothing_plain
-    return _plain_decoder(api_key, api_version, False), answer
+    answer = _canonical_decoder(api_key, api_version, True) if is_fixed else _never_canonical
+    return _canonical_decoder(api_key, api_version, False), answer
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder":
-    from kdissect.decoders.generated.canonical import plain_decoder  # the list of exchanges decodes no body
+def _canonical_decoder(api_key: int, api_version: int, is_response: bool) -> "CanonicalDecoder":
+    from kdissect.decoders.generated.canonical import (
+        canonical_decoder,
+    )  # the list of exchanges decodes no body
 
     message = known_body(api_key, api_version, is_response)
-    return plain_decoder(message, api_version) if message else _nothing_plain
+    return canonical_decoder(message, api_version) if message else _never_canonical
 
 
-def _nothing_plain(data: bytes, offset: int) -> None:
+def _never_canonical(data: bytes, offset: int) -> None:
     return None
 
 

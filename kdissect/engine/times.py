@@ -14,7 +14,7 @@ def rfc3339(time_ns: int) -> str:
     if prefix is None:
         if len(_prefixes) > 4096:  # one entry a second of capture: kept small for long captures
             _prefixes.clear()
-        prefix = _prefixes[second] = _prefix(second)
+        prefix = _prefixes[second] = second_text(second)
     return f"{prefix}.{nanos:09d}Z"
 
 
@@ -25,7 +25,8 @@ def millis_text(millis: int) -> str | None:
     return None if millis == NO_TIMESTAMP else rfc3339(millis * MS_NS)
 
 
-def _prefix(second: int) -> str:
+def second_text(second: int) -> str:
+    """A second since 1970 UTC as `2024-05-01T10:00:00`."""
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
     except (OverflowError, OSError, ValueError):  # a corrupt file may hold any 64-bit number

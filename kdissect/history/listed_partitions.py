@@ -16,6 +16,15 @@ _ROWS = ("partition_data", "partition_responses", "partitions", "partition_index
 _NUMBERS = ("index", "partition", "partition_index")
 
 
+class PartitionLists(NamedTuple):
+    """Fields of a body that lists topics: its list, a topic's name or id, its rows, the number of a row."""
+
+    topics: str
+    name: str
+    rows: str
+    number: str
+
+
 class _Shape(NamedTuple):
     """How to get from a value to its topics, to a topic's name, its rows, and the number of a row."""
 
@@ -70,8 +79,39 @@ def _no_name(_topic: Any) -> str:
     return ""
 
 
+def named_fields(message: Message, version: int) -> tuple[str, str] | None:
+    """The paths of a topic's name or id and of a partition's number (`.topics.partitions.index`), if any."""
+    found = _lists(message, version)
+    if found is None:
+        return None
+    topics, name, rows, number = found
+    below = f".{topics.name}.{rows.name}"
+    return f".{topics.name}.{name.name}", below if number is None else f"{below}.{number.name}"
+
+
 @lru_cache(maxsize=1024)  # as above
 def _shape(message: Message, version: int) -> _Shape | None:
+    found = _lists(message, version)
+    if found is None:
+        return None
+    topics, name, rows, number = found
+    return _Shape(
+        attrgetter(topics.name), attrgetter(name.name), attrgetter(rows.name),
+        attrgetter(number.name) if number is not None else int,
+    )  # fmt: skip
+
+
+def partition_lists(message: Message, version: int) -> PartitionLists | None:
+    """The names of those fields; None for a body without them, or whose partitions are bare numbers."""
+    found = _lists(message, version)
+    if found is None:
+        return None
+    topics, name, rows, number = found
+    return None if number is None else PartitionLists(topics.name, name.name, rows.name, number.name)
+
+
+def _lists(message: Message, version: int) -> tuple[Field, Field, Field, Field | None] | None:
+    """The fields of `PartitionLists`; no last one where partitions are bare numbers."""
     topics = _field(message.root, version, _LISTS)
     topic = None if topics is None else _element(topics)
     if topics is None or topic is None:
@@ -83,10 +123,7 @@ def _shape(message: Message, version: int) -> _Shape | None:
     number = None if row is None else _field(row, version, _NUMBERS)
     if row is not None and number is None:
         return None
-    return _Shape(
-        attrgetter(topics.name), attrgetter(name.name), attrgetter(rows.name),
-        attrgetter(number.name) if number is not None else int,
-    )  # fmt: skip
+    return topics, name, rows, number
 
 
 def _field(of: Struct, version: int, names: tuple[str, ...]) -> Field | None:

@@ -73,6 +73,8 @@ class TopicNames:
         self._most = in_force().topic_names  # of about 300 bytes each
         self.dropped = 0
         """Names that were told and are not kept: there were too many."""
+        self.changes = 0
+        """How often something came that a name may depend on: until then what `name` says stays the same."""
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
         self._told: set[int] = set()
@@ -160,6 +162,7 @@ class TopicNames:
         names, cluster = naming_of(frame.data, offset, key, version, is_response)
         place = _place(exchange.connection)
         if cluster and (place in self._clusters or len(self._clusters) < MAX_BROKERS):
+            self.changes += self._clusters.get(place) != cluster
             self._clusters[place] = cluster
         cluster = cluster or self._clusters.get(place)
         for topic_id, name in names.items():
@@ -192,6 +195,7 @@ class TopicNames:
             self._told.clear()
         self._told.add(key)
         self._pending.append(exchange)
+        self.changes += 1
         if len(self._pending) >= MAX_PENDING or len(ids) > MAX_IDS_KEPT:
             self._learn_pending()
 
@@ -227,6 +231,7 @@ class TopicNames:
         kept = tuple(old for old in names if old[0] != cluster and not (old[0] is None and old[1] == name))
         self._names[topic_id] = (*kept, entry)
         self._answers.clear()
+        self.changes += 1
 
     def _add_names(self, place: _Place, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> tuple[str, ...]:
         found = dict.fromkeys(topics)

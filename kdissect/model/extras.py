@@ -12,6 +12,9 @@ EXTRAS = {
     "web": ("textual-serve>=1.1",),
 }
 
+is_own_process = False
+"""Whether nobody but the command line uses the process, and what is loaded in it; `cli.main` says so."""
+
 
 def are_installed(*modules: str) -> bool:
     """Whether modules can be imported; none of them is."""

@@ -106,7 +106,7 @@ class Coverage:
         """Count the exchanges that were counted by kind (`BodyPair`)."""
         for exercise in self.exercises.pairs.values():
             for (api_key, api_version, is_answered), pair in exercise.pairs.items():
-                count, batches = (0, 0) if pair is None else pair.settle()
+                count, batches = pair.settle()
                 if not count:
                     continue
                 self.apis[api_key, api_version] += count

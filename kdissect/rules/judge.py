@@ -12,9 +12,7 @@ Rules of the game:
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
 
-from kdissect.decoders.decoded import Decoded
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
@@ -27,10 +25,12 @@ from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judging.batch_judge import BatchJudge
+from kdissect.rules.judging.body_guards import EVERY
 from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
-from kdissect.rules.judging.rule_index import ODD, UNUSUAL, USUAL, NodeRules, Subjects
+from kdissect.rules.judging.rule_index import ODD, UNUSUAL, USUAL, Subjects
+from kdissect.rules.judging.shown_bodies import NodeRules, ShownBodies, ShownExchange
 from kdissect.rules.kinds import FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Rule, Violation
@@ -43,14 +43,13 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
-_UNDECIDED: Any = object()
-
 
 class Judge:
     """Feed it every event with `add`; `findings`, `inconclusive` and `coverage` hold what came of it.
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
-    by address, host or role. `machines` are the histories that are asked; None: all.
+    by address, host or role. `machines` are the histories that are asked; None: all. Without `guards` every
+    rule is shown everything, which takes longer and finds the same.
     """
 
     def __init__(
@@ -59,6 +58,8 @@ class Judge:
         judge: Who | None = None,
         labels: Mapping[str, str] | None = None,
         machines: Collection[str] | None = None,
+        *,
+        guards: bool = True,
     ) -> None:
         self.rules = rules
         self.findings = FindingLog()
@@ -67,6 +68,7 @@ class Judge:
         self.coverage = Coverage(labels)
         self.who = judge
         """Whose bytes are judged; None: those of both ends."""
+        self._guards = guards
         self._labels = labels or {}
         self._views: dict[str, JudgedConnection] = {}
         self._large = LargeExchanges()
@@ -76,9 +78,9 @@ class Judge:
         self._counted: list[Occurrence] | None = (
             None  # of an exchange that came again, if no finding was made
         )
-        self._subjects = Subjects(rules)
+        self._subjects = Subjects(rules, guards=guards)
         self._history = History(machines, increments=False)  # no rule speaks of them
-        self._batches = BatchJudge(rules, self.coverage)
+        self._batches = BatchJudge(rules, self.coverage, guards=guards)
         self.coverage.batch_codes = self._batches.usual_codes()
 
     # events
@@ -163,24 +165,34 @@ class Judge:
             return
         is_odd = bool(exchange.anomalies) or not _is_as_due(exchange)
         is_usual = not is_odd and view.is_usual(exchange)
-        if not (is_usual and self._passes(exchange, view)):
+        shown = self._subjects.shown(exchange)
+        marks = EVERY if shown is None or not self._guards else shown.guards.marks(exchange)
+        if not (is_usual and not marks and self._passes(exchange, view, shown)):
             sort = ODD if is_odd else USUAL if is_usual else UNUSUAL
             if repeated is None:
-                self._closely(exchange, view, sort)
+                self._closely(exchange, view, sort, shown, marks)
                 view.repeated = Repeated()
             else:
-                self._again(exchange, view, sort, repeated)
+                self._again(exchange, view, sort, shown, marks, repeated)
 
-    def _again(self, exchange: Exchange, view: JudgedConnection, sort: str, repeated: Repeated) -> None:
+    def _again(
+        self,
+        exchange: Exchange,
+        view: JudgedConnection,
+        sort: str,
+        shown: ShownExchange | None,
+        marks: int,
+        repeated: Repeated,
+    ) -> None:
         """Judge an exchange that came again; once in a while note what comes of it."""
         repeated.times += 1
         if repeated.times % LOOKS_EVERY:
-            self._closely(exchange, view, sort)
+            self._closely(exchange, view, sort, shown, marks)
             return
         before = Before(self.coverage.exercises.at(view.info), self.inconclusive, view)
         noted: list[Occurrence] = []
         self._counted = noted
-        self._closely(exchange, view, sort)
+        self._closely(exchange, view, sort, shown, marks)
         if self._counted is noted:
             repeated.outcome = outcome_of(exchange, view, before, self.inconclusive, noted, self._suppressed)
         self._counted = None
@@ -193,22 +205,25 @@ class Judge:
             view.learn_again(exchange.response)
         self._judged(exchange, view)
 
-    def _passes(self, exchange: Exchange, view: JudgedConnection) -> bool:
-        """Whether no rule has anything to say of a usual exchange; counts it."""
+    def _passes(self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None) -> bool:
+        """Whether no rule is shown an exchange whose bodies no guard marks; counts it."""
         # Hot, once an exchange.
+        subjects = self._subjects
+        if shown is None or not shown.is_guarded or subjects.look_at_usual or subjects.open_node_rules:
+            return False
         asked, answered = exchange.bodies_cache or exchange.bodies()
         request, response = exchange.request, exchange.response
         if asked is None or request is None or (answered is None and response is not None):
+            return False
+        if not asked.fits or (answered is not None and not answered.fits) or exchange.api_key == API_VERSIONS:
             return False
         info, exercise = view.info, view.exercise
         name, version = view.software
         if exercise is None or info.software_name is not name or info.software_version is not version:
             exercise = self._meet(info, view)
         key = exchange.api_key, exchange.api_version, answered is not None
-        pair = exercise.pairs.get(key, _UNDECIDED)
-        if pair is _UNDECIDED:
-            pair = self._subjects.body_pair(key, exercise, self.coverage)
-        if pair is None or not pair.takes(asked, answered, request.time_ns, exchange):
+        pair = exercise.pairs.get(key) or subjects.body_pair(key, exercise, self.coverage)
+        if pair is None or pair.is_first(request.time_ns):
             return False
         if pair.is_watched:
             batches = self._batches.usual(exchange, asked.value)
@@ -231,8 +246,10 @@ class Judge:
         """`_judged` of an exchange of which no rule spoke."""
         view.pass_by(exchange, request, response)
 
-    def _closely(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
-        """Show an exchange to the rules for its sort."""
+    def _closely(
+        self, exchange: Exchange, view: ConnectionView, sort: str, shown: ShownExchange | None, marks: int
+    ) -> None:
+        """Show an exchange to the rules for its sort, its bodies to those whose guards mark them."""
         self.coverage.add_exchange(exchange)
         frame = exchange.request or exchange.response
         self._at_ns = 0 if frame is None else frame.time_ns
@@ -240,7 +257,7 @@ class Judge:
         if sort != USUAL or self._subjects.look_at_usual:
             self._headers(exchange, view, sort)
         if exchange.kind is ExchangeKind.KAFKA and not (sort == ODD and _has_bad_header(exchange)):
-            self._bodies(exchange, view)
+            self._bodies(exchange, view, shown, marks)
         self._judged(exchange, view)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
@@ -259,34 +276,22 @@ class Judge:
         if settled and sort == UNUSUAL:
             view.settle(exchange)
 
-    def _bodies(self, exchange: Exchange, view: ConnectionView) -> None:
+    def _bodies(
+        self, exchange: Exchange, view: ConnectionView, shown: ShownExchange | None, marks: int
+    ) -> None:
         request, response = exchange.bodies_cache or exchange.bodies()
+        if shown is None:
+            return
         asked = None
         if request is not None:
             asked = Body(exchange, REQUEST, request)
-            self._body(asked, view)
-        if response is not None and not self._is_free(exchange, response):
-            self._body(Body(exchange, RESPONSE, response, asked), view)
+            self._body(asked, view, shown.sides[0], marks)
+        if response is not None:
+            self._body(Body(exchange, RESPONSE, response, asked), view, shown.sides[1], marks)
 
-    def _is_free(self, exchange: Exchange, response: Decoded) -> bool:
-        """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
-        looked_at = self.coverage.exercises.now
-        kind = looked_at.kinds.get((exchange.api_key, RESPONSE, response.version))
-        if kind is None or not kind.is_free or self._subjects.open_node_rules:
-            return False
-        if exchange.api_key == API_VERSIONS:
-            return False
-        if not (response.is_plain and response.fits):
-            return False
-        if self._at_ns <= kind.first_ns and kind.is_first(exchange):
-            return False
-        kind.bodies += 1
-        looked_at.bodies += 1
-        return True
-
-    def _body(self, body: Body, view: ConnectionView) -> None:
+    def _body(self, body: Body, view: ConnectionView, shown: ShownBodies, marks: int) -> None:
         # Hot, twice an exchange.
-        exchange, side, is_plain = body.exchange, body.side, body.is_plain
+        exchange, side = body.exchange, body.side
         looked_at = self.coverage.exercises.now
         looked_at.bodies += 1
         if not body.fits:
@@ -297,29 +302,33 @@ class Judge:
         )
         kind.bodies += 1
         suppressed = self._suppressed
-        for rule, is_suspect in kind.plain_checks if is_plain else kind.checks:
+        body_rules, node_rules = shown.shown(marks)
+        for rule in body_rules:
             if (suppressed and rule.code in suppressed) or (rule.refusable and not has_no_error(body)):
                 self.coverage.pass_over(rule.code)
-            elif is_suspect(body):
+            else:
                 self._speak_all(rule, rule.check(body), view, exchange)
-        if not is_plain or self._subjects.open_node_rules or self._at_ns <= kind.first_ns:
-            self._all_pieces(body, kind, view)
+        if node_rules or self._subjects.open_node_rules or self._at_ns <= kind.first_ns:
+            self._all_pieces(body, kind, view, node_rules)
         if kind.is_watched:
             for batch_rule, fault in self._batches.faults(body):
                 self._speak(batch_rule, fault, view, exchange)
         if exchange.api_key == API_VERSIONS and side == RESPONSE:
             view.learn_versions(exchange, body.value)
 
-    def _all_pieces(self, body: Body, kind: BodyKind, view: ConnectionView) -> None:
-        """Show a body's pieces: of plain bodies of a kind the first stands for all, but to open rules."""
-        if self._subjects.open_node_rules:
-            self._pieces(body, self._subjects.open_node_rules, view)
-        if not body.is_plain:
-            self._pieces(body, self._subjects.node_rules, view)
+    def _all_pieces(self, body: Body, kind: BodyKind, view: ConnectionView, marked: NodeRules) -> None:
+        """Show a body's pieces. For what is counted, the first body of a kind that no guard marks stands for
+        all of those, and one that some guard marks is looked at by all rules with guards.
+        """
+        subjects = self._subjects
+        if subjects.open_node_rules:
+            self._pieces(body, subjects.open_node_rules, subjects.open_node_rules, view)
+        if marked or not body.is_canonical:
+            self._pieces(body, subjects.node_rules, marked, view)
         elif self._at_ns <= kind.first_ns and kind.is_first(body.exchange):
             kind.lead(body.exchange)
             with self.coverage.aside(kind.pieces):
-                self._pieces(body, self._subjects.node_rules, view)
+                self._pieces(body, subjects.node_rules, marked, view)
 
     def _undecodable(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes reports it."""
@@ -329,10 +338,11 @@ class Judge:
             if self._apply(rule, view, body.exchange, rule.check(body, error)):
                 return
 
-    def _pieces(self, body: Body, by_sort: NodeRules, view: ConnectionView) -> None:
+    def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
         for sort, node, path in pieces.pieces(body.tree):
-            for rule in by_sort.get(sort, ()):
+            for rule in counted.get(sort, ()):
                 self.coverage.exercise(rule.code)
+            for rule in asked.get(sort, ()):
                 for found in rule.check(node, body):
                     fault = found._replace(path=path, start=node.start, end=node.end, side=body.side)
                     self._speak(rule, fault, view, body.exchange)

@@ -14,6 +14,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
+from kdissect.rules.guards import Guard
 from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
@@ -73,10 +74,11 @@ class UndecodableRule(Rule):
 class NodeRule(Rule):
     """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
 
-    It is shown every body, unless `judging.rule_index` says that it cannot speak of plain ones.
+    It is shown the pieces of every body that its `guard` marks, of every body where it has none.
     """
 
     nodes: ClassVar[tuple[str, ...]] = ()
+    guard: ClassVar[Guard | None] = None
 
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
         """What is wrong with the piece."""
@@ -87,23 +89,19 @@ class BodyRule(Rule):
     """Judges the values of a body that fits. `on` are the APIs and sides it looks at, in `versions`.
 
     `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
-    accepts. Such a rule judges the broker, and only where the answer carries no error. `only_odd`: speaks of
-    bodies alone that are not plain (`generated.canonical`); others are not shown to it.
+    accepts. Such a rule judges the broker, and only where the answer carries no error. `guard`: which of
+    these bodies it could speak of (`rules.guards`); without one it is shown all.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()
     versions: ClassVar[Versions] = Versions(0, NO_UPPER_BOUND)
     refusable: ClassVar[bool] = False
-    only_odd: ClassVar[bool] = False
+    guard: ClassVar[Guard | None] = None
 
     @property
     def vantage(self) -> str:
         """Of what is refusable, the answer too."""
         return BOTH_FRAMES if self.refusable else super().vantage
-
-    def is_suspect(self, body: Body) -> bool:
-        """A quick look, for rules that see many bodies: False says that `check` finds nothing."""
-        return True
 
     def check(self, body: Body) -> Iterable[Violation]:
         """What is wrong with the body."""

@@ -36,8 +36,8 @@ class Exercise:
 
     Rules that look at every exchange, or every body of a kind, are counted by `settle`, when all is over;
     until then `rules` holds what must be taken off for them. `kinds` are the bodies that fit, `together`
-    counts for rules that look at the same. `firsts` are, after `settle`, the pieces of the first plain body
-    of each kind: of several exercises the earliest counts.
+    counts for rules that look at the same. `firsts` are, after `settle`, the first pieces of each
+    kind (`BodyKind.first`): of several exercises the earliest counts.
     """
 
     __slots__ = ("_held", "bodies", "exchanges", "firsts", "kinds", "pairs", "rules", "together")
@@ -45,8 +45,8 @@ class Exercise:
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
         self.kinds: dict[KindKey, BodyKind] = {}
-        self.pairs: dict[PairKey, BodyPair | None] = {}
-        """Kinds of `kinds` that are looked at together; None where they are not."""
+        self.pairs: dict[PairKey, BodyPair] = {}
+        """Kinds of `kinds` that are looked at together."""
         self.together: dict[tuple[str, ...], int] = {}
         self.exchanges = 0
         self.bodies = 0

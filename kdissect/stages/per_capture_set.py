@@ -95,10 +95,12 @@ class CaptureSetStage:
     def add_kept(self, event: Event) -> None:
         """Take the next event for the tables alone, and leave it as it is."""
         if isinstance(event, Exchange):
-            turn = ExchangeView(event)
-            for counted in (self._latencies, self._topics, self._groups):
-                if counted is not None:
-                    counted.add(turn)
+            if self._latencies is not None:
+                self._latencies.add(ExchangeView(event))
+            if self._topics is not None:
+                self._topics.add(event)
+            if self._groups is not None:
+                self._groups.add(event)
         if self._producers is not None:
             self._producers.add(event)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import text_of
 
 BROKERS_KEPT = 10_000
@@ -34,10 +35,14 @@ class Leaders:
         self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
         self._seen: Table[str, bool] = Table(BROKERS_KEPT)
 
+    def see(self, info: ConnectionInfo) -> None:
+        """The capture has a connection."""
+        if info.broker_address not in self._seen:
+            self._seen.put(info.broker_address, True)
+            self._seen.put(info.broker_text, True)
+
     def learn(self, turn: ExchangeView) -> None:
         """Take the next exchange."""
-        self._seen.put(str(turn.info.broker), True)
-        self._seen.put(turn.info.broker_text, True)
         if turn.key == apis.METADATA and turn.response is not None:
             capture_set = turn.info.capture_set
             for row in turn.response.brokers or ():

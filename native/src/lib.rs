@@ -20,6 +20,7 @@ mod lines;
 mod places;
 mod records;
 mod template;
+mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_capture(module)?;
     add_engine(module)?;
     add_bodies(module)?;
+    add_transfers(module)?;
     add_lines(module)
 }
 
@@ -48,20 +50,32 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::held::Held>()?;
     module.add_class::<engine::flows::HeldFlows>()?;
     module.add_class::<engine::flows::PassedBy>()?;
+    module.add_class::<engine::exchange_block::ExchangeBlock>()?;
+    module.add_class::<engine::exchange_block::BlockIterator>()?;
     module.add_class::<engine::in_order::InOrder>()
 }
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::plan::Layout>()?;
+    module.add_class::<bodies::projection::Projection>()?;
     module.add_class::<bodies::summaries::Summaries>()?;
     module.add_class::<bodies::validate::Validators>()?;
-    module.add_class::<bodies::canonical_body::PlainBody>()?;
+    module.add_class::<bodies::canonical_body::CanonicalBody>()?;
+    module.add_class::<bodies::guards::Guards>()?;
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<records::batch_text::BatchText>()?;
-    module.add_class::<records::held::HeldRecords>()?;
+    module.add_class::<records::held_records::HeldRecords>()?;
+    module.add_class::<records::record_lines::RecordLines>()?;
+    module.add_class::<records::table::RecordColumns>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
+}
+
+fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<bodies::partition_rows::PartitionRows>()?;
+    module.add_class::<transfers::topic_sums::TopicSums>()?;
+    module.add_class::<transfers::fetch_positions::FetchPositions>()
 }
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {

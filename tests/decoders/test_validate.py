@@ -10,6 +10,7 @@ import kdissect
 from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.bodies import decode_once, summarize_response
 from kdissect.decoders.body_schemas import known_body
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.summary import NO_SUMMARY
 from kdissect.decoders.generated.validate import Validation, _coded, _walking, validator
 from kdissect.decoders.records.records_fields import has_pieces, records_fields_of
@@ -26,7 +27,7 @@ NAMES = (
     "kafka44_java_produce.pcapng", "kafka44_java_share.pcapng", "kafka37_snapshot.pcapng.gz",
     "tansu_rdk216_acks.pcap",
 )  # fmt: skip
-METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
+FETCH, METADATA = 1, 3  # org.apache.kafka.common.protocol.ApiKeys
 Side = tuple[Exchange, bool, Frame, int, int, int]
 
 
@@ -200,6 +201,25 @@ def test_compiled_and_by_code_tell_the_same() -> None:
         told += compiled is not None
     assert by_code > 1000
     assert told > by_code
+
+
+@pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
+def test_what_is_in_tags_is_validated_by_the_compiled_part() -> None:
+    message = known_body(FETCH, 18, False)
+    assert message is not None
+    tags = {"cluster_id": "c", "replica_state": {"replica_id": 1, "replica_epoch": 2}}
+    fields = {"max_wait_ms": 1, "min_bytes": 1, "session_id": 0, "session_epoch": 0, "isolation_level": 0}
+    none = {"topics": [], "forgotten_topics_data": [], "rack_id": "", "max_bytes": 1}
+    data = encode(message, 18, {**fields, **none, **tags})
+    size, known = data[-14], bytes([2, 0, 2, 2]) + b"c" + bytes([1, 13])
+    assert data.endswith(known + data[-13:])
+    assert (size, validator(FETCH, 18, False)(data, 0)) == (13, Validation((), 0))
+    for wrong in (
+        data[:-15] + bytes([0]) + data[-14:],  # the first tag twice
+        data[:-14] + bytes([12]) + data[-13:],  # shorter than what is in it
+        data[:-17] + bytes([9]) + data[-16:],  # a text longer than its tag
+    ):
+        assert validator(FETCH, 18, False)(wrong, 0) is None
 
 
 def test_plain_bodies_know_where_their_records_stand() -> None:

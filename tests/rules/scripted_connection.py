@@ -78,9 +78,9 @@ SOFTWARE: Fields = {"client_software_name": "tester", "client_software_version":
 VERSIONS = versions(*((api.key, *api.versions) for api in protocol_messages.all_apis()))
 
 
-def judged(told: Sequence[Packet] | Sequence[Exchange]) -> Judge:
+def judged(told: Sequence[Packet] | Sequence[Exchange], *, guards: bool = True) -> Judge:
     """The verdict of every rule on packets, or on exchanges made by hand."""
-    judge = Judge()
+    judge = Judge(guards=guards)
     for event in events_of(told):
         judge.add(event)
     judge.finish()

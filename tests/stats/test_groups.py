@@ -38,7 +38,7 @@ def causes(group: Facts) -> list[set[tuple[str, str]]]:
 def traffic_of(*exchanges: Exchange) -> list[dict[str, Any]]:
     traffic = GroupTraffic(TopicNames())
     for exchange in exchanges:
-        traffic.add(ExchangeView(exchange))
+        traffic.add(exchange)
     return group_facts(traffic)
 
 
@@ -356,7 +356,7 @@ def test_what_holds_of_all_groups(path: Path) -> None:
     joined: dict[str, int] = {}
     for exchange in Dissection(str(path)):
         turn = ExchangeView(exchange)
-        traffic.add(turn)
+        traffic.add(exchange)
         if exchange.api_key == JOIN_GROUP and turn.response is not None:
             joined.setdefault(turn.response.member_id, turn.sent_ns)
         if exchange.api_key in BEATS and turn.response is not None and not turn.response.error_code:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from kdissect.api import Dissection
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.session.exchange import State
 from kdissect.stats.by_group.group_traffic import GroupTraffic
@@ -14,5 +13,5 @@ def test_an_offset_commit_answer_without_its_request_is_passed_over(reference: P
     orphans = 0
     for exchange in Dissection(str(reference / "captures" / "tansu_rdk216_rotated.pcap1")):
         orphans += exchange.state is State.ORPHAN_RESPONSE and exchange.api_key == 8
-        traffic.add(ExchangeView(exchange))
+        traffic.add(exchange)
     assert orphans

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
@@ -62,7 +61,7 @@ def unanswered(exchange: Exchange, ended_ms: int | None = None, how: CloseKind =
 def facts_of(*exchanges: Exchange) -> Facts:
     traffic = GroupTraffic(TopicNames())
     for exchange in exchanges:
-        traffic.add(ExchangeView(exchange))
+        traffic.add(exchange)
     (group,) = group_facts(traffic)
     return group
 

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 import kdissect
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.stats.by_topic import topic as topic_module
 from kdissect.stats.by_topic import topic_traffic as topics_module
@@ -116,7 +115,7 @@ def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_module, "USERS_KEPT", 1)
     found = TopicTraffic(TopicNames())
     for exchange in kdissect.open(capture("kafka44_java_produce")):
-        found.add(ExchangeView(exchange))
+        found.add(exchange)
     rows = topic_facts(found)
     assert [row["topic"] for row in rows][-1] == "(other)"
     assert len(rows) == 3

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from kdissect.cli.output import Output
+from kdissect.model import extras
 
-# Content that hardly repeats: a dictionary costs time and saves nothing.
-_PLAIN = frozenset({"key", "value", "offset", "timestamp", "timestamp_ms", "number", "headers", "decoded"})
+# Content that hardly repeats: a reader skips nothing by its bounds.
+_UNBOUNDED = frozenset(
+    {"number", "offset", "timestamp", "timestamp_ms", "key", "value", "headers", "decoded"}
+)
+# A dictionary costs time there and saves nothing; nor where values rise in runs.
+_PLAIN = _UNBOUNDED | {"exchange", "packet", "time", "time_ns"}
 # lz4 is the fastest that every reader of Parquet knows, and halves text.
 _COMPRESSION = "lz4"
+
+
+def load_arrow() -> None:
+    """Load pyarrow; in a process of our own without numpy, which takes 0.1 s and is not needed here."""
+    if extras.is_own_process and "pyarrow" not in sys.modules and "numpy" not in sys.modules:
+        sys.modules["numpy"] = None  # type: ignore[assignment]  # pyarrow goes without where it cannot be had
+        try:
+            import_module("pyarrow")
+        finally:
+            del sys.modules["numpy"]
 
 
 class Sink:
@@ -56,7 +73,6 @@ class Sink:
 
 def write_parquet(output: Output, schema: Any, tables: Iterable[Any], options: Namespace) -> None:
     """Write all rows of `tables`, or the first `options.limit`."""
-    dictionary = [name for name in schema.names if name not in _PLAIN]
     writer = _writer()(
         Sink(output),
         schema,
@@ -65,8 +81,8 @@ def write_parquet(output: Output, schema: Any, tables: Iterable[Any], options: N
         data_page_version="1.0",
         store_schema=False,
         compression=_COMPRESSION,
-        use_dictionary=dictionary,
-        write_statistics=dictionary,
+        use_dictionary=[name for name in schema.names if name not in _PLAIN],
+        write_statistics=[name for name in schema.names if name not in _UNBOUNDED],
     )
     try:
         left = options.limit or 1 << 62

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.formats import format_of
+from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
@@ -20,7 +22,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_fields import RECORD_FIELDS
-from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
@@ -33,8 +35,7 @@ from kdissect.session.exchange import Exchange
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdissect.engine.records.compiled_tables import CompiledTables
-
+    from kdissect.engine.records.compiled_records import CompiledRecords
 
 _Made = TypeVar("_Made")
 _FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
@@ -114,22 +115,40 @@ def _write(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    rows = RecordRows(
-        dissection.file_names,
-        options.key_format or "text",
-        options.value_format or "text",
-        options.show_secrets,
-        lambda records: _topic_of(dissection, records),
-    )
     form = format_of(options, output, _DEFAULT_COLUMNS, record_columns, is_live(dissection))
     output.write(form.head())
-    left = options.limit or -1
-    for line in _made(dissection, options, rows, progress, faults.anomalies, form.line):
+    for line in _lines(dissection, options, output, progress, faults, form):
         output.write(line)
-        left -= 1
-        if not left:
-            break
     output.write(form.tail())
+
+
+def _lines(
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    progress: Progress | None,
+    faults: _FaultReport,
+    form: Format,
+) -> Iterator[bytes]:
+    """The lines of the records; none where a table holds them back."""
+    forms = (options.key_format or "text", options.value_format or "text")
+    topic_name = partial(_topic_of, dissection)
+    rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name)
+    style = format_name(options, output)
+    if not is_compiled or style == "table" or "json" in forms or output.is_terminal:
+        made = _made(dissection, options, rows, progress, faults.anomalies, form.line)
+        return islice(made, options.limit)
+    from kdissect.cli.captures.record_lines import CompiledLines, first_lines  # needs the compiled part
+
+    columns = options.fields or (() if style == "jsonl" else _DEFAULT_COLUMNS)
+    compiled = CompiledLines(
+        style, columns, forms, dissection.file_names, rows, form, faults.anomalies, dissection.guard.note,
+        topic_name, _topic_chooser(options),
+    )  # fmt: skip
+    # Who reads along, or wants few, waits for no others.
+    at_once = is_live(dissection) or options.limit is not None
+    pieces = _compiled(dissection, options, progress, compiled.records, at_once)
+    return pieces if options.limit is None else first_lines(pieces, options.limit)
 
 
 def _write_parquet(
@@ -139,21 +158,24 @@ def _write_parquet(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    from kdissect.cli.captures.record_parquet import write_parquet  # pyarrow is optional
+    from kdissect.cli.captures.record_parquet import load_arrow, write_parquet  # pyarrow is optional
+
+    load_arrow()
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
-    def topic_name(records: RecordSet) -> str | None:
-        return _topic_of(dissection, records)
-
+    topic_name = partial(_topic_of, dissection)
     forms = (options.key_format, options.value_format)
     schema = arrow_schema(*forms, options.fields)
     rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name)
     if is_compiled:
         from kdissect.engine.records.compiled_tables import CompiledTables
 
-        compiled = CompiledTables(schema, forms, dissection.file_names, rows, faults.anomalies, topic_name)
-        tables = _compiled(dissection, options, progress, compiled)
+        compiled = CompiledTables(
+            schema, forms, dissection.file_names, rows, faults.anomalies, dissection.guard.note, topic_name,
+            _topic_chooser(options),
+        )  # fmt: skip
+        tables = _compiled(dissection, options, progress, compiled.records)
     else:
         made = _made(dissection, options, rows, progress, faults.anomalies, arrow_row)
         tables = in_tables(made, schema)
@@ -192,25 +214,36 @@ def _selected_sets(
 
 
 def _compiled(
-    dissection: Dissection, options: Namespace, progress: Progress | None, tables: CompiledTables
-) -> Iterator[Any]:
-    """The same records as Arrow tables; but for `--topic` and what goes by rows without an object each."""
-    from kdissect.engine.records.compiled_tables import ENOUGH, LOOK  # needs pyarrow
+    dissection: Dissection,
+    options: Namespace,
+    progress: Progress | None,
+    compiled: CompiledRecords[_Made],
+    at_once: bool = False,
+) -> Iterator[_Made]:
+    """What the compiled part makes of the same records: without an object each, but for what goes by rows."""
+    from kdissect.engine.records.compiled_records import ENOUGH, LOOK  # needs the compiled part
 
     is_wanted = _chooser(dissection, options)
-    held = tables.held
     for exchange in _selected(dissection, options, progress):
-        is_enough = False
+        is_enough = at_once
         try:
-            taken = LOOK if options.topic else held.take(exchange)
-            is_enough = taken == ENOUGH
+            taken = compiled.take_exchange(exchange)
+            is_enough |= taken == ENOUGH
             for records in filter(is_wanted, record_sets(exchange)) if taken == LOOK else ():
-                is_enough |= held.add(records)
+                is_enough |= compiled.add(records)
         except Exception as error:
             dissection.guard.note(error, exchange)
         if is_enough:
-            yield from tables.close()
-    yield from tables.close()
+            yield from compiled.close()
+    yield from compiled.close()
+
+
+def _topic_chooser(options: Namespace) -> Callable[[str], bool] | None:
+    """Says of a topic's name whether `--topic` asks for its records; None where all are wanted."""
+    if not options.topic:
+        return None
+    matches = globs(options.topic)
+    return lambda topic: bool(matches(topic))
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
@@ -218,12 +251,12 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
     Pieces of snapshots are joined to those before them.
     """
-    matches = globs(options.topic) if options.topic else None
+    wants = _topic_chooser(options)
     pieces = SnapshotPieces()
 
     def is_wanted(records: RecordSet) -> bool:
         pieces.join(records)
-        return matches is None or bool(matches(_topic_of(dissection, records) or ""))
+        return wants is None or wants(record_topic(records, partial(_topic_of, dissection)) or "")
 
     return is_wanted
 

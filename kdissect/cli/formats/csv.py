@@ -52,7 +52,7 @@ class CsvFormat:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return _inert(value)
-    if isinstance(value, list) and value and isinstance(value[0], str):
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return _inert(LIST_SEPARATOR.join(value))
     return cell(value)
 

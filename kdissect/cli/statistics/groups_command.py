@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_turns
+from kdissect.cli.event_loop import Reading, read_exchanges
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
         accepts = reporting_filter(options, dissection)
         reading = Reading()
         with reading:
-            read_turns(dissection, lambda turn: traffic.add(turn, takes(accepts, turn.exchange)))
+            read_exchanges(dissection, lambda exchange: traffic.add(exchange, takes(accepts, exchange)))
         groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})

@@ -15,7 +15,6 @@ from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.wording import plural
 from kdissect.report.columns.topics import topic_columns, topic_name, user_columns, user_rows
 from kdissect.session.events import Event
@@ -59,7 +58,7 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Fact
     def take(event: Event) -> None:
         unseen.add(event)
         if isinstance(event, Exchange):
-            traffic.add(ExchangeView(event), takes(accepts, event))
+            traffic.add(event, takes(accepts, event))
 
     with reading:
         read_events(dissection, take)

@@ -57,7 +57,11 @@ def decompress_usual(codec: int, data: bytes | memoryview) -> bytes:
 
     Raises OutputLimitError for all else, and DecodeError as `decompress` does.
     """
-    most = min(_most(len(data), None), in_force().run_ratio * len(data))
+    return decompress_within(codec, data, min(_most(len(data), None), in_force().run_ratio * len(data)))
+
+
+def decompress_within(codec: int, data: bytes | memoryview, most: int) -> bytes:
+    """`data` decompressed to at most so many bytes; nothing is counted. Raises as `decompress_usual`."""
     return _decompressor(codec)(memoryview(data), most, False)
 
 

@@ -15,6 +15,10 @@ from kdissect.model.errors import DecodeError
 _STEP = 1024
 
 
+# Bytes that the library sets aside for a frame that does not tell its size, before a stream is begun for it.
+SMALL = 1 << 16
+
+
 class _Own(_local):
     """A decompressor for each thread: one that two threads share corrupts what it gives."""
 
@@ -26,8 +30,11 @@ _own = _Own()
 
 
 def whole_frames() -> Callable[[bytes], bytes]:
-    """Decompresses single frames that tell their size, by a decompressor that nobody else has."""
-    return partial(zstandard.ZstdDecompressor().decompress, allow_extra_data=False)
+    """Decompresses single frames that tell their size, or become at most `SMALL`.
+
+    By a decompressor that nobody else has. The function raises ZstdError for all other bytes.
+    """
+    return partial(zstandard.ZstdDecompressor().decompress, max_output_size=SMALL, allow_extra_data=False)
 
 
 def decompress_zstd(data: memoryview, limit: int) -> bytes:

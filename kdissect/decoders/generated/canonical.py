@@ -1,9 +1,8 @@
-"""Bodies that are plain: nothing in their encoding or their common values is worth a second look.
+"""Bodies in the form that writers give them: decoded in one pass, all others are left to slower readers.
 
-The tree decoder shows every oddity and costs hundred times what this does; nearly all bodies are plain.
-Plain means: shortest varints, no tags, strings of UTF-8, booleans of 0 and 1, enumerated values and error
-codes the schema knows, no zero or reserved topic id, no negative throttle time, timeout or partition. Bytes
-that do not fit are not plain either. A plain body is decoded in the same pass.
+Canonical means: shortest varints, no tags, strings of UTF-8 and of a length they may have, booleans of 0 and
+1. Bytes that do not fit are not canonical either. The tree decoder shows every other form and costs hundred
+times what this does; nearly all bodies are canonical.
 """
 
 from collections.abc import Callable
@@ -25,57 +24,16 @@ from kdissect.decoders.records.records_fields import (
 )
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.all_fields import has_records
-from kdissect.schema.enums import enumeration
-from kdissect.schema.error_codes import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
-# ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
-_SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
-_NEVER_NEGATIVE = frozenset(
-    {"throttle_time_ms", "timeout_ms", "max_wait_ms", "session_timeout_ms", "index", "partition",
-     "partition_index", "partition_id", "partitions", "partition_indexes", "partition_max_bytes"}
-)  # fmt: skip
-"""Fields of numbers of which a negative one means nothing (the rules BDY021, BDY023, BDY024, FET003)."""
-
-
-def _known_codes(field: Field) -> frozenset[int] | None:
-    """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
-    return all_codes() if field.is_error else _enumerated(field)
-
-
-def _enumerated(field: Field) -> frozenset[int] | None:
-    """The values of a closed enumeration of numbers."""
-    known = enumeration(field.enum) if field.enum is not None else None
-    if known is None or known.is_open:
-        return None
-    numbers = frozenset(value for value in known.values if isinstance(value, int))
-    return numbers or None
-
-
-def _plain_values(field: Field) -> frozenset[int] | frozenset[bytes] | bool | None:
-    """What is plain of the values of a fixed width in a field, for the compiled decoder.
-
-    None: all; True: those that are not negative; False: none; a set: these numbers, of ids none of these.
-    """
-    kind = field.type
-    if kind is Primitive.UUID:
-        return _SPECIAL_IDS if field.entity == "topicId" else None
-    if isinstance(kind, Array):
-        if kind.element is Primitive.UUID or _enumerated(field) is not None:
-            return False
-    elif (known := _known_codes(field)) is not None:
-        return known
-    return True if field.name in _NEVER_NEGATIVE else None
-
-
-PlainDecoder = Callable[[bytes, int], Decoded | None]
+CanonicalDecoder = Callable[[bytes, int], Decoded | None]
 _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def plain_decoder(message: Message, version: int) -> PlainDecoder:
-    """`(data, offset) -> Decoded` for one version of a message; None for a body that is not plain.
+def canonical_decoder(message: Message, version: int) -> CanonicalDecoder:
+    """`(data, offset) -> Decoded` for one version of a message; None for a body that is not canonical.
 
     The value is what `compiled.decoder` gives, its records fields those of `records.records_fields`. The
     decoder raises nothing.
@@ -86,26 +44,23 @@ def plain_decoder(message: Message, version: int) -> PlainDecoder:
     return _compiled(layout) or emitted_decoder(layout)
 
 
-def _compiled(layout: Layout) -> PlainDecoder | None:
+def _compiled(layout: Layout) -> CanonicalDecoder | None:
     """The compiled one, where there is one that knows all that stands in the body."""
     message, version = layout.message, layout.version
     if not is_compiled or has_pieces(message):
         return None
-    known, structs, fields_of = native_layout(message, version)
-    specs = [
-        (value_class(message, of), [_plain_values(field) for field in fields])
-        for of, fields in zip(structs, fields_of, strict=True)
-    ]
-    return native.PlainBody(known, specs, version, tuple.__new__, Decoded, RecordsField).decode
+    known, structs, _ = native_layout(message, version)
+    classes = [value_class(message, of) for of in structs]
+    return native.CanonicalBody(known, classes, version, tuple.__new__, Decoded, RecordsField).decode
 
 
-def emitted_decoder(layout: Layout) -> PlainDecoder:
-    """`plain_decoder` by code made for the kind of body, which has no nullable structs."""
+def emitted_decoder(layout: Layout) -> CanonicalDecoder:
+    """`canonical_decoder` by code made for the kind of body, which has no nullable structs."""
     message, version = layout.message, layout.version
-    sink = _PlainSink(layout)
+    sink = _CanonicalSink(layout)
     emitter = _StrictEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
-    lines = ["def decode_plain(b, p):", "    end = len(b)"]
+    lines = ["def decode_canonical(b, p):", "    end = len(b)"]
     if sink.records_fields:
         lines.append("    found = []")
     if any("m[" in line for line in emitter.lines):
@@ -114,7 +69,7 @@ def emitted_decoder(layout: Layout) -> PlainDecoder:
     found = "found" if sink.records_fields else None
     lines.append(f"    return new(Decoded, ({owner}, p, {version}, p == end, True, None, {found}))")
     names = emitter.names | {"new": tuple.__new__, "Decoded": Decoded}
-    decode: PlainDecoder = compile_function(lines, names, f"<plain {message.name} v{version}>")
+    decode: CanonicalDecoder = compile_function(lines, names, f"<canonical {message.name} v{version}>")
     return decode
 
 
@@ -154,10 +109,8 @@ class _StrictEmitter(Emitter):
         super()._length(code, width, compact)
 
 
-class _PlainSink(ObjectSink):
-    """Makes the objects, notes where records stand, and raises in the emitted code at the first thing that is
-    not plain.
-    """
+class _CanonicalSink(ObjectSink):
+    """Makes the objects, notes where records are, and raises in the emitted code at another form."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(lenient=False)
@@ -172,7 +125,7 @@ class _PlainSink(ObjectSink):
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The object's slot; tagged fields are odd by being there."""
+        """The object's slot; tagged fields are not canonical."""
         if self._layout.is_tagged(field):
             return None
         target = super().target(emitter, owner, field)
@@ -188,31 +141,16 @@ class _PlainSink(ObjectSink):
             emitter.emit(f"found.append({self.records_fields.records_field(start, stop)})")
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
-        """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""
-        known = _known_codes(field)
+        """Booleans, of which the raw bytes were read."""
         if field.type is Primitive.BOOL:
             emitter.emit(f"if {target} > 1: raise ValueError")
             emitter.emit(f"{target} = {target} == 1")
-        elif known is not None:
-            emitter.emit(f"if {target} not in {emitter.constant('k', known)}: raise ValueError")
-        elif field.type is Primitive.UUID and field.entity == "topicId":
-            emitter.emit(f"if {target} in {emitter.constant('k', _SPECIAL_IDS)}: raise ValueError")
-        elif field.name in _NEVER_NEGATIVE:
-            emitter.emit(f"if {target} < 0: raise ValueError")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """UTF-8 of a length a string may have."""
         super().text(emitter, field, target, start, stop)
         emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
 
-    def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
-        """Arrays of numbers: only enumerated ones and partitions have odd values."""
-        super().items(emitter, field, target, count, start)
-        if _enumerated(field) is not None or field.type == Array(Primitive.UUID):
-            emitter.emit(f"if {count}: raise ValueError")
-        elif field.name in _NEVER_NEGATIVE:
-            emitter.emit(f"if {count} and min({target}) < 0: raise ValueError")
-
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
-        """Any tag deserves a look."""
+        """No tag is canonical."""
         return "raise ValueError"

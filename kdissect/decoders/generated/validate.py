@@ -41,7 +41,8 @@ def validator(api_key: int, api_version: int, is_response: bool) -> Validator:
     """`(data, offset) -> Validation` for bodies of an API's version; raises nothing.
 
     None where more is needed than that: bytes that do not fit or are left over, batches with anything
-    wrong, tagged fields, payloads inside the body, APIs and versions that the schema does not know.
+    wrong, payloads inside the body, APIs and versions that the schema does not know; without the compiled
+    part also tagged fields.
     """
     message = known_body(api_key, api_version, is_response)
     if message is None or has_pieces(message):

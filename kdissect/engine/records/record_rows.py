@@ -88,7 +88,8 @@ class RecordRows:
         self._value = _VALUE_FORMS[value_form]
         self._show_secrets = show_secrets
         self._topic_name = topic_name
-        self._number = 0
+        self.count = 0
+        """Rows so far: the number of the last one."""
         self._acquired = AcquiredRecords()
 
     def rows(self, records: RecordSet, anomalies: list[Anomaly]) -> Iterator[Row]:
@@ -109,8 +110,8 @@ class RecordRows:
         """The rows of one batch, `head` before each."""
         common = self._batch(index, batch)
         for number, record in enumerate(iter_records(batch, faults)):
-            self._number += 1
-            row = {"number": self._number, **head, **common, "record": number}
+            self.count += 1
+            row = {"number": self.count, **head, **common, "record": number}
             self._fill(row, batch, record)
             yield row
 

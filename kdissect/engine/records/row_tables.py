@@ -61,11 +61,16 @@ def arrow_row(row: Row) -> Row:
         if name in row:
             row[name] = row[number]
     file = row.get("file")
-    if file is not None and not file.isascii():  # names of files are any bytes, which Arrow refuses
-        row["file"] = file.encode("utf-8", "replace").decode()
+    if file is not None and not file.isascii():
+        row["file"] = arrow_text(file)
     if "decoded" in row:
         row["decoded"] = dumps(row["decoded"], ensure_ascii=False)
     for header in row.get("headers") or ():
         if not isinstance(header["key"], str):
             header["key"] = header["key"].decode("utf-8", "backslashreplace")
     return row
+
+
+def arrow_text(text: str) -> str:
+    """The name of a file, which is any bytes, as Arrow takes it."""
+    return text.encode("utf-8", "replace").decode()

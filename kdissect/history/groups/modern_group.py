@@ -239,7 +239,7 @@ class ModernGroup:
     def expected(self) -> dict[Cause, dict[str, int]]:
         """What has happened lately that raises the epoch, and of which no member was told yet."""
         found: dict[Cause, dict[str, int]] = {}
-        for cause in _RAISING & self.causes.keys():
+        for cause in filter(_RAISING.__contains__, self.causes):
             late = {
                 who: time_ns
                 for who, time_ns in self.causes[cause].items()

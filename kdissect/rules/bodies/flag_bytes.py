@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Level
+from kdissect.rules.guards import NOT_CANONICAL
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
@@ -25,6 +26,7 @@ class OddBoolean(NodeRule):
     level = Level.SHOULD
     cites = ("org.apache.kafka.common.protocol.types.Type", "spec/000 Fixed Width Primitives")
     nodes = (pieces.BOOL,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The byte."""
@@ -48,6 +50,7 @@ class OddMarker(NodeRule):
     level = Level.SHOULD
     cites = ("org.apache.kafka.message.MessageDataGenerator",)
     nodes = (pieces.MARKER,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The marker's value."""

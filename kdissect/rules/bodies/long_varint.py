@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level, Severity
+from kdissect.rules.guards import NOT_CANONICAL
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
@@ -27,6 +28,7 @@ class LongVarint(NodeRule):
     severity = Severity.INFO
     cites = ("KIP-482", "spec/001 5.3.2.1 Record Header")
     nodes = (pieces.VARINT,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The last byte of a varint of several."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Severity, Who
+from kdissect.rules.guards import Below
 from kdissect.rules.kinds import BodyRule, NodeRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views import pieces
@@ -31,6 +32,7 @@ class NegativeThrottle(NodeRule):
     who = Who.BROKER
     cites = ("spec/003 Produce API", "KIP-219")
     nodes = (pieces.THROTTLE,)
+    guard = (Below(("throttle_time_ms",), 0),)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The field of every response."""
@@ -53,8 +55,8 @@ class NegativeTimeout(BodyRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("spec/000 Produce API", "spec/003 JoinGroup API")
-    only_odd = True
     on = tuple((name, REQUEST) for name in _APIS)
+    guard = (Below(_FIELDS, 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The timeouts of a request."""

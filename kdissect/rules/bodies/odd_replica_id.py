@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
+from kdissect.rules.guards import Below
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -24,11 +25,7 @@ class OddReplicaId(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 Fetch API", "org.apache.kafka.common.requests.ListOffsetsRequest")
     on = (("Fetch", REQUEST), ("ListOffsets", REQUEST))
-
-    def is_suspect(self, body: Body) -> bool:
-        """Below any that has a meaning."""
-        replica = getattr(body.value, "replica_id", None)
-        return replica is not None and replica < -2
+    guard = (Below((".replica_id",), -2),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field, where the version has it."""

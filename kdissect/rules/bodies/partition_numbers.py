@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.generated.values import Value, items
-from kdissect.history.listed_partitions import has_repeats
 from kdissect.model.finding import Who
+from kdissect.rules.guards import Below, Fact
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -30,7 +30,6 @@ class NegativePartition(BodyRule):
     code = "BDY021"
     name = "negative-partition"
     cites = ("spec/000 Partitioning and bootstrapping",)
-    only_odd = True
     on = tuple(
         (name, side)
         for name in (
@@ -44,6 +43,7 @@ class NegativePartition(BodyRule):
         )
         for side in (REQUEST, RESPONSE)
     )
+    guard = (Below((*sorted(_NAMES), "partitions", "partition_indexes"), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Every field that is a partition's number."""
@@ -97,12 +97,7 @@ class RepeatedPartition(BodyRule):
             "AddPartitionsToTxn",
         )
     )
-
-    def is_suspect(self, body: Body) -> bool:
-        """Whether one stands there twice."""
-        if body.exchange.api_key == _ADD_PARTITIONS:  # rare, and its topics may stand below transactions
-            return True
-        return has_repeats(body.topics)
+    guard = (Fact.REPEATS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Partitions by topic name or id, within one list of topics."""

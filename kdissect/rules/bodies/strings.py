@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.wording import plural
+from kdissect.rules.guards import NOT_CANONICAL
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
@@ -26,6 +27,7 @@ class NotUtf8(NodeRule):
     name = "not-utf8"
     cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type")
     nodes = (pieces.STRING,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Strings that decoded to bytes."""
@@ -53,6 +55,7 @@ class StringTooLong(NodeRule):
     name = "string-too-long"
     cites = ("org.apache.kafka.message.MessageDataGenerator",)
     nodes = (pieces.STRING,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Bytes of the content."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level
 from kdissect.model.wording import plural
+from kdissect.rules.guards import NOT_CANONICAL
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views import pieces
@@ -28,6 +29,7 @@ class TagOrder(NodeRule):
     name = "unordered-tags"
     cites = ("KIP-482", "org.apache.kafka.common.protocol.types.RawTaggedFieldWriter")
     nodes = (pieces.TAGS,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Each tag against the one before."""
@@ -50,6 +52,7 @@ class DuplicateTag(NodeRule):
     name = "duplicate-tag"
     cites = ("KIP-482",)
     nodes = (pieces.TAGS,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The tags of a section."""
@@ -81,6 +84,7 @@ class UnknownTag(NodeRule):
     cites = ("KIP-482",)
     nodes = (pieces.TAGS,)
     once = Once.PARTY
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Tags that were skipped."""
@@ -124,6 +128,7 @@ class TagOfOtherVersion(NodeRule):
     claim = Claim.DIFFERS
     cites = ("org.apache.kafka.message.MessageDataGenerator", "KIP-482")
     nodes = (pieces.TAGS,)
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Tags that were skipped although the message has them elsewhere."""
@@ -152,6 +157,7 @@ class TaggedDefault(NodeRule):
     cites = ("KIP-482", "org.apache.kafka.message.FieldSpec")
     nodes = (pieces.TAGS,)
     once = Once.PARTY
+    guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Fields of plain types against their default."""

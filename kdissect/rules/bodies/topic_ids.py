@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.guards import TopicId
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views import pieces
@@ -43,6 +44,7 @@ class ZeroTopicId(NodeRule):
     claim = Claim.REFUSED
     cites = ("KIP-516", "org.apache.kafka.common.Uuid")
     nodes = (pieces.UUID,)
+    guard = (TopicId(frozenset({_ZERO})),)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids of requests that have no names."""
@@ -69,6 +71,7 @@ class ReservedTopicId(NodeRule):
     cites = ("org.apache.kafka.common.Uuid", "KIP-516")
     nodes = (pieces.UUID,)
     overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
+    guard = (TopicId(frozenset({METADATA_TOPIC_ID})),)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids in APIs between clients and brokers."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import Fact
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views import pieces
@@ -29,6 +30,7 @@ class UnknownEnumValue(NodeRule):
     cites = ("spec/000 The Messages",)
     nodes = (pieces.ENUM,)
     once = Once.VALUE
+    guard = (Fact.UNKNOWN_VALUE,)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The value against the table of enumerations."""
@@ -60,6 +62,7 @@ class UnknownErrorCode(NodeRule):
     cites = ("spec/000 Error Codes", "org.apache.kafka.common.protocol.Errors")
     nodes = (pieces.ERROR,)
     once = Once.VALUE
+    guard = (Fact.UNKNOWN_ERROR,)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The code against the table of errors."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -28,15 +29,7 @@ class AbortedOutOfOrder(BodyRule):
     cites = ("KIP-98",)
     on = (("Fetch", RESPONSE),)
     versions = Versions(4, NO_UPPER_BOUND)
-
-    def is_suspect(self, body: Body) -> bool:
-        """Any partition with several."""
-        for topic in body.value.responses:
-            for partition in topic.partitions:
-                aborted = partition.aborted_transactions
-                if aborted and len(aborted) > 1:
-                    return True
-        return False
+    guard = (Longer(("aborted_transactions",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The list of each partition."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import All, Empty, InRequest, LessThanAsked, Not, Other, SoonerThanHalf
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
@@ -34,19 +35,17 @@ class EarlyFetch(BodyRule):
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
-
-    def is_suspect(self, body: Body) -> bool:
-        """Quick, and with less than was asked for."""
-        if body.request is None:
-            return False
-        asked, latency = body.request.value, body.exchange.latency_ns
-        if asked is None or latency is None or latency >= asked.max_wait_ms * 500_000:
-            return False
-        wanted = asked.min_bytes
-        for topic in body.value.responses:
-            for partition in topic.partitions:
-                wanted -= len(partition.records or b"")
-        return bool(wanted > 0)
+    guard = (
+        All(
+            (
+                SoonerThanHalf(".max_wait_ms"),
+                LessThanAsked("records", ".min_bytes"),
+                InRequest(Not(Other((".session_id",), frozenset({0})))),
+                InRequest(Not(Empty((".topics",)))),
+                Not(Other((".throttle_time_ms", "error_code"), frozenset({0}))),
+            )
+        ),
+    )
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Bytes and latency of a full, sessionless fetch."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import Other
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -30,10 +31,7 @@ class ErrorWithData(BodyRule):
     cites = ("KIP-227", "org.apache.kafka.common.requests.FetchRequest")
     on = (("Fetch", RESPONSE),)
     versions = Versions(7, NO_UPPER_BOUND)
-
-    def is_suspect(self, body: Body) -> bool:
-        """With an error for all."""
-        return bool(body.value.error_code)
+    guard = (Other((".error_code",), frozenset({0})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Partitions beside the error."""

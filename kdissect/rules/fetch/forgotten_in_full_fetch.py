@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import All, Below, Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -27,10 +28,7 @@ class ForgottenInFullFetch(BodyRule):
     cites = ("KIP-227",)
     on = (("Fetch", REQUEST),)
     versions = Versions(7, NO_UPPER_BOUND)
-
-    def is_suspect(self, body: Body) -> bool:
-        """The list."""
-        return bool(body.value.forgotten_topics_data)
+    guard = (All((Longer((".forgotten_topics_data",), 0), Below((".session_epoch",), 1))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The list beside the epoch."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import Above, All, Among
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -27,10 +28,7 @@ class IncrementWithoutSession(BodyRule):
     cites = ("KIP-227", "org.apache.kafka.common.requests.FetchMetadata")
     on = (("Fetch", REQUEST),)
     versions = Versions(7, NO_UPPER_BOUND)
-
-    def is_suspect(self, body: Body) -> bool:
-        """An epoch without an id."""
-        return bool(body.value.session_id == 0 and body.value.session_epoch > 0)
+    guard = (All((Among((".session_id",), frozenset({0})), Above((".session_epoch",), 0))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Id and epoch."""

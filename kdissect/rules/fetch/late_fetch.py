@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import LaterThan
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
 
-# Time for the network and quotas beyond max_wait_ms; the fast path looks at it too.
-LATE_FETCH_SLACK_NS = 1_000_000_000
+# Time for the network and quotas beyond max_wait_ms.
+_SLACK_NS = 1_000_000_000
 
 
 class LateFetch(BodyRule):
@@ -31,22 +32,14 @@ class LateFetch(BodyRule):
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
     once = Once.SOFTWARE
-
-    def is_suspect(self, body: Body) -> bool:
-        """By its latency."""
-        if body.request is None:
-            return False
-        asked, latency = body.request.value, body.exchange.latency_ns
-        if asked is None or latency is None:
-            return False
-        return bool(latency > asked.max_wait_ms * 1_000_000 + LATE_FETCH_SLACK_NS)
+    guard = (LaterThan(".max_wait_ms", _SLACK_NS),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
             return
-        if latency > asked.max_wait_ms * 1_000_000 + LATE_FETCH_SLACK_NS:
+        if latency > asked.max_wait_ms * 1_000_000 + _SLACK_NS:
             yield Violation(
                 f"an answer within {asked.max_wait_ms} ms", f"{latency / 1e6:.0f} ms", side=RESPONSE
             )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
+from kdissect.rules.guards import Below, Exceeds
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -25,13 +26,11 @@ class OddLimits(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 Fetch API", "KIP-74")
     on = (("Fetch", REQUEST),)
-
-    def is_suspect(self, body: Body) -> bool:
-        """By the limits; a negative one of a partition is not plain."""
-        least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
-        if most is not None and (most <= 0 or least > most):
-            return True
-        return least < 0 or not body.is_plain
+    guard = (
+        Below((".min_bytes", "partition_max_bytes"), 0),
+        Below((".max_bytes",), 1),
+        Exceeds(".min_bytes", ".max_bytes"),
+    )
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Limits of the request and of each partition."""

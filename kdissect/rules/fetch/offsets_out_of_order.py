@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import Exceeds
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
@@ -27,17 +28,10 @@ class OffsetsOutOfOrder(BodyRule):
     cites = ("KIP-98", "kafka.server.ReplicaManager")
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
-
-    def is_suspect(self, body: Body) -> bool:
-        """Any partition with an offset above its high watermark."""
-        for topic in body.value.responses:
-            for partition in topic.partitions:
-                high = partition.high_watermark
-                if getattr(partition, "last_stable_offset", -1) > high or (
-                    getattr(partition, "log_start_offset", -1) > high
-                ):
-                    return True
-        return False
+    guard = (
+        Exceeds("last_stable_offset", "high_watermark"),
+        Exceeds("log_start_offset", "high_watermark"),
+    )
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The offsets of each partition without an error."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Who
+from kdissect.rules.guards import Above, All, Fact, InRequest, Not
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -26,13 +27,7 @@ class UnrequestedPartition(BodyRule):
     cites = ("KIP-227", "spec/003 Fetch API")
     on = (("Fetch", RESPONSE),)
     overrides = ("FET014",)
-
-    def is_suspect(self, body: Body) -> bool:
-        """Unless both name the same in the same order."""
-        request = body.request
-        if request is None or not request.fits:
-            return False
-        return getattr(request.value, "session_epoch", -1) <= 0 and request.topics != body.topics
+    guard = (All((Fact.OTHER_PARTITIONS, InRequest(Not(Above((".session_epoch",), 0))))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Answered partitions that a full fetch did not name."""

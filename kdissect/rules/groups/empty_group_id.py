@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import Empty
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -35,10 +36,7 @@ class EmptyGroupId(BodyRule):
             "ShareGroupHeartbeat",
         )
     )
-
-    def is_suspect(self, body: Body) -> bool:
-        """The field."""
-        return bool(body.value.group_id == "")
+    guard = (Empty((".group_id",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""

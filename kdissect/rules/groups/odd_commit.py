@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import Below, Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-# Bytes of the metadata, offset.metadata.max.bytes (GroupCoordinatorConfig); the fast path looks at it too.
-METADATA_LIMIT = 4096
+# Bytes of the metadata, offset.metadata.max.bytes (GroupCoordinatorConfig).
+_METADATA_LIMIT = 4096
 
 
 class OddCommit(BodyRule):
@@ -30,16 +31,7 @@ class OddCommit(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 OffsetCommit API", "org.apache.kafka.common.protocol.Errors")
     on = (("OffsetCommit", REQUEST), ("TxnOffsetCommit", REQUEST))
-
-    def is_suspect(self, body: Body) -> bool:
-        """An offset that low, or more bytes in all."""
-        if len(body.data) > METADATA_LIMIT:
-            return True
-        for topic in body.value.topics:
-            for partition in topic.partitions:
-                if partition.committed_offset < -1:
-                    return True
-        return False
+    guard = (Below(("committed_offset",), -1), Longer(("committed_metadata",), _METADATA_LIMIT))
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Offset and metadata of each partition."""
@@ -48,7 +40,7 @@ class OddCommit(BodyRule):
                 yield body.violation(f"{at}.committed_offset", "-1 or more", str(partition.committed_offset))
             metadata = partition.committed_metadata or ""
             size = len(metadata.encode() if isinstance(metadata, str) else metadata)
-            if size > METADATA_LIMIT:
+            if size > _METADATA_LIMIT:
                 yield body.violation(
-                    f"{at}.committed_metadata", f"at most {METADATA_LIMIT} bytes", plural(size, "byte")
+                    f"{at}.committed_metadata", f"at most {_METADATA_LIMIT} bytes", plural(size, "byte")
                 )

@@ -100,8 +100,9 @@ def _has_others(rules: Sequence[Rule], of: type[Rule], known: frozenset[str]) ->
 class BatchJudge:
     """`faults(body)` gives what rules say of the batches in a body. Raises nothing."""
 
-    def __init__(self, rules: Sequence[Rule], coverage: Coverage) -> None:
+    def __init__(self, rules: Sequence[Rule], coverage: Coverage, *, guards: bool = True) -> None:
         self._coverage = coverage
+        self._guards = guards
         self._rules = [rule for rule in rules if isinstance(rule, BatchSubject)]
         self._sort()
         self._names = TopicNames()
@@ -109,16 +110,16 @@ class BatchJudge:
 
     def __getstate__(self) -> tuple[Any, ...]:
         """What a judge that goes on elsewhere needs: usual batches are looked through once more there."""
-        return self._coverage, self._rules, self._names
+        return self._coverage, self._rules, self._names, self._guards
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._coverage, self._rules, self._names = state
+        self._coverage, self._rules, self._names, self._guards = state
         self._sort()
         self._usual = set()
 
     def _sort(self) -> None:
         self._by_kind = _by_kind(self._rules)
-        self._looks_at_records = _has_others(self._rules, RecordRule, _SILENT_OF_USUAL)
+        self._looks_at_records = not self._guards or _has_others(self._rules, RecordRule, _SILENT_OF_USUAL)
         self._looks_at_all = self._looks_at_records or _has_others(self._rules, BatchRule, SILENT_OF_PLAIN)
 
     def forget_names(self) -> None:
@@ -137,7 +138,7 @@ class BatchJudge:
         if not sections:
             return ()
         # Of a plain body the topics are those of the records fields.
-        is_quick = body.is_plain and not self._looks_at_all
+        is_quick = body.is_canonical and not self._looks_at_all
         count = self._plain_ones(exchange, carriage, sections, body.other()) if is_quick else None
         if count is None:
             return self._closer(body, sections)

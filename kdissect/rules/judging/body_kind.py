@@ -1,19 +1,12 @@
 """Bodies of one kind, alone and in pairs: which rules look at them, and how many were looked at."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
-from kdissect.decoders.decoded import Decoded
 from kdissect.model.frame import Frame
-from kdissect.rules.judging.fast_path_bodies import Look
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.traffic_counts import MOST_WAITING, Traffic
-from kdissect.rules.views.body_view import Body
 from kdissect.session.exchange import Exchange
 
-Checks = tuple[tuple[BodyRule, Callable[[Body], bool]], ...]
-"""Rules with their quick looks."""
 KindKey = tuple[int | None, str, int]
 """API key, side and version."""
 _LATE = 1 << 64  # later than any time in nanoseconds
@@ -28,33 +21,18 @@ def _earliest_of(exchange: Exchange) -> Earliest:
 
 
 class BodyKind:
-    """One side of an API in one version: the rules for all such bodies, and those for plain ones.
+    """One side of an API in one version: the rules for all such bodies.
 
     `is_watched` says whether rules about record batches look at such bodies too, or learn from them. `bodies`
-    counts those looked at. The pieces of the first plain one on the wire, `first`, stand for those of all:
-    `pieces` counts the rules that looked at them. `is_free`: no rule looks at plain ones, but for the first.
+    counts those looked at. The pieces of the first one on the wire that no guard of a rule about pieces
+    marks, `first`, stand for those of all of them: `pieces` counts the rules that looked at them.
     """
 
-    __slots__ = (
-        "bodies",
-        "checks",
-        "first",
-        "first_ns",
-        "is_free",
-        "is_watched",
-        "pieces",
-        "plain_checks",
-        "rules",
-    )
+    __slots__ = ("bodies", "first", "first_ns", "is_watched", "pieces", "rules")
 
-    def __init__(
-        self, rules: tuple[BodyRule, ...], plain_rules: tuple[BodyRule, ...], is_watched: bool
-    ) -> None:
+    def __init__(self, rules: tuple[BodyRule, ...], is_watched: bool) -> None:
         self.rules = rules
-        self.checks: Checks = tuple((rule, rule.is_suspect) for rule in rules)
-        self.plain_checks: Checks = tuple((rule, rule.is_suspect) for rule in plain_rules)
         self.is_watched = is_watched
-        self.is_free = not (plain_rules or is_watched)
         self.bodies = 0
         self.first: Earliest | None = None
         self.first_ns = _LATE
@@ -62,7 +40,7 @@ class BodyKind:
         self.pieces: Counter[str] = Counter()
 
     def is_first(self, exchange: Exchange) -> bool:
-        """Whether no plain body was seen that stands before this one."""
+        """Whether no such body was seen that stands before this one."""
         return self.first is None or _earliest_of(exchange) < self.first
 
     def lead(self, exchange: Exchange) -> None:
@@ -71,26 +49,16 @@ class BodyKind:
         self.first_ns = self.first[0]
         self.pieces.clear()
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        """The rules go as what they are: their quick looks are methods of them."""
-        plain_rules = tuple(rule for rule, _ in self.plain_checks)
-        return self.rules, plain_rules, self.is_watched, self.bodies, self.first, self.pieces
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__init__(*state[:3])  # type: ignore[misc]
-        self.bodies, self.first, self.pieces = state[3:]
-        self.first_ns = _LATE if self.first is None else self.first[0]
-
 
 PairKey = tuple[int | None, int | None, bool]
 """API key and version, and whether there is an answer."""
 
 
 class BodyPair:
-    """The kinds of both bodies, `answered` None where there is no answer, and the look at both.
+    """The kinds of both bodies, `answered` None where there is no answer.
 
-    `is_watched`: rules about record batches look at one of them too. `exchanges` counts those that were
-    usual, `batches` the batches in them, until they are counted elsewhere (`Coverage.settle`).
+    `is_watched`: rules about record batches look at one of them too. `exchanges` counts those that no guard
+    marked, `batches` the batches in them, until they are counted elsewhere (`Coverage.settle`).
     """
 
     __slots__ = (
@@ -102,31 +70,19 @@ class BodyPair:
         "batches",
         "exchanges",
         "is_watched",
-        "look",
     )
 
-    def __init__(
-        self, key: PairKey, asked: BodyKind, answered: BodyKind | None, look: Look, traffic: Traffic
-    ) -> None:
+    def __init__(self, key: PairKey, asked: BodyKind, answered: BodyKind | None, traffic: Traffic) -> None:
         self.asked = asked
         self.answered = answered
-        self.look = look
         self.is_watched = asked.is_watched or (answered is not None and answered.is_watched)
         self.exchanges = self.batches = 0
         self._traffic, self._times = traffic, traffic.open_times
         self._latencies = traffic.open_latencies((key[0], key[1])) if answered is not None else []
 
-    def takes(self, asked: Decoded, answered: Decoded | None, at_ns: int, exchange: Exchange) -> bool:
-        """Whether no rule about bodies speaks of these: they are plain, usual, and not first of a kind."""
-        request, _, _, fits, is_plain, _, _ = asked
-        if not fits or not is_plain or at_ns <= self.asked.first_ns:
-            return False
-        if answered is None:
-            return self.look(request, None, exchange)
-        response, _, _, fits, is_plain, _, _ = answered
-        if not fits or not is_plain or self.answered is None or at_ns <= self.answered.first_ns:
-            return False
-        return self.look(request, response, exchange)
+    def is_first(self, at_ns: int) -> bool:
+        """Whether one of the bodies of an exchange of that time may stand first of its kind."""
+        return at_ns <= self.asked.first_ns or (self.answered is not None and at_ns <= self.answered.first_ns)
 
     def count(self, request: Frame, response: Frame | None) -> None:
         """Such an exchange was looked at."""

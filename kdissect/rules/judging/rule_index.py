@@ -6,7 +6,7 @@ from enum import StrEnum
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judging.batch_judge import carries_batches, has_topic_names
 from kdissect.rules.judging.body_kind import BodyKind, BodyPair, PairKey
-from kdissect.rules.judging.fast_path_bodies import usual_bodies
+from kdissect.rules.judging.shown_bodies import NodeRules, ShownExchange
 from kdissect.rules.kinds import (
     BodyRule,
     ConnectionRule,
@@ -23,15 +23,10 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
 
-NodeRules = dict[str, list[NodeRule]]
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
 """Rules with their quick looks, in the order of the registry."""
 USUAL, UNUSUAL, ODD = "usual", "unusual", "odd"
 """Sorts of exchanges; each meets the rules of the sorts before it too."""
-# These have nothing to say of a body that is plain (`canonical`), but for what its kind has in common.
-_SILENT_OF_PLAIN = frozenset(
-    f"BDY{number:03}" for number in (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 23)
-)
 # Hostile requests can name 2^32 pairs of key and version; Kafka has 368.
 _KINDS_KEPT = 4096
 
@@ -39,15 +34,19 @@ _KINDS_KEPT = 4096
 class Subjects:
     """The rules by what they look at, each list in the order of `rules`."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule], *, guards: bool = True) -> None:
+        self._guards = guards
         self.connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
         self.exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
-        self.look_at_usual = not all(rule.only_odd or rule.only_unusual for rule in self.exchange_rules)
+        self.look_at_usual = not guards or not all(
+            rule.only_odd or rule.only_unusual for rule in self.exchange_rules
+        )
         self.undecodable_rules = [rule for rule in rules if isinstance(rule, UndecodableRule)]
         self.node_rules: NodeRules = {}
-        """Those that are silent of plain bodies, by the sort of pieces they look at."""
+        """Those that have a guard."""
         self.open_node_rules: NodeRules = {}
         """All others: they look at every body."""
+        self._shown: dict[tuple[int, int, int], ShownExchange] = {}
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self.problem_rules: dict[Reason, list[ProblemRule]] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
@@ -59,7 +58,7 @@ class Subjects:
 
     def _sort(self, rule: Rule) -> None:
         if isinstance(rule, NodeRule):
-            nodes = self.node_rules if rule.code in _SILENT_OF_PLAIN else self.open_node_rules
+            nodes = self.open_node_rules if rule.guard is None else self.node_rules
             for sort in rule.nodes:
                 nodes.setdefault(sort, []).append(rule)
         elif isinstance(rule, FactRule):
@@ -85,6 +84,9 @@ class Subjects:
     def _checks_for(self, api_key: int | None, api_version: int | None, sort: str) -> ExchangeChecks:
         checks: list[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]]] = []
         for rule in self.exchange_rules:
+            if not self._guards:
+                checks.append((rule, _always))
+                continue
             if (rule.only_odd and sort != ODD) or (rule.only_unusual and sort == USUAL):
                 continue
             if rule.concerns(api_key, api_version):
@@ -101,32 +103,48 @@ class Subjects:
             found = looked_at.kinds[key] = self._kind_of(exchange, side, version)
         return found
 
-    def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> BodyPair | None:
-        """The kinds of both bodies of an exchange, where a look at both can tell that no rule speaks of them.
+    def shown(self, exchange: Exchange) -> ShownExchange | None:
+        """What is shown of the bodies of an exchange; None where neither was decoded."""
+        asked, answered = exchange.bodies_cache or exchange.bodies()
+        api_key, version = exchange.api_key, exchange.api_version
+        if api_key is None or version is None or (asked is None and answered is None):
+            return None
+        return self.shown_of((api_key, version, version if answered is None else answered.version))
 
-        None where there is no such look, and as long as one of the kinds was not seen.
-        """
+    def shown_of(self, key: tuple[int, int, int]) -> ShownExchange:
+        """The same by API key, and the versions of request and response."""
+        found = self._shown.get(key)
+        if found is None:
+            if len(self._shown) >= _KINDS_KEPT:
+                self._shown.clear()
+            rules = self._rules_of(key[0], REQUEST, key[1]), self._rules_of(key[0], RESPONSE, key[2])
+            found = self._shown[key] = ShownExchange(key, rules, self.node_rules)
+        return found
+
+    def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> BodyPair | None:
+        """The kinds of both bodies of an exchange; None as long as one of them was not seen."""
         api_key, version, is_answered = key
-        look = None if api_key is None or version is None else usual_bodies(api_key, version)
-        if look is None or version is None or self.look_at_usual or self.open_node_rules:
-            looked_at.pairs[key] = None
+        if api_key is None or version is None:
             return None
         asked = looked_at.kinds.get((api_key, REQUEST, version))
         answered = looked_at.kinds.get((api_key, RESPONSE, version)) if is_answered else None
         if asked is None or (is_answered and answered is None):
             return None
-        kinds = [asked] if answered is None else [asked, answered]
-        codes = {rule.code for kind in kinds for rule, _ in kind.plain_checks}
-        found = BodyPair(key, asked, answered, look.look, coverage.traffic) if codes <= look.covers else None
-        looked_at.pairs[key] = found
+        found = looked_at.pairs[key] = BodyPair(key, asked, answered, coverage.traffic)
         return found
+
+    def _rules_of(self, api_key: int, side: str, version: int) -> tuple[BodyRule, ...]:
+        rules = self._body_rules.get((api_name(api_key) or "", side), ())
+        return tuple(rule for rule in rules if version in rule.versions)
 
     def _kind_of(self, exchange: Exchange, side: str, version: int) -> BodyKind:
         key = exchange.api_key or 0
-        name = api_name(key) or ""
-        rules = tuple(rule for rule in self._body_rules.get((name, side), ()) if version in rule.versions)
-        plain = tuple(rule for rule in rules if not rule.only_odd or rule.code in self._overridable)
-        return BodyKind(rules, plain, carries_batches(name, side) or has_topic_names(key))
+        rules = self._rules_of(key, side, version)
+        return BodyKind(rules, carries_batches(api_name(key) or "", side) or has_topic_names(key))
+
+
+def _always(_exchange: Exchange, _view: ConnectionView) -> bool:
+    return True
 
 
 def _never(_exchange: Exchange, _view: ConnectionView) -> bool:

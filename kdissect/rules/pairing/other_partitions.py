@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Who
+from kdissect.rules.guards import Fact
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -35,11 +36,7 @@ class OtherPartitions(BodyRule):
     needs = BOTH_FRAMES
     cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
     on = tuple((name, RESPONSE) for name in _SHAPES)
-
-    def is_suspect(self, body: Body) -> bool:
-        """Unless both name the same in the same order."""
-        request = body.request
-        return request is not None and request.fits and request.topics != body.topics
+    guard = (Fact.OTHER_PARTITIONS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Both sets of topic and partition."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import Other
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -26,10 +27,7 @@ class InvalidAcks(BodyRule):
     cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
     on = (("Produce", REQUEST),)
     overrides = ("PRD003",)
-
-    def is_suspect(self, body: Body) -> bool:
-        """The field."""
-        return body.value.acks not in (-1, 0, 1)
+    guard = (Other((".acks",), frozenset({-1, 0, 1})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""

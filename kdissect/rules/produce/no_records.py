@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import Empty
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -26,14 +27,7 @@ class NoRecords(BodyRule):
     cites = ("org.apache.kafka.common.requests.ProduceRequest",)
     on = (("Produce", REQUEST),)
     versions = Versions(3, NO_UPPER_BOUND)
-
-    def is_suspect(self, body: Body) -> bool:
-        """Any partition."""
-        for topic in body.value.topic_data:
-            for partition in topic.partition_data:
-                if not partition.records:
-                    return True
-        return False
+    guard = (Empty(("records",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Records of each partition."""

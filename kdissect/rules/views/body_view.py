@@ -21,12 +21,12 @@ class Body:
 
     `value` is None and `error` set where the bytes do not fit; `end` is the offset behind the body in
     `data`, the frame's content. `fits` says whether the bytes are the body and nothing else: only then do its
-    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.generated`), so nobody needs
-    its tree.
+    values mean anything. `is_canonical`: it has the form that writers give it (`generated.canonical`).
     """
 
     __slots__ = (
-        "_topics", "_tree", "decoded", "exchange", "fits", "is_plain", "request", "side", "value", "version",
+        "_topics", "_tree", "decoded", "exchange", "fits", "is_canonical", "request", "side", "value",
+        "version",
     )  # fmt: skip
 
     def __init__(
@@ -36,7 +36,7 @@ class Body:
         self.side = side
         self.decoded = decoded
         self.value: Any
-        self.value, _, self.version, self.fits, self.is_plain, _, _ = decoded
+        self.value, _, self.version, self.fits, self.is_canonical, _, _ = decoded
         self.request = request
         """Of a response under judgement: the body of its request, if there is one."""
         self._tree: Node | None = None

@@ -53,6 +53,10 @@ class GroupLinks:
         return groups_named(turn) or self.of_client(client_key(turn))
 
 
+GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
+"""Fields of requests that name groups, and so all that `groups_named` looks at."""
+
+
 def groups_named(turn: ExchangeView) -> tuple[str, ...]:
     """The groups that a request names, of whatever API."""
     request = turn.request

@@ -7,6 +7,7 @@ report, so that members that are gone can be shown, too.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from kdissect.decoders.generated.values import sent
@@ -21,9 +22,10 @@ from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
 from kdissect.schema.error_codes import error_name
-from kdissect.schema.protocol_messages import api_name
+from kdissect.schema.protocol_messages import api_name, request_message
+from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_group.group_links import GroupLinks, client_key, groups_named
+from kdissect.stats.by_group.group_links import GROUP_FIELDS, GroupLinks, client_key, groups_named
 from kdissect.stats.by_group.group_log import GroupLog
 from kdissect.stats.by_group.positions import Positions, name_of
 from kdissect.stats.client import client_of, text_of
@@ -33,6 +35,7 @@ GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _BEATS = frozenset(
     {apis.HEARTBEAT, apis.CONSUMER_GROUP_HEARTBEAT, apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT}
 )
+_COMMITS = frozenset({apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT})
 _GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
@@ -60,17 +63,32 @@ class GroupTraffic:
         self.leaders = Leaders()
         self.links = GroupLinks()
         self._wanted = True
+        self._is_filtered = False
+        """Whether there was an exchange that nobody wants."""
         self.logs: Table[GroupKey, GroupLog] = Table(GROUPS_KEPT)
 
-    def add(self, turn: ExchangeView, wanted: bool = True) -> None:
+    def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
         Told are the groups that a wanted one is about.
         """
         self._wanted = wanted
-        self._names.pass_by(turn.exchange)
+        self._is_filtered |= not wanted
+        self._names.pass_by(exchange)
+        self.leaders.see(exchange.connection)
+        key = exchange.api_key
+        if key == apis.FETCH:
+            self.positions.learn_fetch(exchange)
+        elif key is not None and _is_watched(key):
+            self._take(ExchangeView(exchange))
+            return
+        if wanted and self._is_filtered:
+            self._want_groups_of_client(ExchangeView(exchange))
+
+    def _take(self, turn: ExchangeView) -> None:
         self.leaders.learn(turn)
-        self.positions.learn(turn)
+        if turn.key in _COMMITS:
+            self.positions.learn_commit(turn)
         self.links.learn(turn)
         is_search = turn.key == apis.FIND_COORDINATOR
         named = _searched(turn) if is_search else groups_named(turn)
@@ -85,7 +103,7 @@ class GroupTraffic:
             if turn.key in (machine.api_keys or ()):
                 for fact in machine.feed(turn):
                     self._apply(turn, fact)
-        if wanted and not named:
+        if self._wanted and not named:
             self._want_groups_of_client(turn)
 
     def _want_groups_of_client(self, turn: ExchangeView) -> None:
@@ -187,6 +205,15 @@ class GroupTraffic:
             *(f"{topic}-{partition}" for topic, partition in named),
             *(f"{role} {subtopology}_{partition}" for role, subtopology, partition in tasks),
         ]
+
+
+@lru_cache(maxsize=256)  # more than there are APIs; hostile requests can name others
+def _is_watched(api_key: int) -> bool:
+    """Whether exchanges of an API are shown: those about groups, and those that say where brokers are."""
+    if api_key in (apis.METADATA, apis.FIND_COORDINATOR):
+        return True
+    message = request_message(api_key)
+    return message is not None and any(field.name in GROUP_FIELDS for field in message.root.fields)
 
 
 def _searched(turn: ExchangeView) -> tuple[str, ...]:

@@ -6,18 +6,21 @@ brought. The high watermark is the last one that the client received.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
+from kdissect.model.native import is_compiled, native
+from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.client import text_of
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, places
 from kdissect.stats.watermarks import topic_of
 
 _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
@@ -25,7 +28,9 @@ _COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
 
 Partition = tuple[str, int]
 """Topic by name where it is known, else by its id; and partition."""
-_COMMITS = frozenset({apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT})
+Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None]
+"""What a client's Fetches say: the offset asked for and when, the offset behind records that came since then,
+the high watermark; None for what is not new."""
 
 
 class Position(NamedTuple):
@@ -51,16 +56,49 @@ class Positions:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
+        self._fetches = _FetchPositions(names) if is_compiled else None
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
 
-    def learn(self, turn: ExchangeView) -> None:
-        """Take the next exchange."""
-        if turn.key == apis.FETCH and turn.request is not None:
+    def learn_fetch(self, exchange: Exchange) -> None:
+        """Take the next Fetch. What it says is known after `catch_up`."""
+        if self._fetches is not None and self._fetches.learn(exchange, self._put_all):
+            return
+        self.catch_up()
+        turn = ExchangeView(exchange)
+        if turn.request is not None:
             self._asked(turn)
             self._answered(turn)
-        elif turn.key in _COMMITS and turn.request is not None and turn.response is not None:
+
+    def learn_commit(self, turn: ExchangeView) -> None:
+        """Take the next commit of offsets."""
+        if turn.request is not None and turn.response is not None:
             self._committed(turn)
+
+    def catch_up(self) -> None:
+        """Have everything known that was learned."""
+        if self._fetches is not None:
+            self._put_all(self._fetches.take())
+            if len(self._positions) > _POSITIONS_KEPT // 2:
+                self._fetches = None  # from here on some are forgotten, in their order
+
+    def _put_all(self, learned: list[Learned]) -> None:
+        for client, partition, asked, behind, high_watermark in learned:
+            self._learn(client, partition, asked, behind, high_watermark)
+
+    def _learn(
+        self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
+        high_watermark: int | None,
+    ) -> None:  # fmt: skip
+        """Note the offset asked for and when, then one behind records that came, and the high watermark."""
+        found = self._positions.get((client, partition)) or _NOWHERE
+        if asked is not None:
+            found = found._replace(fetch_offset=asked[0], time_ns=asked[1])
+        if high_watermark is not None:
+            found = found._replace(high_watermark=high_watermark)
+        if behind is not None and behind > (found.fetch_offset or 0):
+            found = found._replace(fetch_offset=behind)
+        self._positions.put((client, partition), found)
 
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
         """The position of a client."""
@@ -75,28 +113,20 @@ class Positions:
         return {key[2]: offset for key, offset in self._commits.items() if key[:2] == (capture_set, group)}
 
     def _asked(self, turn: ExchangeView) -> None:
-        client = client_key(turn)
+        client, time_ns = client_key(turn), turn.sent_ns
         for topic in turn.request.topics or ():
             name = self._name(turn, topic)
             for row in topic.partitions or ():
-                key = client, (name, row.partition)
-                before = self._positions.get(key) or _NOWHERE
-                found = before._replace(fetch_offset=row.fetch_offset, time_ns=turn.sent_ns)
-                self._positions.put(key, found)
+                self._learn(client, (name, row.partition), (row.fetch_offset, time_ns), None, None)
 
     def _answered(self, turn: ExchangeView) -> None:
         client, behind = client_key(turn), self._behind(turn)
         for topic in sent(turn.response, "responses", None) or ():
             name = self._name(turn, topic)
             for row in topic.partitions or ():
-                if row.error_code or row.high_watermark < 0:
-                    continue
-                key = client, (name, row.partition_index)
-                found = (self._positions.get(key) or _NOWHERE)._replace(high_watermark=row.high_watermark)
-                offset = behind.get((topic_of(topic), row.partition_index))
-                if offset is not None and offset > (found.fetch_offset or 0):
-                    found = found._replace(fetch_offset=offset)
-                self._positions.put(key, found)
+                if not row.error_code and row.high_watermark >= 0:
+                    offset = behind.get((topic_of(topic), row.partition_index))
+                    self._learn(client, (name, row.partition_index), None, offset, row.high_watermark)
 
     def _behind(self, turn: ExchangeView) -> dict[Any, int]:
         """The offsets behind the records that an answer brings."""
@@ -125,6 +155,46 @@ class Positions:
 
     def _name(self, turn: ExchangeView, topic: Any) -> str:
         return name_of(self._names, turn.info, topic_of(topic))
+
+
+class _FetchPositions:
+    """Fetches that the compiled part learned from, until that is taken."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._numbers = Numbers(names)
+        self._fetches = native.FetchPositions()
+
+    def learn(self, exchange: Exchange, put: Callable[[list[Learned]], None]) -> bool:
+        """Learn from a Fetch, and have what was learned put where it should be; False: Python has to."""
+        # Hot, once a Fetch.
+        found = places(exchange)
+        if found is None:
+            return False
+        numbers = self._numbers
+        if numbers.are_old:
+            put(self.take())
+        client, broker = numbers.of(exchange)
+        asked, answered = found
+        frame = exchange.request
+        assert frame is not None  # there are places in it
+        done = self._fetches.learn(client, broker, frame.time_ns, asked, answered)
+        if done > COUNTED:
+            if done & NEW_TOPICS:
+                numbers.name(self._fetches.new_topics())
+            if done & ENOUGH:
+                put(self.take())
+        return done != LEFT
+
+    def take(self) -> list[Learned]:
+        """What was learned, by client and partition, in the order in which it was; then it is forgotten."""
+        numbers = self._numbers
+        names = [named.text for named in numbers.topics]
+        found = [
+            (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark)
+            for client, topic, partition, asked, behind, high_watermark in self._fetches.take()
+        ]
+        numbers.clear()
+        return found
 
 
 def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.acquired import Acquired
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch
@@ -63,6 +64,17 @@ class Use:
         self.acquired += found
         if not acquired.is_whole:
             self.acquired_unknown += max((records or 0) - found, 0)
+
+    def add_sums(
+        self, requests: int, batches: int, records: int, size: int, unconfirmed: int, refused: int
+    ) -> None:
+        """Count many requests and their batches, of `size` bytes."""
+        self.requests += requests
+        self.batches += batches
+        self.records += records
+        self.bytes += size
+        self.unconfirmed += unconfirmed
+        self.refused += refused
 
     def merge(self, other: Use) -> None:
         """Count everything of another use."""
@@ -136,13 +148,21 @@ class Topic:
         if batch.is_control:
             self.control_batches += 1
             return 0
-        self.codecs[_codec(batch)] += 1
+        self.codecs[codec_name(batch.codec)] += 1
         self.magics[batch.magic] += 1
         self.batch_bytes.add(batch.size)
         count = self._sizes(batch) if sizes else batch.count
         if count is not None:
             self.batch_records.add(count)
         return count
+
+    def add_batches(self, control: int, sizes: list[int], records: list[int]) -> None:
+        """Count batches of magic 2: how many are control batches, bytes and records of each other one."""
+        self.control_batches += control
+        if sizes:
+            self.magics[CURRENT_MAGIC] += len(sizes)
+        self.batch_bytes.add_all(sizes)
+        self.batch_records.add_all(records)
 
     def _sizes(self, batch: RecordBatch) -> int:
         records = read_records(batch).records
@@ -154,5 +174,6 @@ class Topic:
         return len(records)
 
 
-def _codec(batch: RecordBatch) -> str:
-    return CODEC_NAMES[batch.codec] if batch.codec < len(CODEC_NAMES) else f"codec {batch.codec}"
+def codec_name(codec: int) -> str:
+    """The name of a codec, or its number if there is no such codec."""
+    return CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"

@@ -16,6 +16,7 @@ _NOTHING = Coverage(0, 0)
 
 def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
     """The topics by name, those `wanted`; last what did not fit."""
+    traffic.catch_up()
     coverage = traffic.leaders.coverage()
     found = [
         _topic(traffic, topic, coverage.get(name, _NOTHING))

@@ -16,19 +16,23 @@ from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
+from kdissect.model.native import is_compiled
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
 from kdissect.stats.by_topic.topic import Role, Topic, Use
+from kdissect.stats.by_topic.topic_sums import TopicSums
 from kdissect.stats.client import client_of, is_follower, text_of
 from kdissect.stats.leaders import Leaders
+from kdissect.stats.transfers import Named
 from kdissect.stats.watermarks import topic_of
 
 TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
 _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
+_TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which nothing but what they carry counts
 PartitionKey = tuple[str | bytes, int | None]
 
 
@@ -46,24 +50,38 @@ class TopicTraffic:
         self.groups = GroupLinks()
         self.leaders = Leaders()
         self._acquired = AcquiredRecords()
+        self._sums = TopicSums(names, self._topic) if is_compiled and not sizes else None
 
-    def add(self, turn: ExchangeView, counts: bool = True) -> None:
+    def add(self, exchange: Exchange, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
         One that does not count still shows the names of topics, the groups of clients and where leaders are.
+        What was taken is in the topics after `catch_up`.
         """
-        self._names.pass_by(turn.exchange)
-        self.groups.learn(turn)
-        self.leaders.learn(turn)
+        self._names.pass_by(exchange)
+        self.leaders.see(exchange.connection)
+        is_transfer = exchange.api_key in _TRANSFERS
+        if is_transfer and (not counts or (self._sums is not None and self._sums.count(exchange))):
+            return
+        view = ExchangeView(exchange)
+        self.groups.learn(view)
+        self.leaders.learn(view)
         if counts:
-            self._count(turn)
+            self._count(view)
+
+    def catch_up(self) -> None:
+        """Have everything that was taken in the topics, before they are looked at."""
+        if self._sums is not None:
+            self._sums.take()
 
     def _count(self, turn: ExchangeView) -> None:
         for named in _denied_topics(turn):
+            self.catch_up()
             api = api_name(turn.key) or str(turn.key)
-            self._topic(turn, named).deny(client_of(turn), api)
+            self._topic_of(turn, named).deny(client_of(turn), api)
         role = _ROLES.get(turn.key)
         if role is not None and turn.exchange.request is not None:
+            self.catch_up()
             self._transfer(turn, Role.FOLLOW if role is Role.READ and is_follower(turn) else role)
 
     def _transfer(self, turn: ExchangeView, role: Role) -> None:
@@ -72,7 +90,7 @@ class TopicTraffic:
         users: dict[str | bytes, tuple[Topic, Use]] = {}
         errors = partition_errors(turn)
         for named in _topics_named(turn):
-            topic = self._topic(turn, named)
+            topic = self._topic_of(turn, named)
             use = topic.user(role, client, link)
             use.requests += 1
             users[named] = topic, use
@@ -102,15 +120,17 @@ class TopicTraffic:
             if acquired is not None:
                 use.share(batch, acquired, count)
 
-    def _topic(self, turn: ExchangeView, named: Named) -> Topic:
-        topic_id = named if isinstance(named, bytes) else None
-        name = self._names.name(turn.info, named) if isinstance(named, bytes) else named
-        key = name if name is not None else topic_id_text(topic_id or b"")
+    def _topic_of(self, turn: ExchangeView, topic: str | bytes) -> Topic:
+        name = self._names.name(turn.info, topic) if isinstance(topic, bytes) else topic
+        return self._topic(Named(topic, name))
+
+    def _topic(self, named: Named) -> Topic:
+        key = named.text
         found = self.topics.get(key)
         if found is None:
             if len(self.topics) >= TOPICS_KEPT:
                 return self.other
-            found = self.topics[key] = Topic(name, topic_id)
+            found = self.topics[key] = Topic(named.name, named.topic_id)
         return found
 
 
@@ -159,11 +179,11 @@ def _name(row: Any) -> str | bytes:
 TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors
 _TOPIC_RESOURCE = 2  # org.apache.kafka.common.config.ConfigResource
 
-Named = str | bytes
+_Topic = str | bytes
 """A topic's name, or its id of 16 bytes."""
 
 
-def _denied_topics(turn: ExchangeView) -> set[Named]:
+def _denied_topics(turn: ExchangeView) -> set[_Topic]:
     """The topics of an answer that stand beside or above the error; those of the request if none does."""
     if TOPIC_AUTHORIZATION_FAILED not in turn.exchange.response_summary().errors:
         return set()
@@ -172,7 +192,7 @@ def _denied_topics(turn: ExchangeView) -> set[Named]:
     return found or set(turn.exchange.request_summary().topics)
 
 
-def _topics_below(value: Value, topic: Named | None) -> Iterator[Named]:
+def _topics_below(value: Value, topic: _Topic | None) -> Iterator[_Topic]:
     topic = _topic(value) or topic
     for field, _, held in present(value):
         if field.is_error:
@@ -186,11 +206,11 @@ def _topics_below(value: Value, topic: Named | None) -> Iterator[Named]:
                     yield from _topics_below(item, topic)
 
 
-def _topic(value: Value) -> Named | None:
+def _topic(value: Value) -> _Topic | None:
     """The topic that a struct names itself."""
     if sent(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
         return text_of(value.resource_name)
-    found: Named | None = None
+    found: _Topic | None = None
     for field, _, held in present(value):
         if field.entity == "topicName" and held is not None and not isinstance(held, (list, tuple)):
             return text_of(held)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
@@ -25,7 +24,7 @@ class GroupStudy(Study):
     def add(self, event: Event) -> None:
         """Take an event."""
         if isinstance(event, Exchange):
-            self._traffic.add(ExchangeView(event), self.takes)
+            self._traffic.add(event, self.takes)
 
     def result(self) -> dict[str, Any]:
         """`groups`, and how many were `forgotten`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
@@ -28,7 +27,7 @@ class TopicStudy(Study):
         """Take an event."""
         self._unseen.add(event)
         if isinstance(event, Exchange):
-            self._traffic.add(ExchangeView(event), self.takes)
+            self._traffic.add(event, self.takes)
 
     def result(self) -> dict[str, Any]:
         """`topics` and what was `not_seen`."""

@@ -1,13 +1,14 @@
 //! Bodies as JSON: `kdissect.decoders.as_json.json_bodies` and orjson, for bodies that are all right.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::bodies::plan::{Kind, Layout, Role};
-use crate::bodies::visit::{fit, visit, Done, Spot, Stop, Visitor};
+use crate::bodies::plan::{Field, Kind, Layout, Role};
+use crate::bodies::visitor::{Look, Program, What};
 use crate::json_out::{bytes, number, string, uuid};
 use crate::records::batch_text::BatchText;
 
@@ -19,7 +20,7 @@ const LARGE: usize = 1 << 16;
 /// The bodies of one version of a message as text.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct BodyText {
-    layout: Py<Layout>,
+    program: Program,
     batches: Py<BatchText>,
     foreign: Vec<u8>,
 }
@@ -28,11 +29,11 @@ pub struct BodyText {
 impl BodyText {
     /// Bodies that begin with `foreign`, if that is not empty, may be in another version.
     #[new]
-    fn new(layout: Py<Layout>, batches: Py<BatchText>, foreign: Vec<u8>) -> Self {
-        BodyText { layout, batches, foreign }
+    fn new(layout: &Layout, batches: Py<BatchText>, foreign: Vec<u8>) -> Self {
+        BodyText { program: Program::of::<Json>(layout), batches, foreign }
     }
 
-    /// The text of the body from `offset` to the end; None where it is not plain.
+    /// The text of the body from `offset` to the end; None where it needs the slow path.
     ///
     /// `nest` are two functions that tell of records: of a topic's id its name, and of data, start, end and topic the
     /// text of a field that takes the slow path. Without them records are but counted. Raises what they do, but for
@@ -50,12 +51,13 @@ impl BodyText {
             return Ok(None);
         }
         let out = Vec::with_capacity(GROWTH * body.len().min(LARGE));
-        let mut json = Json { py, data, nest, batches: self.batches.get(), out, topic: None, topic_id: None };
-        match visit(self.layout.get(), all, offset, &mut json) {
-            Ok(end) if end == all.len() => Ok(Some(PyBytes::new(py, &json.out))),
-            Ok(_) | Err(Stop::Unusual) => Ok(None),
-            Err(Stop::Raised(error)) if error.is_instance_of::<PyValueError>(py) => Ok(None),
-            Err(Stop::Raised(error)) => Err(error),
+        let batches = self.batches.get();
+        let mut json = Json { py, data, nest, batches, out, topic: None, topic_id: None, raised: None };
+        let end = self.program.walk(all, offset, &mut json);
+        match json.raised {
+            Some(error) if !error.is_instance_of::<PyValueError>(py) => Err(error),
+            None if end == Some(all.len()) => Ok(Some(PyBytes::new(py, &json.out))),
+            _ => Ok(None),
         }
     }
 }
@@ -69,92 +71,87 @@ struct Json<'a, 'py> {
     nest: Option<Nest<'py>>,
     batches: &'a BatchText,
     out: Vec<u8>,
-    topic: Option<&'a [u8]>, // of the records that come next, UTF-8
-    topic_id: Option<&'a [u8; 16]>,
+    topic: Option<Range<usize>>, // of the records that come next, UTF-8
+    topic_id: Option<[u8; 16]>,
+    raised: Option<PyErr>,
 }
 
-impl<'a> Visitor<'a> for Json<'a, '_> {
-    fn field(&mut self, spot: Spot<'_>, _at: usize) {
+impl Look for Json<'_, '_> {
+    fn wants(_field: &Field) -> bool {
+        true
+    }
+
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        let raw = data.get(place.clone())?;
+        match what.kind {
+            Kind::Bool => self.say(if raw == [0] { b"false" } else { b"true" }),
+            Kind::Number(kind) => number(&mut self.out, kind.of(raw)?),
+            Kind::Uuid => {
+                let id = raw.try_into().ok()?;
+                uuid(&mut self.out, id);
+                if what.is_part {
+                    self.topic_id = Some(*id);
+                }
+            }
+            Kind::String => {
+                string(&mut self.out, std::str::from_utf8(raw).ok()?);
+                if what.is_part {
+                    self.topic = Some(place);
+                }
+            }
+            // What payloads hold is written beside them.
+            Kind::Bytes if what.role == Role::Payload && !raw.is_empty() => return None,
+            Kind::Bytes => bytes(&mut self.out, raw),
+            Kind::Records => return self.records(raw, place),
+            Kind::Float64 | Kind::Struct(_) => return None,
+        }
+        Some(())
+    }
+
+    fn null(&mut self, what: What) {
+        self.say(b"null");
+        if what.is_part && what.kind == Kind::String {
+            self.topic = None;
+        }
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match count {
+            None => self.say(b"null"),
+            Some(_) if what.is_array => self.out.push(b'['),
+            Some(_) => {}
+        }
+        Some(())
+    }
+
+    fn field(&mut self, what: What, _at: usize) {
         let is_first = self.out.last() == Some(&b'{'); // no value ends with its brace
-        self.say(spot.field.label.get(usize::from(is_first)..).unwrap_or_default());
+        self.say(what.label.get(usize::from(is_first)..).unwrap_or_default());
     }
 
-    fn structure(&mut self) {
-        self.out.push(b'{');
-    }
-
-    fn structure_end(&mut self) {
-        self.out.push(b'}');
-    }
-
-    fn array(&mut self, _count: usize) {
-        self.out.push(b'[');
-    }
-
-    fn element(&mut self, _spot: Spot<'_>, index: usize, _at: usize) {
+    fn element(&mut self, _what: What, index: usize, _at: usize) {
         if index > 0 {
             self.out.push(b',');
         }
     }
 
-    fn array_end(&mut self) {
+    fn structure(&mut self, _number: usize) -> Option<()> {
+        self.out.push(b'{');
+        Some(())
+    }
+
+    fn structure_end(&mut self, _what: Option<What>) -> Option<()> {
+        self.out.push(b'}');
+        Some(())
+    }
+
+    fn array_end(&mut self, _what: What) -> Option<()> {
         self.out.push(b']');
+        Some(())
     }
 
-    fn null(&mut self, spot: Spot<'_>) {
-        self.say(b"null");
-        if spot.field.is_part && spot.field.kind == Kind::String {
-            self.topic = None;
-        }
-    }
-
-    fn boolean(&mut self, _spot: Spot<'_>, value: bool) {
-        self.say(if value { b"true" } else { b"false" });
-    }
-
-    fn number(&mut self, _spot: Spot<'_>, value: i64) {
-        number(&mut self.out, value);
-    }
-
-    fn uuid(&mut self, spot: Spot<'_>, value: &'a [u8; 16]) -> Done {
-        uuid(&mut self.out, value);
-        if spot.field.is_part {
-            self.topic_id = Some(value);
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
-        string(&mut self.out, fit(std::str::from_utf8(value).ok())?);
-        if spot.field.is_part {
-            self.topic = Some(value);
-        }
-        Ok(())
-    }
-
-    /// What payloads hold is told beside them.
-    fn bytes(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
-        if spot.field.role == Role::Payload && !value.is_empty() {
-            return Err(Stop::Unusual);
-        }
-        bytes(&mut self.out, value);
-        Ok(())
-    }
-
-    fn records(&mut self, at: usize, value: &'a [u8]) -> Done {
-        match self.nest.clone() {
-            Some(nest) => self.nested(&nest, at, value),
-            None => {
-                self.say(b"{\"bytes\":");
-                number(&mut self.out, value.len() as i64);
-                self.out.push(b'}');
-                Ok(())
-            }
-        }
-    }
-
-    /// Those that the schema does not know stand under `_tags`.
-    fn unknown_tag(&mut self, tag: u32, value: &'a [u8], is_first: bool) -> Done {
+    /// Those that the schema does not know are under `_tags`.
+    fn unknown_tag(&mut self, tag: u32, value: &[u8], is_first: bool) -> Option<()> {
         self.say(match (is_first, self.out.last()) {
             (false, _) => b",\"",
             (true, Some(b'{')) => b"\"_tags\":{\"",
@@ -163,7 +160,7 @@ impl<'a> Visitor<'a> for Json<'a, '_> {
         number(&mut self.out, tag.into());
         self.say(b"\":");
         bytes(&mut self.out, value);
-        Ok(())
+        Some(())
     }
 
     fn tags_end(&mut self, unknown: usize, _at: usize) {
@@ -178,8 +175,19 @@ impl<'a> Json<'a, '_> {
         self.out.extend_from_slice(text);
     }
 
+    fn records(&mut self, found: &[u8], place: Range<usize>) -> Option<()> {
+        let Some(nest) = self.nest.clone() else {
+            self.say(b"{\"bytes\":");
+            number(&mut self.out, found.len() as i64);
+            self.out.push(b'}');
+            return Some(());
+        };
+        let nested = self.nested(&nest, found, place);
+        nested.map_err(|error| self.raised = Some(error)).ok()
+    }
+
     /// Batches in the place of a records field, `NestedBodies._nested`.
-    fn nested(&mut self, (name, slow): &Nest<'_>, start: usize, found: &[u8]) -> Done {
+    fn nested(&mut self, (name, slow): &Nest<'_>, found: &[u8], place: Range<usize>) -> PyResult<()> {
         let topic = self.topic_name(name)?;
         let before = self.out.len();
         self.say(b"{\"bytes\":");
@@ -191,17 +199,20 @@ impl<'a> Json<'a, '_> {
             return Ok(());
         }
         self.out.truncate(before);
-        let place = (self.data, start, start + found.len(), topic);
-        let text = slow.call1(place)?;
+        let text = slow.call1((self.data, place.start, place.end, topic))?;
         self.say(text.extract()?);
         Ok(())
     }
 
     /// Whose records come next.
-    fn topic_name(&self, name: &Bound<'_, PyAny>) -> Done<Option<Cow<'a, str>>> {
-        let Some(topic_id) = self.topic_id else { return Ok(self.topic.map(String::from_utf8_lossy)) };
-        let id = PyBytes::new(self.py, topic_id);
+    fn topic_name(&self, name: &Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
+        let Some(topic_id) = self.topic_id else {
+            let (data, place): (&'a [u8], _) = (self.data.as_bytes(), self.topic.clone());
+            let topic = place.and_then(|place| data.get(place));
+            return Ok(topic.map(String::from_utf8_lossy));
+        };
+        let id = PyBytes::new(self.py, &topic_id);
         let name: Option<Bound<'_, PyString>> = name.call1((id,))?.extract()?;
-        Ok(name.map(|name| name.to_str().map(|name| Cow::Owned(name.to_owned()))).transpose()?)
+        name.map(|name| name.to_str().map(|name| Cow::Owned(name.to_owned()))).transpose()
     }
 }

@@ -1,11 +1,12 @@
-//! Plain bodies to values: `kdissect.decoders.generated.canonical`, without code emitted for each kind of body.
+//! Canonical bodies to values: `kdissect.decoders.generated.canonical`, without code emitted for each kind of body.
 
-use pyo3::exceptions::PyValueError;
+use std::ops::Range;
+
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyFrozenSet, PyList, PyMemoryView, PySlice, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyList, PyMemoryView, PySlice, PyString};
 
-use crate::bodies::plan::{Field, Kind, Layout, Role, Struct};
-use crate::wire::{Form, Wire};
+use crate::bodies::plan::{Field, Kind, Layout, Role, Struct, MOST_NESTED};
+use crate::bodies::visitor::{Look, Program, What};
 
 /// The length of a classic string is an int16.
 const LONGEST_STRING: usize = 0x7FFF;
@@ -13,42 +14,17 @@ const LONGEST_STRING: usize = 0x7FFF;
 /// The parts of a records field that other fields give: topic, topic id, partition (`RecordsField`).
 const SECTION_PARTS: usize = 3;
 
-/// A struct as `kdissect.decoders.generated.canonical` tells it: the class of its values, what is plain of its fields. None:
-/// all of them; True: those that are not negative; False: none; a set: these numbers, or of ids none of these.
-type Spec<'py> = (Py<PyAny>, Vec<Bound<'py, PyAny>>);
-
-/// What a struct becomes; `plain` are names and plain values of its fields.
+/// What a struct becomes: the class of its values, names of its fields.
 struct Made {
     class: Py<PyAny>,
-    plain: Vec<(Py<PyString>, Plain)>,
+    names: Vec<Py<PyString>>,
 }
 
-/// Which values are plain.
-enum Plain {
-    All,
-    NotNegative,
-    None,
-    Listed(Py<PyFrozenSet>),
-}
-
-/// Why there is no value: it is not plain, or Python raised.
-enum Stop {
-    Odd,
-    Raised(PyErr),
-}
-
-impl From<PyErr> for Stop {
-    fn from(error: PyErr) -> Stop {
-        Stop::Raised(error)
-    }
-}
-
-type Found<T> = Result<T, Stop>;
-
-/// One version of a message: `decode` is a `PlainDecoder`.
+/// One version of a message: `decode` is a `CanonicalDecoder`.
 #[pyclass(frozen, module = "kdissect._native")]
-pub struct PlainBody {
-    layout: Py<Layout>,
+pub struct CanonicalBody {
+    program: Program,
+    has_records: bool,
     made: Vec<Made>,
     version: i64,
     new: Py<PyAny>,
@@ -57,24 +33,25 @@ pub struct PlainBody {
 }
 
 #[pymethods]
-impl PlainBody {
-    /// Of each struct of the layout a spec; `new` is that of tuples, `decoded` and `records_field` are the classes.
+impl CanonicalBody {
+    /// Of each struct of the layout the class of its values; `new` is that of tuples, `decoded` and
+    /// `records_field` are the classes.
     #[new]
     fn make(
         py: Python<'_>,
-        layout: Py<Layout>,
-        specs: Vec<Spec<'_>>,
+        layout: &Layout,
+        classes: Vec<Py<PyAny>>,
         version: i64,
         new: Py<PyAny>,
         decoded: Py<PyAny>,
         records_field: Py<PyAny>,
-    ) -> PyResult<PlainBody> {
-        let structs = layout.get().structs.iter();
-        let made = structs.zip(specs).map(|(of, spec)| made(py, of, spec)).collect::<PyResult<_>>()?;
-        Ok(PlainBody { layout, made, version, new, decoded, records_field })
+    ) -> PyResult<CanonicalBody> {
+        let made = layout.structs.iter().zip(classes).map(|(of, class)| made(py, of, class)).collect();
+        let (program, has_records) = (Program::of::<Run>(layout), layout.has_records);
+        Ok(CanonicalBody { program, has_records, made, version, new, decoded, records_field })
     }
 
-    /// The body at `offset` as a `Decoded`; None where it is not plain.
+    /// The body at `offset` as a `Decoded`; None where it is not canonical.
     fn decode<'py>(&self, data: &Bound<'py, PyBytes>, offset: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if offset > data.as_bytes().len() {
             return Ok(None); // also of a body without any field
@@ -82,203 +59,162 @@ impl PlainBody {
         let mut run = Run {
             py: data.py(),
             owner: data,
-            wire: Wire { data: data.as_bytes(), at: offset },
+            open: Vec::with_capacity(2 * MOST_NESTED),
             parts: [const { None }; SECTION_PARTS],
-            records_fields: if self.layout.get().has_records { Some(PyList::empty(data.py())) } else { None },
-            layout: self.layout.get(),
+            records_fields: self.has_records.then(|| PyList::empty(data.py())),
             of: self,
+            raised: None,
         };
-        match run.structure(0) {
-            Ok(value) => run.decoded(value).map(Some),
-            Err(Stop::Odd) => Ok(None),
-            Err(Stop::Raised(error)) => Err(error),
+        let end = self.program.walk(data.as_bytes(), offset, &mut run);
+        match (run.raised.take(), end) {
+            (Some(error), _) => Err(error),
+            (None, Some(end)) => run.decoded(end),
+            (None, None) => Ok(None),
         }
     }
 }
 
-/// A body on its way: a position in its bytes, and what records that come now belong to.
+impl CanonicalBody {
+    fn name(&self, what: What) -> Option<&Py<PyString>> {
+        self.made.get(what.structure)?.names.get(what.index)
+    }
+}
+
+/// A body on its way: the structs and arrays that are open, and what records that come now belong to.
 struct Run<'a, 'py> {
     py: Python<'py>,
     owner: &'a Bound<'py, PyBytes>,
-    wire: Wire<'a>,
+    open: Vec<Bound<'py, PyAny>>,
     parts: [Option<Bound<'py, PyAny>>; SECTION_PARTS],
     records_fields: Option<Bound<'py, PyList>>,
-    layout: &'a Layout,
-    of: &'a PlainBody,
+    of: &'a CanonicalBody,
+    raised: Option<PyErr>,
 }
 
-impl<'a, 'py> Run<'a, 'py> {
-    fn decoded(self, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let fits = self.wire.left() == 0;
+impl Look for Run<'_, '_> {
+    const CANONICAL: bool = true;
+
+    fn wants(_field: &Field) -> bool {
+        true
+    }
+
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        let name = self.of.name(what)?;
+        let value = self.value(data.get(place.clone())?, place, what.kind)?;
+        if what.is_array {
+            return self.append(value);
+        }
+        if what.is_part {
+            self.parts[part_of(what.role)] = Some(value.clone());
+        }
+        self.set(name, value)
+    }
+
+    fn null(&mut self, what: What) {
+        if what.is_part {
+            self.parts[part_of(what.role)] = None;
+        }
+        self.set_null(what);
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match count {
+            None => self.set_null(what)?,
+            Some(_) if what.is_array => self.open.push(PyList::empty(self.py).into_any()),
+            Some(_) => {}
+        }
+        Some(())
+    }
+
+    fn structure(&mut self, number: usize) -> Option<()> {
+        let made = self.of.made.get(number)?.class.bind(self.py).call0();
+        let made = self.kept(made)?;
+        self.open.push(made);
+        Some(())
+    }
+
+    fn structure_end(&mut self, what: Option<What>) -> Option<()> {
+        let Some(what) = what else { return Some(()) }; // the root
+        let made = self.open.pop()?;
+        match what.is_array {
+            true => self.append(made),
+            false => self.set(self.of.name(what)?, made),
+        }
+    }
+
+    fn array_end(&mut self, what: What) -> Option<()> {
+        let made = self.open.pop()?;
+        self.set(self.of.name(what)?, made)
+    }
+}
+
+impl<'py> Run<'_, 'py> {
+    fn decoded(mut self, end: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(value) = self.open.pop() else { return Ok(None) };
+        let fits = end == self.owner.as_bytes().len();
         let nothing: Option<u8> = None;
-        let all = (value, self.wire.at, self.of.version, fits, true, nothing, self.records_fields);
-        self.of.new.bind(self.py).call1((self.of.decoded.bind(self.py), all))
+        let all = (value, end, self.of.version, fits, true, nothing, self.records_fields);
+        self.of.new.bind(self.py).call1((self.of.decoded.bind(self.py), all)).map(Some)
     }
 
-    fn structure(&mut self, number: usize) -> Found<Bound<'py, PyAny>> {
-        let (Some(of), Some(own)) = (self.layout.structs.get(number), self.of.made.get(number)) else {
-            return Err(Stop::Odd);
-        };
-        let made = own.class.bind(self.py).call0()?;
-        for (field, (name, plain)) in of.fields.iter().zip(&own.plain) {
-            let value = self.field(field, plain)?;
-            if field.is_part {
-                self.parts[part_of(field.role)] = Some(value.clone());
+    fn kept<T>(&mut self, found: PyResult<T>) -> Option<T> {
+        found.map_err(|error| self.raised = Some(error)).ok()
+    }
+
+    fn set(&mut self, name: &Py<PyString>, value: Bound<'py, PyAny>) -> Option<()> {
+        let done = self.open.last()?.setattr(name.bind(self.py), value);
+        self.kept(done)
+    }
+
+    fn set_null(&mut self, what: What) -> Option<()> {
+        self.set(self.of.name(what)?, self.py.None().into_bound(self.py))
+    }
+
+    fn append(&mut self, value: Bound<'py, PyAny>) -> Option<()> {
+        let done = self.open.last()?.cast::<PyList>().ok()?.append(value);
+        self.kept(done)
+    }
+
+    /// None where it is not canonical.
+    fn value(&mut self, raw: &[u8], place: Range<usize>, kind: Kind) -> Option<Bound<'py, PyAny>> {
+        let py = self.py;
+        match kind {
+            Kind::Bool => match raw {
+                [value @ 0..=1] => Some(PyBool::new(py, *value == 1).to_owned().into_any()),
+                _ => None,
+            },
+            Kind::Number(kind) => kind.of(raw)?.into_pyobject(py).ok().map(Bound::into_any),
+            Kind::Float64 => Some(PyFloat::new(py, f64::from_be_bytes(raw.try_into().ok()?)).into_any()),
+            Kind::String if raw.len() > LONGEST_STRING => None,
+            Kind::String => Some(PyString::new(py, std::str::from_utf8(raw).ok()?).into_any()),
+            Kind::Bytes | Kind::Uuid => Some(PyBytes::new(py, raw).into_any()),
+            Kind::Records => {
+                let found = self.records(place);
+                self.kept(found)
             }
-            made.setattr(name.bind(self.py), value)?;
-        }
-        if self.layout.flexible && self.byte()? != 0 {
-            return Err(Stop::Odd); // any tag deserves a look
-        }
-        Ok(made)
-    }
-
-    fn field(&mut self, field: &Field, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        if !field.is_array {
-            return self.value(field.kind, field.nullable, plain);
-        }
-        match self.length(field.nullable, false)? {
-            Some(count) => self.list(count, field.kind, plain),
-            None => Ok(self.null()),
+            Kind::Struct(_) => None,
         }
     }
 
-    fn value(&mut self, kind: Kind, nullable: bool, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        Ok(match kind {
-            Kind::Bool => self.boolean()?,
-            Kind::Number(kind) => {
-                let number = kind.read(&mut self.wire).ok_or(Stop::Odd)?;
-                self.number(number, plain)?
-            }
-            Kind::Float64 => PyFloat::new(self.py, f64::from_be_bytes(self.fixed()?)).into_any(),
-            Kind::Uuid => self.uuid(plain)?,
-            Kind::Struct(number) => self.structure(number)?,
-            Kind::String | Kind::Bytes | Kind::Records => {
-                match (self.length(nullable, kind == Kind::String)?, kind) {
-                    (None, _) => self.null(),
-                    (Some(length), Kind::String) => self.string(length)?,
-                    (Some(length), Kind::Bytes) => PyBytes::new(self.py, self.take(length)?).into_any(),
-                    (Some(length), _) => self.records(length)?,
-                }
-            }
-        })
-    }
-
-    fn boolean(&mut self) -> Found<Bound<'py, PyAny>> {
-        match self.byte()? {
-            value @ 0..=1 => Ok(PyBool::new(self.py, value == 1).to_owned().into_any()),
-            _ => Err(Stop::Odd),
-        }
-    }
-
-    fn uuid(&mut self, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        let value = PyBytes::new(self.py, self.take(16)?);
-        match plain {
-            Plain::None => Err(Stop::Odd),
-            Plain::Listed(special) if special.bind(self.py).contains(&value)? => Err(Stop::Odd),
-            _ => Ok(value.into_any()),
-        }
-    }
-
-    fn null(&self) -> Bound<'py, PyAny> {
-        self.py.None().into_bound(self.py)
-    }
-
-    fn number(&self, value: i64, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        let found = value.into_pyobject(self.py).map_err(PyErr::from)?;
-        let is_plain = match plain {
-            Plain::All => true,
-            Plain::NotNegative => value >= 0,
-            Plain::None => false,
-            Plain::Listed(known) => known.bind(self.py).contains(&found)?,
-        };
-        if is_plain {
-            Ok(found.into_any())
-        } else {
-            Err(Stop::Odd)
-        }
-    }
-
-    fn string(&mut self, length: usize) -> Found<Bound<'py, PyAny>> {
-        if length > LONGEST_STRING {
-            return Err(Stop::Odd);
-        }
-        let text = std::str::from_utf8(self.take(length)?).map_err(|_| Stop::Odd)?;
-        Ok(PyString::new(self.py, text).into_any())
-    }
-
-    /// A view of the records; their place goes to the records fields.
-    fn records(&mut self, length: usize) -> Found<Bound<'py, PyAny>> {
-        let start = self.wire.at;
-        self.take(length)?;
+    /// A view of the records; where they are goes to the records fields.
+    fn records(&mut self, place: Range<usize>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(records_fields) = &self.records_fields {
             let [topic, topic_id, partition] = &self.parts;
             let nothing: Option<u8> = None;
-            let all = (topic, topic_id, partition, nothing, start, self.wire.at, nothing);
+            let all = (topic, topic_id, partition, nothing, place.start, place.end, nothing);
             records_fields
                 .append(self.of.new.bind(self.py).call1((self.of.records_field.bind(self.py), all))?)?;
         }
         // Not `PySlice::new`: that of PyO3 0.26 never gives its numbers back, some 60 bytes a call.
-        let place = self.py.get_type::<PySlice>().call1((start, self.wire.at))?;
-        Ok(PyMemoryView::from(self.owner.as_any())?.get_item(place)?)
-    }
-
-    fn list(&mut self, count: usize, kind: Kind, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        let least = self.layout.least_element(kind);
-        // Before anything is made of a count that cannot be.
-        if count.checked_mul(least).is_none_or(|needed| needed > self.wire.left()) {
-            return Err(Stop::Odd);
-        }
-        let found = PyList::empty(self.py);
-        for _ in 0..count {
-            found.append(self.value(kind, false, plain)?)?;
-        }
-        Ok(found.into_any())
-    }
-
-    /// The length of a value, or a count of elements; None for null. A varint that could be shorter is odd.
-    fn length(&mut self, nullable: bool, is_short: bool) -> Found<Option<usize>> {
-        let form = Form { compact: self.layout.flexible, nullable };
-        let start = self.wire.at;
-        let found = self.wire.length(form, is_short).ok_or(Stop::Odd)?;
-        let read = self.wire.data.get(start..self.wire.at).unwrap_or_default();
-        if form.compact && matches!(read, [_, .., 0]) {
-            return Err(Stop::Odd);
-        }
-        Ok(found)
-    }
-
-    fn byte(&mut self) -> Found<u8> {
-        self.wire.byte().ok_or(Stop::Odd)
-    }
-
-    fn fixed<const N: usize>(&mut self) -> Found<[u8; N]> {
-        self.wire.fixed().ok_or(Stop::Odd)
-    }
-
-    fn take(&mut self, count: usize) -> Found<&'a [u8]> {
-        self.wire.take(count).ok_or(Stop::Odd)
+        let place = self.py.get_type::<PySlice>().call1((place.start, place.end))?;
+        PyMemoryView::from(self.owner.as_any())?.get_item(place)
     }
 }
 
-fn made(py: Python<'_>, of: &Struct, (class, specs): Spec<'_>) -> PyResult<Made> {
-    if of.fields.len() != specs.len() {
-        return Err(PyValueError::new_err("these are the parts of another message"));
-    }
-    let fields = of.fields.iter().zip(&specs);
+fn made(py: Python<'_>, of: &Struct, class: Py<PyAny>) -> Made {
     // Interned names are found by identity, once a value: those of the schema were read from a file.
-    let plain = fields.map(|(field, spec)| Ok((PyString::intern(py, field.name()).unbind(), plain(spec)?)));
-    Ok(Made { class, plain: plain.collect::<PyResult<_>>()? })
-}
-
-fn plain(spec: &Bound<'_, PyAny>) -> PyResult<Plain> {
-    if spec.is_none() {
-        return Ok(Plain::All);
-    }
-    match spec.cast::<PyFrozenSet>() {
-        Ok(known) => Ok(Plain::Listed(known.clone().unbind())),
-        Err(_) => Ok(if spec.extract()? { Plain::NotNegative } else { Plain::None }),
-    }
+    let names = of.fields.iter().map(|field| PyString::intern(py, field.name()).unbind());
+    Made { class, names: names.collect() }
 }
 
 fn part_of(role: Role) -> usize {

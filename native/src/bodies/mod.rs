@@ -2,9 +2,11 @@
 
 pub mod body_text;
 pub mod canonical_body;
+pub mod guards;
+pub mod partition_rows;
 pub mod plan;
+pub mod projection;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;
-pub mod visit;
 pub mod visitor;

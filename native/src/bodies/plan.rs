@@ -5,10 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
-use crate::wire::Wire;
-
 /// Structs in structs; Kafka's messages have 5 at most. Readers take a frame of the stack for each.
-const MOST_NESTED: usize = 32;
+pub const MOST_NESTED: usize = 32;
 
 /// A field as Python has it: its name, kind and role, whether it is an array, may be null, its tag.
 type FieldRow = (PyBackedStr, PyBackedStr, PyBackedStr, bool, bool, u32);
@@ -27,15 +25,15 @@ pub enum Number {
 }
 
 impl Number {
-    /// The one that comes next.
-    pub fn read(self, wire: &mut Wire<'_>) -> Option<i64> {
+    /// That in these bytes.
+    pub fn of(self, raw: &[u8]) -> Option<i64> {
         Some(match self {
-            Number::Int8 => i8::from_be_bytes(wire.fixed()?).into(),
-            Number::Int16 => i16::from_be_bytes(wire.fixed()?).into(),
-            Number::Uint16 => u16::from_be_bytes(wire.fixed()?).into(),
-            Number::Int32 => i32::from_be_bytes(wire.fixed()?).into(),
-            Number::Uint32 => u32::from_be_bytes(wire.fixed()?).into(),
-            Number::Int64 => i64::from_be_bytes(wire.fixed()?),
+            Number::Int8 => i8::from_be_bytes(raw.try_into().ok()?).into(),
+            Number::Int16 => i16::from_be_bytes(raw.try_into().ok()?).into(),
+            Number::Uint16 => u16::from_be_bytes(raw.try_into().ok()?).into(),
+            Number::Int32 => i32::from_be_bytes(raw.try_into().ok()?).into(),
+            Number::Uint32 => u32::from_be_bytes(raw.try_into().ok()?).into(),
+            Number::Int64 => i64::from_be_bytes(raw.try_into().ok()?),
         })
     }
 }
@@ -67,6 +65,7 @@ pub enum Role {
 
 /// A field; of an array `kind` is that of its elements, which are never null (Apache Kafka's generated readers
 /// refuse it).
+#[derive(Clone)]
 pub struct Field {
     /// `,"name":`, as it stands in JSON.
     pub label: Box<[u8]>,

@@ -86,7 +86,7 @@ impl Look for Found {
         let raw = data.get(place)?;
         let kind = match what.role {
             Role::Error if raw == NO_ERROR => return Some(()),
-            Role::TopicId if raw == NO_TOPIC_ID && !what.is_element => return Some(()), // it has no id
+            Role::TopicId if raw == NO_TOPIC_ID && !what.is_array => return Some(()), // it has no id
             Role::Error => FOUND_ERROR,
             Role::Acks => FOUND_ACKS,
             Role::TopicId => FOUND_ID,

@@ -1,14 +1,15 @@
 //! Frames as trees of text: `kdissect.decoders.trees.tree_text.render`, for frames that are all right.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::bodies::plan::{Layout, Role};
-use crate::bodies::visit::{fit, visit, Done, Spot, Stop, Visitor};
+use crate::bodies::plan::{Field, Kind, Layout, Role};
+use crate::bodies::visitor::{Look, Program, What};
 use crate::json_out::{number, uuid_text};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -29,7 +30,7 @@ struct Label {
 }
 
 struct Labels {
-    layout: Py<Layout>,
+    program: Program,
     root: Vec<u8>,
     structs: Vec<(Vec<Label>, Vec<Label>)>,
 }
@@ -66,7 +67,7 @@ impl TreeText {
         Ok(TreeText { root, header: labels(header)?, body: labels(body)?, has_tags, foreign, margin })
     }
 
-    /// The lines of the frame, each with its end; None where it is not plain. `name` tells the topic of an id, or
+    /// The lines of the frame, each with its end; None where it needs the slow path. `name` tells the topic of an id, or
     /// None; what it raises is raised.
     fn text<'py>(
         &self,
@@ -74,10 +75,14 @@ impl TreeText {
         data: &Bound<'py, PyBytes>,
         name: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        match self.lines(py, data.as_bytes(), name) {
-            Ok(lines) => Ok(Some(PyBytes::new(py, &lines))),
-            Err(Stop::Unusual) => Ok(None),
-            Err(Stop::Raised(error)) => Err(error),
+        let out = Vec::with_capacity(GROWTH * data.as_bytes().len().min(LARGE) + 512);
+        let width = data.as_bytes().len().to_string().len();
+        let (labels, margin, open) = (&self.header, &self.margin, Vec::new());
+        let mut lines = Lines { py, name, labels, margin, width, out, open, raised: None };
+        let is_whole = self.write(data.as_bytes(), &mut lines).is_some();
+        match lines.raised {
+            Some(error) => Err(error),
+            None => Ok(is_whole.then(|| PyBytes::new(py, &lines.out))),
         }
     }
 }
@@ -100,38 +105,35 @@ impl Labels {
             of[at].fields.len() == fields.len() && of[at].tagged.len() == tags.len()
         };
         let is_whole = of.len() == structs.len() && structs.iter().enumerate().all(|(at, one)| fits(at, one));
-        is_whole.then_some(Labels { layout, root, structs })
+        let program = Program::of::<Lines>(layout.get());
+        is_whole.then_some(Labels { program, root, structs })
     }
 
-    fn label(&self, spot: Spot<'_>) -> Option<&Label> {
-        let (fields, tags) = self.structs.get(spot.structure)?;
-        if spot.is_tag { tags } else { fields }.get(spot.index)
+    fn label(&self, what: What) -> Option<&Label> {
+        let (fields, tags) = self.structs.get(what.structure)?;
+        if what.is_tag { tags } else { fields }.get(what.index)
     }
 }
 
 impl TreeText {
-    fn lines(&self, py: Python<'_>, data: &[u8], name: &Bound<'_, PyAny>) -> Done<Vec<u8>> {
-        let out = Vec::with_capacity(GROWTH * data.len().min(LARGE) + 512);
-        let width = data.len().to_string().len();
-        let mut lines =
-            Lines { py, name, labels: &self.header, margin: &self.margin, width, out, open: Vec::new() };
+    fn write<'l>(&'l self, data: &[u8], lines: &mut Lines<'l, '_>) -> Option<()> {
         lines.begin(0, &self.root);
         let body = lines.message(data, 0)?;
         let body = body + usize::from(self.has_tags);
         if self.has_tags && data.get(body - 1) != Some(&0) {
-            return Err(Stop::Unusual);
+            return None;
         }
         lines.end(body);
         lines.labels = &self.body;
         let foreign = &self.foreign;
-        if !foreign.is_empty() && fit(data.get(body..))?.starts_with(foreign) {
-            return Err(Stop::Unusual);
+        if !foreign.is_empty() && data.get(body..)?.starts_with(foreign) {
+            return None;
         }
         let end = lines.message(data, body)?;
         lines.end(end);
         lines.end(end);
         lines.out.push(b'\n');
-        (end == data.len()).then_some(lines.out).ok_or(Stop::Unusual)
+        (end == data.len()).then_some(())
     }
 }
 
@@ -143,14 +145,15 @@ struct Lines<'l, 'py> {
     width: usize,
     out: Vec<u8>,
     open: Vec<usize>, // where the end of each line that is open goes
+    raised: Option<PyErr>,
 }
 
-impl<'a> Lines<'_, '_> {
+impl Lines<'_, '_> {
     /// A message as a line with those of its fields below; it stays open.
-    fn message(&mut self, data: &'a [u8], at: usize) -> Done<usize> {
+    fn message(&mut self, data: &[u8], at: usize) -> Option<usize> {
         let labels = self.labels;
         self.begin(at, &labels.root);
-        visit(labels.layout.get(), data, at, self)
+        labels.program.walk(data, at, self)
     }
 
     /// A line, with room for where its bytes end.
@@ -188,8 +191,8 @@ impl<'a> Lines<'_, '_> {
         }
     }
 
-    fn meanings(&self, spot: Spot<'_>) -> Option<&Meanings> {
-        self.labels.label(spot)?.meanings.as_deref()
+    fn meanings(&self, what: What) -> Option<&Meanings> {
+        self.labels.label(what)?.meanings.as_deref()
     }
 
     /// What stands behind a value, in brackets.
@@ -201,25 +204,25 @@ impl<'a> Lines<'_, '_> {
         }
     }
 
-    fn mean_number(&mut self, spot: Spot<'_>, value: i64) {
-        let found = self.meanings(spot).and_then(|meanings| meanings.0.get(&value)).cloned();
-        let is_unknown_error = found.is_none() && spot.field.role == Role::Error;
+    fn mean_number(&mut self, what: What, value: i64) {
+        let found = self.meanings(what).and_then(|meanings| meanings.0.get(&value)).cloned();
+        let is_unknown_error = found.is_none() && what.role == Role::Error;
         self.mean(if is_unknown_error { Some(format!("ERROR_{value}").into_bytes()) } else { found });
     }
 
     /// `tree.quote`, of text that is ASCII.
-    fn quote(&mut self, text: &[u8]) -> Done {
+    fn quote(&mut self, text: &[u8]) -> Option<()> {
         self.out.push(b'"');
         for &byte in text {
             match byte {
                 b'"' | b'\\' => self.out.extend_from_slice(&[b'\\', byte]),
                 b' '..=b'~' => self.out.push(byte),
-                0x80.. => return Err(Stop::Unusual), // which of them print is known to Python
+                0x80.. => return None, // which of them print is known to Python
                 _ => self.out.extend_from_slice(&[b'\\', b'x', hex(byte >> 4), hex(byte & 15)]),
             }
         }
         self.out.push(b'"');
-        Ok(())
+        Some(())
     }
 }
 
@@ -227,18 +230,50 @@ fn hex(digit: u8) -> u8 {
     HEX[usize::from(digit & 15)]
 }
 
-impl<'a> Visitor<'a> for Lines<'_, '_> {
-    fn field(&mut self, spot: Spot<'_>, at: usize) {
-        let labels = self.labels;
-        self.begin(at, labels.label(spot).map_or(&[], |label| &label.line));
+impl Look for Lines<'_, '_> {
+    fn wants(_field: &Field) -> bool {
+        true
     }
 
-    fn element(&mut self, spot: Spot<'_>, index: usize, at: usize) {
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        let raw = data.get(place)?;
+        match what.kind {
+            Kind::Bool => self.boolean(what, raw != [0]),
+            Kind::Number(kind) => self.number(what, kind.of(raw)?),
+            Kind::Uuid => return self.uuid(what, raw),
+            Kind::String => return self.text(what, raw),
+            // Those that are not empty are payloads, which Python shows; no other message has any.
+            Kind::Bytes if raw.is_empty() => self.say(b"empty"),
+            Kind::Records => self.say_count(raw.len(), "byte"),
+            Kind::Bytes | Kind::Float64 | Kind::Struct(_) => return None,
+        }
+        Some(())
+    }
+
+    fn null(&mut self, _what: What) {
+        self.say(b"null");
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match count {
+            None => self.say(b"null"),
+            Some(count) if what.is_array => self.say_count(count, "element"),
+            Some(_) => {}
+        }
+        Some(())
+    }
+
+    fn field(&mut self, what: What, at: usize) {
+        let labels = self.labels;
+        self.begin(at, labels.label(what).map_or(&[], |label| &label.line));
+    }
+
+    fn element(&mut self, what: What, index: usize, at: usize) {
         let labels = self.labels;
         self.begin(at, b"[");
         number(&mut self.out, index as i64);
         self.out.extend_from_slice(b"]: ");
-        self.out.extend_from_slice(labels.label(spot).map_or(&[], |label| &label.element));
+        self.out.extend_from_slice(labels.label(what).map_or(&[], |label| &label.element));
     }
 
     fn end(&mut self, at: usize) {
@@ -251,68 +286,19 @@ impl<'a> Visitor<'a> for Lines<'_, '_> {
         debug_assert!(digits <= self.width);
     }
 
-    fn array(&mut self, count: usize) {
-        self.say_count(count, "element");
-    }
-
-    fn null(&mut self, _spot: Spot<'_>) {
-        self.say(b"null");
-    }
-
-    fn boolean(&mut self, spot: Spot<'_>, value: bool) {
-        self.say(if value { b"true" } else { b"false" });
-        self.mean_number(spot, value.into());
-    }
-
-    fn number(&mut self, spot: Spot<'_>, value: i64) {
-        self.out.extend_from_slice(b" = ");
-        number(&mut self.out, value);
-        self.mean_number(spot, value);
-    }
-
-    fn uuid(&mut self, spot: Spot<'_>, value: &'a [u8; 16]) -> Done {
-        self.out.extend_from_slice(b" = ");
-        uuid_text(&mut self.out, value);
-        if spot.field.role != Role::TopicId || value.iter().all(|byte| *byte == 0) {
-            return Ok(());
-        }
-        let found = self.name.call1((PyBytes::new(self.py, value),))?;
-        if let Some(name) = found.extract::<Option<String>>()? {
-            self.out.extend_from_slice(b" (");
-            self.quote(name.as_bytes())?;
-            self.out.push(b')');
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
-        self.out.extend_from_slice(b" = ");
-        self.quote(value)?;
-        let found = self.meanings(spot).and_then(|meanings| meanings.1.get(value)).cloned();
-        self.mean(found);
-        Ok(())
-    }
-
-    /// Those that are not empty are payloads, which Python tells; no other message has any.
-    fn bytes(&mut self, _spot: Spot<'_>, value: &'a [u8]) -> Done {
-        fit(value.is_empty().then_some(()))?;
-        self.say(b"empty");
-        Ok(())
-    }
-
-    fn records(&mut self, _at: usize, value: &'a [u8]) -> Done {
-        self.say_count(value.len(), "byte");
-        Ok(())
-    }
-
     fn tags(&mut self, at: usize) {
         self.begin(at, b"tagged_fields: tags");
     }
 
-    fn tag(&mut self, tag: u32, at: usize) {
+    fn tag(&mut self, tag: u32, at: usize) -> Option<()> {
         self.begin(at, b"tag ");
         number(&mut self.out, tag.into());
         self.out.extend_from_slice(b": tag");
+        Some(())
+    }
+
+    fn unknown_tag(&mut self, _tag: u32, _value: &[u8], _is_first: bool) -> Option<()> {
+        None
     }
 
     fn tag_end(&mut self, at: usize) {
@@ -322,8 +308,41 @@ impl<'a> Visitor<'a> for Lines<'_, '_> {
     fn tags_end(&mut self, _unknown: usize, at: usize) {
         self.end(at);
     }
+}
 
-    fn unknown_tag(&mut self, _tag: u32, _value: &'a [u8], _is_first: bool) -> Done {
-        Err(Stop::Unusual)
+impl Lines<'_, '_> {
+    fn boolean(&mut self, what: What, value: bool) {
+        self.say(if value { b"true" } else { b"false" });
+        self.mean_number(what, value.into());
+    }
+
+    fn number(&mut self, what: What, value: i64) {
+        self.say(b"");
+        number(&mut self.out, value);
+        self.mean_number(what, value);
+    }
+
+    fn uuid(&mut self, what: What, raw: &[u8]) -> Option<()> {
+        self.say(b"");
+        uuid_text(&mut self.out, raw.try_into().ok()?);
+        if what.role != Role::TopicId || raw.iter().all(|byte| *byte == 0) {
+            return Some(());
+        }
+        let name = self.name.call1((PyBytes::new(self.py, raw),)).and_then(|name| name.extract());
+        let name: Option<String> = name.map_err(|error| self.raised = Some(error)).ok()?;
+        if let Some(name) = name {
+            self.out.extend_from_slice(b" (");
+            self.quote(name.as_bytes())?;
+            self.out.push(b')');
+        }
+        Some(())
+    }
+
+    fn text(&mut self, what: What, raw: &[u8]) -> Option<()> {
+        self.say(b"");
+        self.quote(raw)?;
+        let found = self.meanings(what).and_then(|meanings| meanings.1.get(raw)).cloned();
+        self.mean(found);
+        Some(())
     }
 }

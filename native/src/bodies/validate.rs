@@ -17,8 +17,6 @@ struct Seen {
 }
 
 impl Look for Seen {
-    const LEAVES_TAGS: bool = true; // what stands in them may not fit
-
     fn wants(field: &Field) -> bool {
         field.kind == Kind::Records || matches!(field.role, Role::Error | Role::Payload)
     }

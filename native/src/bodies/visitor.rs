@@ -1,51 +1,113 @@
-//! One way through a body for all who want a few of its fields. What does not fit is left to Python.
+//! One way through a body: for who shows all of it, and for who wants a few of its fields. What does not fit is
+//! left to Python.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
-use crate::bodies::plan::{Field, Kind, Layout, Role, Struct};
+use crate::bodies::plan::{Field, Kind, Layout, Struct};
 use crate::wire::{Form, Wire};
 
-/// Takes what a walk finds.
+/// Takes what a walk finds, in the order of the bytes. Fields that it does not want are passed over; `at` is a
+/// position in the bytes. A method that gives None leaves the body to Python.
 pub trait Look {
-    /// Whether tags that a message knows are Python's, whatever stands in them.
-    const LEAVES_TAGS: bool = false;
+    /// Whether a body in another form than writers give it is left to Python: a length or the mark of a struct that
+    /// could be written otherwise, any tag.
+    const CANONICAL: bool = false;
+    /// Whether tags that do not ascend are taken.
+    const ANY_ORDER: bool = false;
 
-    /// Whether a field is to be found.
-    fn wants(field: &Field) -> bool;
+    /// Whether the value of a field is to be found, for one who asks the same of every layout.
+    fn wants(_field: &Field) -> bool {
+        false
+    }
 
-    /// The value of such a field stands there in the body; of an array, that of an element. None where Python
-    /// is to look at it.
+    /// The value of such a field is there in the body; of an array, that of an element.
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()>;
+    /// It is null; not called for an array or a struct.
+    fn null(&mut self, _what: What) {}
+    /// So many elements of such an array come next, or of such a struct that may be null; None for null.
+    fn count(&mut self, _what: What, _count: Option<usize>) -> Option<()> {
+        Some(())
+    }
+    /// A field begins; its value comes next.
+    fn field(&mut self, _what: What, _at: usize) {}
+    /// An element of the array begins; its value comes next.
+    fn element(&mut self, _what: What, _index: usize, _at: usize) {}
+    /// The field, or the element, that began last is over.
+    fn end(&mut self, _at: usize) {}
+    /// The value is a struct, by its number; its fields come next.
+    fn structure(&mut self, _number: usize) -> Option<()> {
+        Some(())
+    }
+    /// The root is of no field.
+    fn structure_end(&mut self, _what: Option<What>) -> Option<()> {
+        Some(())
+    }
+    /// The elements of an array are over.
+    fn array_end(&mut self, _what: What) -> Option<()> {
+        Some(())
+    }
+    /// Tags of a struct come next; not called where there are none.
+    fn tags(&mut self, _at: usize) {}
+    /// A tag that the schema knows; its field comes next.
+    fn tag(&mut self, _tag: u32, _at: usize) -> Option<()> {
+        Some(())
+    }
+    /// A tag that the schema does not know.
+    fn unknown_tag(&mut self, _tag: u32, _value: &[u8], _is_first: bool) -> Option<()> {
+        Some(())
+    }
+    /// The tag is over.
+    fn tag_end(&mut self, _at: usize) {}
+    /// All tags of a struct are over, so many unknown ones among them.
+    fn tags_end(&mut self, _unknown: usize, _at: usize) {}
 }
 
 /// Of which field a value is.
-#[derive(Clone, Copy)]
-pub struct What {
-    pub kind: Kind,
-    pub role: Role,
-    pub is_element: bool,
+pub type What<'p> = &'p Part;
+
+/// A field and where it is in its layout: the number of its struct, its index among the fields or the tags.
+pub struct Part {
+    field: Field,
+    pub structure: usize,
+    pub index: usize,
+    pub is_tag: bool,
+    /// What `Program::to` was given for it.
+    pub slot: Option<usize>,
 }
 
-/// A text, or bytes, behind its length.
-#[derive(Clone, Copy)]
-struct Sized {
-    is_short: bool,
-    nullable: bool,
+impl Deref for Part {
+    type Target = Field;
+
+    fn deref(&self) -> &Field {
+        &self.field
+    }
 }
 
 enum Step {
     Pass(usize),
     PassEach(usize, bool),
-    Skip(Sized),
-    Fixed(usize, What),
-    Sized(Sized, What),
-    Struct(usize, bool),
-    Each(Box<Step>, bool),
+    One(Value),
+    /// With the fewest bytes of an element.
+    Each(Value, usize),
+}
+
+struct Value {
+    part: Part,
+    read: Read,
+}
+
+enum Read {
+    Pass(usize),
+    Fixed(usize),
+    /// A text, or bytes, behind its length: whether that is a short one.
+    Sized(bool),
+    Struct(usize),
 }
 
 struct Steps {
     steps: Box<[Step]>,
-    /// Tags that are Python's.
+    tagged: Box<[Step]>,
+    /// The tags of those.
     tags: Box<[u32]>,
 }
 
@@ -58,20 +120,27 @@ pub struct Program {
 impl Program {
     /// To all that `L` wants.
     pub fn of<L: Look>(layout: &Layout) -> Program {
-        let structs = vec![false; layout.structs.len()];
-        let mut wanted = Wanted { layout, wants: L::wants, leaves_tags: L::LEAVES_TAGS, structs };
+        Program::to(layout, &|part| L::wants(part).then_some(0))
+    }
+
+    /// To the fields that have a slot. That of an array, or of a struct that may be null, is for `count`, too.
+    pub fn to(layout: &Layout, slot: &dyn Fn(What) -> Option<usize>) -> Program {
+        let mut wanted = Wanted { layout, slot, structs: vec![false; layout.structs.len()] };
+        let mut structs: Vec<Steps> = Vec::with_capacity(layout.structs.len());
         for (number, of) in layout.structs.iter().enumerate().rev() {
-            let found = of.fields.iter().chain(&of.tagged).any(|field| wanted.is_in(field));
-            wanted.structs[number] = found;
+            let (steps, is_wanted) = wanted.steps(number, of);
+            wanted.structs[number] = is_wanted;
+            structs.push(steps);
         }
-        let structs = layout.structs.iter().map(|of| wanted.steps(of)).collect();
-        Program { flexible: layout.flexible, structs }
+        structs.reverse();
+        Program { flexible: layout.flexible, structs: structs.into() }
     }
 
     /// Look at the body at `offset` of `data`; where it ends. None where it does not fit.
     pub fn walk<L: Look>(&self, data: &[u8], offset: usize, look: &mut L) -> Option<usize> {
         let mut walk = Walk { program: self, wire: Wire { data, at: offset }, look };
         walk.of_struct(0)?;
+        walk.look.structure_end(None)?;
         (walk.wire.at <= data.len()).then_some(walk.wire.at)
     }
 }
@@ -79,52 +148,65 @@ impl Program {
 /// What is wanted of a message: which fields, and which structs for something in them.
 struct Wanted<'a> {
     layout: &'a Layout,
-    wants: fn(&Field) -> bool,
-    leaves_tags: bool,
+    slot: &'a dyn Fn(What) -> Option<usize>,
     structs: Vec<bool>,
 }
 
 impl Wanted<'_> {
-    fn is_in(&self, field: &Field) -> bool {
-        match field.kind {
-            Kind::Struct(number) => self.structs.get(number) == Some(&true),
-            _ => (self.wants)(field),
-        }
-    }
-
-    fn steps(&self, of: &Struct) -> Steps {
+    /// The steps of a struct, and whether one of them is to something wanted.
+    fn steps(&self, structure: usize, of: &Struct) -> (Steps, bool) {
         let mut steps = Vec::new();
-        for field in &of.fields {
-            match (self.step(field), steps.last_mut()) {
+        let (fields, mut is_wanted) = self.parts(structure, &of.fields, false);
+        let (tagged, is_in_tag) = self.parts(structure, &of.tagged, true);
+        is_wanted |= is_in_tag;
+        for part in fields {
+            match (self.step(part), steps.last_mut()) {
                 (Step::Pass(more), Some(Step::Pass(width))) => *width += more,
                 (step, _) => steps.push(step),
             }
         }
-        let tags =
-            of.tagged.iter().filter(|field| self.leaves_tags || self.is_in(field)).map(|field| field.tag);
-        Steps { steps: steps.into(), tags: tags.collect() }
+        let tags = of.tagged.iter().map(|field| field.tag).collect();
+        let tagged = tagged.into_iter().map(|part| self.step(part)).collect();
+        (Steps { steps: steps.into(), tagged, tags }, is_wanted)
     }
 
-    fn step(&self, field: &Field) -> Step {
-        if !field.is_array {
-            return self.one(field, field.nullable);
+    /// The fields with their slots, and whether one is wanted.
+    fn parts(&self, structure: usize, fields: &[Field], is_tag: bool) -> (Vec<Part>, bool) {
+        let fields = fields.iter().cloned().enumerate();
+        let mut parts: Vec<Part> =
+            fields.map(|(index, field)| Part { field, structure, index, is_tag, slot: None }).collect();
+        for part in &mut parts {
+            part.slot = (self.slot)(part);
         }
-        match self.layout.width(field.kind) {
-            Some(width) if !self.is_in(field) => Step::PassEach(width, field.nullable),
-            _ => Step::Each(Box::new(self.one(field, false)), field.nullable),
+        let is_wanted = parts.iter().any(|part| self.is_in(part));
+        (parts, is_wanted)
+    }
+
+    fn is_in(&self, part: What) -> bool {
+        part.slot.is_some()
+            || matches!(part.kind, Kind::Struct(number) if self.structs.get(number) == Some(&true))
+    }
+
+    fn step(&self, part: Part) -> Step {
+        match (self.read(&part), part.is_array) {
+            (Read::Pass(width), true) => Step::PassEach(width, part.nullable),
+            (Read::Pass(width), false) => Step::Pass(width),
+            (read, true) => {
+                let least = self.layout.least_element(part.kind);
+                Step::Each(Value { part, read }, least)
+            }
+            (read, false) => Step::One(Value { part, read }),
         }
     }
 
-    /// Through a value, or an element.
-    fn one(&self, field: &Field, nullable: bool) -> Step {
-        let what = What { kind: field.kind, role: field.role, is_element: field.is_array };
-        let sized = Sized { is_short: field.kind == Kind::String, nullable };
-        match (field.kind, self.layout.width(field.kind), self.is_in(field)) {
-            (Kind::Struct(number), _, _) => Step::Struct(number, nullable),
-            (_, Some(width), true) => Step::Fixed(width, what),
-            (_, Some(width), false) => Step::Pass(width),
-            (_, None, true) => Step::Sized(sized, what),
-            (_, None, false) => Step::Skip(sized),
+    fn read(&self, part: What) -> Read {
+        let is_marked = part.nullable && !part.is_array;
+        match (part.kind, self.layout.width(part.kind), self.is_in(part)) {
+            (Kind::Struct(_), Some(width), false) if !is_marked => Read::Pass(width),
+            (Kind::Struct(number), _, _) => Read::Struct(number),
+            (_, Some(width), true) => Read::Fixed(width),
+            (_, Some(width), false) => Read::Pass(width),
+            (kind, None, _) => Read::Sized(kind == Kind::String),
         }
     }
 }
@@ -139,52 +221,93 @@ impl<L: Look> Walk<'_, L> {
     fn of_struct(&mut self, number: usize) -> Option<()> {
         let program = self.program;
         let of = program.structs.get(number)?;
+        self.look.structure(number)?;
         for step in &of.steps {
             self.step(step)?;
         }
         if program.flexible {
-            self.tags(&of.tags)
-        } else {
-            Some(())
+            let start = self.wire.at;
+            let count = self.uvarint()?;
+            if count > 0 {
+                self.tags(count, of, start)?;
+            }
         }
+        Some(())
     }
 
     fn step(&mut self, step: &Step) -> Option<()> {
         match step {
             Step::Pass(width) => self.wire.skip(*width),
             Step::PassEach(width, nullable) => {
-                let count = self.count(*nullable)?;
+                let count = self.length(*nullable, false)?.unwrap_or(0);
                 self.wire.skip(count.checked_mul(*width)?)
             }
-            Step::Skip(sized) => match self.length(*sized)? {
-                Some(size) => self.wire.skip(size),
-                None => Some(()),
-            },
-            Step::Fixed(width, what) => self.see(*width, *what),
-            Step::Sized(sized, what) => match self.length(*sized)? {
-                Some(size) => self.see(size, *what),
-                None => Some(()),
-            },
-            Step::Struct(number, nullable) => {
-                if *nullable && self.is_null()? {
-                    return Some(());
-                }
-                self.of_struct(*number)
+            Step::One(value) => {
+                self.look.field(&value.part, self.wire.at);
+                self.value(value, value.part.nullable)?;
+                self.look.end(self.wire.at);
+                Some(())
             }
-            Step::Each(one, nullable) => self.each(one, *nullable),
+            Step::Each(value, least) => {
+                self.look.field(&value.part, self.wire.at);
+                self.each(value, *least)?;
+                self.look.end(self.wire.at);
+                Some(())
+            }
         }
     }
 
-    /// Every element takes a byte at least: more elements than bytes are refused before the first.
-    fn each(&mut self, one: &Step, nullable: bool) -> Option<()> {
-        let count = self.count(nullable)?;
-        if count > self.wire.left() {
-            return None;
+    fn each(&mut self, value: &Value, least: usize) -> Option<()> {
+        let found = self.length(value.part.nullable, false)?;
+        let count = found.unwrap_or(0);
+        if count.checked_mul(least)? > self.wire.left() {
+            return None; // before the first
         }
-        for _ in 0..count {
-            self.step(one)?;
+        self.count(&value.part, found)?;
+        if found.is_none() {
+            return Some(());
         }
-        Some(())
+        for index in 0..count {
+            self.look.element(&value.part, index, self.wire.at);
+            self.value(value, false)?;
+            self.look.end(self.wire.at);
+        }
+        self.look.array_end(&value.part)
+    }
+
+    /// A value, or an element of an array.
+    fn value(&mut self, value: &Value, nullable: bool) -> Option<()> {
+        match value.read {
+            Read::Pass(width) => self.wire.skip(width),
+            Read::Fixed(width) => self.see(width, &value.part),
+            Read::Sized(is_short) => match (self.length(nullable, is_short)?, value.part.slot) {
+                (Some(size), Some(_)) => self.see(size, &value.part),
+                (Some(size), None) => self.wire.skip(size),
+                (None, Some(_)) => {
+                    self.look.null(&value.part);
+                    Some(())
+                }
+                (None, None) => Some(()),
+            },
+            Read::Struct(number) => {
+                if nullable {
+                    let is_null = self.is_null(value.part.is_tag)?;
+                    self.count(&value.part, (!is_null).then_some(1))?;
+                    if is_null {
+                        return Some(());
+                    }
+                }
+                self.of_struct(number)?;
+                self.look.structure_end(Some(&value.part))
+            }
+        }
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        match what.slot {
+            Some(_) => self.look.count(what, count),
+            None => Some(()),
+        }
     }
 
     fn see(&mut self, size: usize, what: What) -> Option<()> {
@@ -193,28 +316,69 @@ impl<L: Look> Walk<'_, L> {
         self.look.see(self.wire.data, start..self.wire.at, what)
     }
 
-    fn is_null(&mut self) -> Option<bool> {
-        Some(self.wire.byte()? > 127) // a signed byte below 0 (`quirks.is_null_marker`)
-    }
-
-    /// Elements of an array, none in one that is null.
-    fn count(&mut self, nullable: bool) -> Option<usize> {
-        Some(self.length(Sized { is_short: false, nullable })?.unwrap_or(0))
+    /// The marker before a struct, which is another in a tag: `tree_decoder._nullable_struct`.
+    fn is_null(&mut self, is_tag: bool) -> Option<bool> {
+        if is_tag {
+            return Some(self.wire.uvarint()? == 0);
+        }
+        let mark = self.wire.byte()?;
+        (!L::CANONICAL || matches!(mark, 1 | 255)).then_some(mark > 127) // a signed byte below 0
     }
 
     /// Some(None) for null.
-    fn length(&mut self, sized: Sized) -> Option<Option<usize>> {
-        self.wire.length(Form { compact: self.program.flexible, nullable: sized.nullable }, sized.is_short)
+    fn length(&mut self, nullable: bool, is_short: bool) -> Option<Option<usize>> {
+        let (start, compact) = (self.wire.at, self.program.flexible);
+        let found = self.wire.length(Form { compact, nullable }, is_short)?;
+        self.fits_form(start, compact)?;
+        Some(found)
     }
 
-    fn tags(&mut self, wanted: &[u32]) -> Option<()> {
-        for _ in 0..self.wire.uvarint()? {
-            let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()?);
-            if wanted.contains(&tag) {
+    fn uvarint(&mut self) -> Option<u32> {
+        let start = self.wire.at;
+        let found = self.wire.uvarint()?;
+        self.fits_form(start, true)?;
+        Some(found)
+    }
+
+    /// None for a varint that could be shorter, where that matters.
+    fn fits_form(&self, start: usize, is_varint: bool) -> Option<()> {
+        let is_longer =
+            L::CANONICAL && is_varint && matches!(self.wire.data.get(start..self.wire.at)?, [_, .., 0]);
+        (!is_longer).then_some(())
+    }
+
+    /// The tags at the end of a struct, in ascending order (KIP-482); those that the schema does not know behind
+    /// the others.
+    fn tags(&mut self, count: u32, of: &Steps, start: usize) -> Option<()> {
+        if L::CANONICAL {
+            return None;
+        }
+        let (mut least, mut unknown) = (0, 0);
+        self.look.tags(start);
+        for _ in 0..count {
+            let at = self.wire.at;
+            let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()? as usize);
+            if u64::from(tag) < least && !L::ANY_ORDER {
                 return None;
             }
-            self.wire.skip(size as usize)?;
+            least = u64::from(tag) + 1;
+            let stop = self.wire.at.checked_add(size)?;
+            match of.tags.iter().position(|known| *known == tag) {
+                Some(index) if unknown == 0 => {
+                    self.look.tag(tag, at)?;
+                    self.step(of.tagged.get(index)?)?;
+                    (self.wire.at == stop).then_some(())?;
+                    self.look.tag_end(stop);
+                }
+                Some(_) => return None,
+                None => {
+                    let value = self.wire.take(size)?;
+                    self.look.unknown_tag(tag, value, unknown == 0)?;
+                    unknown += 1;
+                }
+            }
         }
+        self.look.tags_end(unknown, self.wire.at);
         Some(())
     }
 }

@@ -3,11 +3,13 @@
 
 pub mod library;
 pub mod lz4;
+pub mod snappy;
 pub mod zstd;
 
 /// By their numbers in the attributes: `model.record_batch.CODEC_NAMES`.
 pub const NAMES: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 pub const NONE: i16 = 0;
+pub const SNAPPY: i16 = 2;
 pub const LZ4: i16 = 3;
 pub const ZSTD: i16 = 4;
 

@@ -1,5 +1,5 @@
 //! Which frames of zstd (RFC 8878) may be given to the library whole: those whose header tells what they become,
-//! as `compression.zstd` does it.
+//! as `compression.zstd` does it; and small ones that do not tell it.
 
 /// RFC 8878 section 3.1.1: Magic_Number.
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
@@ -9,9 +9,15 @@ const SIZE_SHIFT: u8 = 6;
 /// Section 3.1.1.1.4: a size of two bytes counts from here.
 const TWO_BYTES_FROM: u64 = 256;
 
-/// Whether the header tells a size, of at most `most` bytes.
-pub fn is_bounded(frame: &[u8], most: usize) -> bool {
-    content_size(frame).is_some_and(|size| (1..=most as u64).contains(&size))
+/// `compression.zstd.SMALL`: what the library gives at most of a frame that tells no size.
+const SMALL: usize = 1 << 16;
+
+/// Whether the header tells a size, of at most `most` bytes; or none, where the library gives no more than `bound`.
+pub fn is_bounded(frame: &[u8], most: usize, bound: usize) -> bool {
+    match content_size(frame) {
+        Some(size) => (1..=most as u64).contains(&size),
+        None => frame.starts_with(&MAGIC) && SMALL <= bound,
+    }
 }
 
 /// Frame_Content_Size (RFC 8878 section 3.1.1.1.4), None where there is none.

@@ -1,5 +1,14 @@
 //! Headers of batches of magic 2 (spec/001 "5.3.1 Record Batch"): `decoders.records.batches`.
 
+use std::ops::Range;
+
+use super::record_reader::Record;
+use crate::codecs::NAMES;
+
+/// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
+pub const NONE: i64 = -1;
+const MAX_SEQUENCE: i64 = i32::MAX as i64;
+
 /// Where baseOffset, batchLength and all behind them stand, and bytes of the header: `layout.HEADER_V2`.
 const LENGTH_AT: usize = 8;
 const OVERHEAD: usize = 12;
@@ -7,7 +16,7 @@ const MAGIC_AT: usize = 16;
 pub const HEADER: usize = 61;
 /// The CRC covers everything from here on.
 pub const ATTRIBUTES_AT: usize = 21;
-const CURRENT_MAGIC: u8 = 2;
+pub const CURRENT_MAGIC: u8 = 2;
 
 /// spec/001 "5.3.1 Record Batch", attributes.
 pub const CODEC_MASK: i16 = 7;
@@ -22,6 +31,7 @@ pub struct Batch {
     pub leader_epoch: i32,
     pub crc: u32,
     pub attributes: i16,
+    pub last_offset_delta: i32,
     pub base_timestamp: i64,
     pub max_timestamp: i64,
     pub producer_id: i64,
@@ -33,6 +43,17 @@ pub struct Batch {
 /// The `N` bytes at a place.
 fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+/// The batches that fill a place in `data`, to their last byte; None where something else stands there.
+pub fn batches(data: &[u8], place: Range<usize>) -> Option<Vec<Batch>> {
+    let (mut at, mut found) = (place.start, Vec::new());
+    while at < place.end {
+        let batch = Batch::at(data, at, place.end)?;
+        at = batch.end;
+        found.push(batch);
+    }
+    Some(found)
 }
 
 impl Batch {
@@ -51,6 +72,7 @@ impl Batch {
             leader_epoch: i32::from_be_bytes(bytes(&head, 12)?),
             crc: u32::from_be_bytes(bytes(&head, 17)?),
             attributes: i16::from_be_bytes(bytes(&head, ATTRIBUTES_AT)?),
+            last_offset_delta: i32::from_be_bytes(bytes(&head, 23)?),
             base_timestamp: i64::from_be_bytes(bytes(&head, 27)?),
             max_timestamp: i64::from_be_bytes(bytes(&head, 35)?),
             producer_id: i64::from_be_bytes(bytes(&head, 43)?),
@@ -66,5 +88,45 @@ impl Batch {
 
     pub fn is_log_append_time(&self) -> bool {
         self.attributes & LOG_APPEND_TIME != 0
+    }
+
+    /// Offset and timestamp of a record; None beyond 64 bits.
+    pub fn place(&self, record: &Record) -> Option<(i64, i64)> {
+        let time = match self.is_log_append_time() {
+            true => self.max_timestamp,
+            false => self.base_timestamp.checked_add(record.timestamp_delta)?,
+        };
+        Some((self.base_offset.checked_add(record.offset_delta)?, time))
+    }
+
+    /// The producer's id, None without one.
+    pub fn producer(&self) -> Option<i64> {
+        (self.producer_id != NONE).then_some(self.producer_id)
+    }
+
+    /// The sequence number of a record, None without one: it wraps to 0 behind the highest.
+    pub fn sequence(&self, record: &Record) -> Option<i64> {
+        let sequence = i64::from(self.base_sequence) + record.offset_delta;
+        let sequence = if sequence > MAX_SEQUENCE { sequence - MAX_SEQUENCE - 1 } else { sequence };
+        (i64::from(self.base_sequence) != NONE).then_some(sequence)
+    }
+
+    /// The epoch of the partition's leader, None without one.
+    pub fn epoch(&self) -> Option<i64> {
+        (self.leader_epoch >= 0).then_some(self.leader_epoch.into())
+    }
+
+    /// What its timestamps are.
+    pub fn timestamp_type(&self) -> &'static str {
+        if self.is_log_append_time() {
+            "log_append_time"
+        } else {
+            "create_time"
+        }
+    }
+
+    /// The name of its codec.
+    pub fn codec_name(&self) -> &'static str {
+        NAMES.get(self.codec() as usize).copied().unwrap_or_default()
     }
 }

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 
 use super::bulk::Bulk;
 
-/// Rows whose memory is kept, some 100 bytes each: few groups (`held.rs`) have more.
+/// Rows whose memory is kept, some 100 bytes each: few groups (`held_records.rs`) have more.
 const KEPT_ROWS: usize = 1 << 18;
 /// Bytes of short values whose memory is kept.
 const KEPT_BYTES: usize = 32 << 20;
@@ -108,22 +108,28 @@ impl Flags {
     }
 }
 
-/// Texts that repeat, as numbers of a dictionary: those that rows have, by their first rows.
+/// Texts that repeat, as numbers of a dictionary in the order of their first rows.
 #[derive(Default)]
 pub struct Repeated {
     codes: Numbers<4>,
     texts: Vec<Box<[u8]>>,
-    /// Of each text its place in the dictionary, if a row has it.
-    places: Vec<Option<u32>>,
-    used: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
     last: u32,
 }
 
 impl Repeated {
-    /// The number of a text among those of these rows.
+    /// `count` rows with a text, or null.
     #[inline]
-    pub fn code(&mut self, text: &[u8]) -> u32 {
+    pub fn push(&mut self, text: Option<&[u8]>, count: u32) {
+        if count > 0 {
+            let code = text.map(|text| i64::from(self.code(text)));
+            self.codes.push(code, count);
+        }
+    }
+
+    /// The number of a text.
+    #[inline]
+    fn code(&mut self, text: &[u8]) -> u32 {
         match self.texts.get(self.last as usize) {
             Some(last) if **last == *text => self.last,
             _ => self.other(text),
@@ -137,7 +143,6 @@ impl Repeated {
             None => {
                 let number = self.texts.len() as u32;
                 self.texts.push(text.into());
-                self.places.push(None);
                 self.numbers.insert(text.into(), number);
                 number
             }
@@ -145,37 +150,11 @@ impl Repeated {
         self.last
     }
 
-    /// `count` rows with the text of a number that `code` gave, or null.
-    #[inline]
-    pub fn coded(&mut self, code: Option<u32>, count: u32) {
-        if count == 0 {
-            return;
-        }
-        let place = code.and_then(|code| {
-            let place = self.places.get_mut(code as usize)?;
-            Some(*place.get_or_insert_with(|| {
-                self.used.push(code);
-                (self.used.len() - 1) as u32
-            }))
-        });
-        self.codes.push(place.map(i64::from), count);
-    }
-
-    /// `count` rows with a text, or null.
-    pub fn push(&mut self, text: Option<&[u8]>, count: u32) {
-        let code = text.map(|text| self.code(text));
-        self.coded(code, count);
-    }
-
     /// Validity and numbers; ends and bytes of the dictionary.
     pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
         let mut texts = Blobs::default();
-        for &code in &self.used {
-            texts.push(self.texts.get(code as usize).map(|text| &**text));
-        }
+        self.texts.iter().for_each(|text| texts.push(Some(text)));
         self.texts.clear();
-        self.places.clear();
-        self.used.clear();
         self.numbers.clear();
         self.last = 0;
         let mut found = self.codes.take(py);

@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, HEADER};
 use crate::codecs::library::Library;
-use crate::codecs::{lz4, zstd, Growth, Usual, LZ4, NONE, ZSTD};
+use crate::codecs::{lz4, snappy, zstd, Growth, Usual, LZ4, NONE, SNAPPY, ZSTD};
 
 pub enum Content {
     Frame(Range<usize>),
@@ -26,39 +26,36 @@ impl Content {
 
 /// Decompresses the batches of one field after the other.
 pub struct Contents {
-    /// `compression.codec.growth`.
-    growth: Py<PyAny>,
+    /// `() -> ((most, free, ratio), (bytes, records))`: what `compression.codec` tells of growth.
+    limits: Py<PyAny>,
     bounds: Growth,
-    /// `compression.codec.usual_growth`.
-    usual_growth: Py<PyAny>,
     usual: Usual,
+    snappy: Library,
     lz4: Library,
     zstd: Library,
-    /// `(bytes, codec) -> bytes or None`, for what is not decompressed here.
+    /// `(codec, bytes, most) -> bytes or None`, for what is not given to a library here.
     decompress: Py<PyAny>,
 }
 
 impl Contents {
-    /// `help` is a `kdissect.engine.records.compiled_tables.Help`.
-    pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut contents = Contents {
-            growth: help.getattr("growth")?.unbind(),
+    /// `libraries` are those of snappy, lz4 and zstd.
+    pub fn new(limits: Py<PyAny>, libraries: [Py<PyAny>; 3], decompress: Py<PyAny>) -> Self {
+        let [snappy, lz4, zstd] = libraries.map(Library::new);
+        Contents {
+            limits,
             bounds: Growth { most: 0, free: 0, ratio: 0 },
-            usual_growth: help.getattr("usual_growth")?.unbind(),
             usual: Usual { bytes: 0, records: 0 },
-            lz4: Library::new(help.getattr("lz4")?.unbind()),
-            zstd: Library::new(help.getattr("zstd")?.unbind()),
-            decompress: help.getattr("decompress")?.unbind(),
-        };
-        contents.look(help.py())?;
-        Ok(contents)
+            snappy,
+            lz4,
+            zstd,
+            decompress,
+        }
     }
 
     /// Look which limits hold: they may be set anew between groups.
     pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
-        let (most, free, ratio) = self.growth.call0(py)?.extract(py)?;
+        let ((most, free, ratio), (bytes, records)) = self.limits.call0(py)?.extract(py)?;
         self.bounds = Growth { most, free, ratio };
-        let (bytes, records) = self.usual_growth.call0(py)?.extract(py)?;
         self.usual = Usual { bytes, records };
         Ok(())
     }
@@ -73,23 +70,25 @@ impl Contents {
     pub fn of(&mut self, py: Python<'_>, frame: &[u8], batch: &Batch) -> PyResult<Option<Content>> {
         let place = batch.start + HEADER..batch.end;
         let data = frame.get(place.clone()).unwrap_or_default();
-        let most = self.bounds.of(data.len());
         let usual = self.usual.bytes.saturating_mul(data.len());
+        let bound = self.bounds.of(data.len());
+        let most = bound.min(usual);
         let found = match batch.codec() {
             _ if data.is_empty() => return Ok(Some(Content::Frame(place))),
             NONE => return Ok(Some(Content::Frame(place))),
-            LZ4 if lz4::is_bounded(data, most) => self.lz4.decompress(py, data),
-            ZSTD if zstd::is_bounded(data, most.min(usual)) => self.zstd.decompress(py, data),
+            SNAPPY => snappy::block(data, most).and_then(|block| self.snappy.decompress(py, block)),
+            LZ4 if lz4::is_bounded(data, bound) => self.lz4.decompress(py, data),
+            ZSTD if zstd::is_bounded(data, most, bound) => self.zstd.decompress(py, data),
             _ => None,
         };
         let found = match found {
             None => {
-                let asked = self.decompress.bind(py).call1((PyBytes::new(py, data), batch.codec()))?;
-                asked.downcast_into().ok()
+                let place = (batch.codec(), PyBytes::new(py, data), most);
+                self.decompress.bind(py).call1(place)?.cast_into().ok()
             }
             found => found,
         };
-        let found = found.filter(|bytes| bytes.as_bytes().len() <= usual);
+        let found: Option<Bound<'_, PyBytes>> = found.filter(|bytes| bytes.as_bytes().len() <= usual);
         Ok(found.map(|bytes| Content::Own(bytes.unbind())))
     }
 }

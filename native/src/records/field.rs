@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, ATTRIBUTES_AT, CONTROL};
 use super::content::{Content, Contents};
-use super::record_reader::Records;
+use super::record_reader::{Record, Records};
 use crate::codecs::NAMES;
 
 /// What a field may decompress to; more is read record by record, streaming.
@@ -27,15 +27,8 @@ pub struct Field {
 }
 
 impl Field {
-    /// `help` is a `kdissect.engine.records.compiled_tables.Help`.
-    pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Field {
-            rest_fits: help.getattr("rest_fits")?.unbind(),
-            contents: Contents::new(help)?,
-            batches: Vec::new(),
-            places: Vec::new(),
-            records: Vec::new(),
-        })
+    pub fn new(rest_fits: Py<PyAny>, contents: Contents) -> Self {
+        Field { rest_fits, contents, batches: Vec::new(), places: Vec::new(), records: Vec::new() }
     }
 
     /// Read `data[start..end]`; whether everything fits.
@@ -83,6 +76,8 @@ impl Field {
         for ((batch, place), records) in self.batches.iter().zip(&self.places).zip(&mut self.records) {
             records.clear();
             records.read(place.bytes(py, data), batch.count)?;
+            let is_narrow = |record: &Record| batch.place(record).is_some();
+            records.records.iter().all(is_narrow).then_some(())?;
         }
         Some(())
     }

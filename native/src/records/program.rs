@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use super::known::utf8;
 use crate::bodies::plan::{Field, Kind, Role};
 use crate::bodies::visitor::{Look, Program, What};
 
@@ -14,7 +14,7 @@ pub enum Topic {
     #[default]
     None,
     Wire(Range<usize>),
-    Told(Box<[u8]>),
+    Told(Box<str>),
 }
 
 /// A records field that is not null: `decoders.records.records_fields.RecordsField`, places in the frame.
@@ -27,20 +27,25 @@ pub struct RecordsField {
     pub end: usize,
 }
 
+/// A `RecordsField` of Python: topic, its id, partition, position, start, end, snapshot.
+pub type FieldRow<'py> = (
+    Option<Bound<'py, PyString>>,
+    Option<[u8; 16]>,
+    Option<i32>,
+    Bound<'py, PyAny>,
+    usize,
+    usize,
+    Bound<'py, PyAny>,
+);
+
 impl RecordsField {
-    /// One that Python found.
-    pub fn of(records_field: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (topic, id) = (records_field.getattr("topic")?, records_field.getattr("topic_id")?);
-        Ok(RecordsField {
-            topic: match topic.is_none() {
-                true => Topic::None,
-                false => Topic::Told(utf8(&topic)?.into_owned().into()),
-            },
-            topic_id: if id.is_none() { None } else { Some(id.extract()?) },
-            partition: records_field.getattr("partition")?.extract()?,
-            start: records_field.getattr("start")?.extract()?,
-            end: records_field.getattr("end")?.extract()?,
-        })
+    /// One that Python found; None for one whose topic has no bytes.
+    pub fn of((topic, topic_id, partition, _, start, end, _): FieldRow<'_>) -> Option<Self> {
+        let topic = match topic {
+            None => Topic::None,
+            Some(text) => Topic::Told(text.to_str().ok()?.into()),
+        };
+        Some(RecordsField { topic, topic_id, partition, start, end })
     }
 }
 

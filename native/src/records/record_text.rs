@@ -1,18 +1,11 @@
 //! The records of a batch as JSON: those of `kdissect.engine.records.nested_records`.
 
+use super::batch::Batch;
 use super::record_reader::{bytes, record, Header, Record};
 use crate::json_out::{number, text};
 
-/// What the header of a batch says about its records.
-pub struct Base {
-    pub offset: i64,
-    pub time_ms: i64,
-    pub append_time_ms: Option<i64>, // of all records
-    pub count: i32,
-}
-
 /// Write the records in `data` as a list; None where they do not fit, or are not as many as the batch says.
-pub fn records(out: &mut Vec<u8>, data: &[u8], base: &Base) -> Option<()> {
+pub fn records(out: &mut Vec<u8>, data: &[u8], batch: &Batch) -> Option<()> {
     let (mut at, mut count) = (0, 0);
     let mut headers = Vec::new();
     out.push(b'[');
@@ -22,20 +15,20 @@ pub fn records(out: &mut Vec<u8>, data: &[u8], base: &Base) -> Option<()> {
         }
         headers.clear();
         let found = record(data, at, &mut headers)?;
-        write(out, data, &found, &headers, base)?;
+        write(out, data, &found, &headers, batch)?;
         at = found.end;
         count += 1;
     }
     out.push(b']');
-    (count == base.count).then_some(())
+    (count == batch.count).then_some(())
 }
 
-fn write(out: &mut Vec<u8>, data: &[u8], record: &Record, headers: &[Header], base: &Base) -> Option<()> {
+fn write(out: &mut Vec<u8>, data: &[u8], record: &Record, headers: &[Header], batch: &Batch) -> Option<()> {
+    let (offset, time_ms) = batch.place(record)?;
     out.extend_from_slice(b"{\"offset\":");
-    number(out, base.offset.checked_add(record.offset_delta)?);
+    number(out, offset);
     out.extend_from_slice(b",\"timestamp\":");
-    let time_ms = base.time_ms.checked_add(record.timestamp_delta)?;
-    number(out, base.append_time_ms.unwrap_or(time_ms));
+    number(out, time_ms);
     out.extend_from_slice(b",\"key\":");
     nullable(out, bytes(data, record.key));
     out.extend_from_slice(b",\"value\":");

@@ -2,33 +2,33 @@
 
 use pyo3::prelude::*;
 
-use super::batch::{Batch, TRANSACTIONAL};
+use super::batch::{Batch, NONE, TRANSACTIONAL};
 use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Values};
+use super::field::{GROUP_OUTPUT, MOST_RECORDS};
 use super::form::Form;
+use super::held_records::Rows;
 use super::record_reader::{Header, Place, Record, Records};
-use crate::codecs::NAMES;
-
-/// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
-const NONE: i64 = -1;
-const MAX_SEQUENCE: i64 = i32::MAX as i64;
+use super::row_facts::Shared;
+use crate::json_out::uuid_text;
 
 /// Numbers whose width is that of their column, by the names of `kdissect.engine.records.record_fields.RECORD_FIELDS`.
+#[pyclass(module = "kdissect._native")]
 #[derive(Default)]
-pub struct Table {
-    pub rows: usize,
+pub struct RecordColumns {
+    rows: usize,
     // What exchange, frame and field decide.
-    pub connection: Repeated,
-    pub exchange: Numbers<8>,
-    pub direction: Repeated,
-    pub client: Repeated,
-    pub broker: Repeated,
-    pub client_id: Repeated,
-    pub file: Repeated,
-    pub packet: Numbers<8>,
-    pub time_ns: Numbers<8>,
-    pub topic: Repeated,
-    pub topic_id: Repeated,
-    pub partition: Numbers<4>,
+    connection: Repeated,
+    exchange: Numbers<8>,
+    direction: Repeated,
+    client: Repeated,
+    broker: Repeated,
+    client_id: Repeated,
+    file: Repeated,
+    packet: Numbers<8>,
+    time_ns: Numbers<8>,
+    topic: Repeated,
+    topic_id: Repeated,
+    partition: Numbers<4>,
     // What the batch decides.
     batch: Numbers<4>,
     timestamp_type: Repeated,
@@ -64,74 +64,23 @@ struct Headers {
 /// A column with its name.
 pub type Named<'py> = (&'static str, Buffers<'py>);
 
-impl Table {
-    /// One whose keys and values have these forms.
-    pub fn with(key_form: Form, value_form: Form) -> Self {
-        Table { key_form, value_form, ..Table::default() }
+#[pymethods]
+impl RecordColumns {
+    /// The forms of keys and values are names of `Form`.
+    #[new]
+    fn new(key_form: Option<&str>, value_form: Option<&str>) -> PyResult<Self> {
+        let (key_form, value_form) = (Form::of(key_form)?, Form::of(value_form)?);
+        Ok(RecordColumns { key_form, value_form, ..RecordColumns::default() })
     }
 
-    /// Bytes of keys, values and headers.
-    pub fn size(&self) -> usize {
-        self.key.size() + self.value.size() + self.headers.keys.size() + self.headers.values.size()
-    }
-
-    /// The records of a batch, number `index` of its field, whose places are in `data`.
-    pub fn batch(
-        &mut self,
-        py: Python<'_>,
-        index: u32,
-        batch: &Batch,
-        found: &Records,
-        data: &[u8],
-    ) -> PyResult<()> {
-        self.of_batch(index, batch, found.records.len() as u32);
-        let mut headers = found.headers.as_slice();
-        let bytes = |place: Place| place.and_then(|(start, end)| data.get(start..end));
-        for (place, record) in (0..).zip(&found.records) {
-            self.record.push(Some(place), 1);
-            self.of_record(batch, record);
-            let (key_form, value_form, room) = (self.key_form, self.value_form, &mut self.room);
-            self.key.push(bytes(record.key).map(|key| key_form.of_bytes(key, room)));
-            self.value.push(py, bytes(record.value).map(|value| value_form.of_bytes(value, room)))?;
-            let (own, others) = headers.split_at_checked(record.headers).unwrap_or_default();
-            headers = others;
-            self.headers.row(data, own, value_form, room);
-        }
-        self.rows += found.records.len();
-        Ok(())
-    }
-
-    fn of_batch(&mut self, index: u32, batch: &Batch, count: u32) {
-        let kind: &[u8] = if batch.is_log_append_time() { b"log_append_time" } else { b"create_time" };
-        let producer = (batch.producer_id != NONE).then_some(batch.producer_id);
-        let epoch = i64::from(batch.leader_epoch);
-        self.batch.push(Some(i64::from(index)), count);
-        self.timestamp_type.push(Some(kind), count);
-        self.producer_id.push(producer, count);
-        self.producer_epoch.push(producer.map(|_| i64::from(batch.producer_epoch)), count);
-        self.transactional.push(batch.attributes & TRANSACTIONAL != 0, count);
-        self.codec.push(NAMES.get(batch.codec() as usize).map(|name| name.as_bytes()), count);
-        self.leader_epoch.push((epoch >= 0).then_some(epoch), count);
-    }
-
-    fn of_record(&mut self, batch: &Batch, record: &Record) {
-        let time = match batch.is_log_append_time() {
-            true => batch.max_timestamp,
-            false => batch.base_timestamp.wrapping_add(record.timestamp_delta),
-        };
-        let base = i64::from(batch.base_sequence);
-        let sequence = base + record.offset_delta;
-        let sequence = if sequence > MAX_SEQUENCE { sequence - MAX_SEQUENCE - 1 } else { sequence };
-        let length = |place: Option<(usize, usize)>| place.map(|(start, end)| (end - start) as i64);
-        self.offset.push(Some(batch.base_offset.wrapping_add(record.offset_delta)), 1);
-        self.timestamp_ms.push((time != NONE).then_some(time), 1);
-        self.key_bytes.push(length(record.key), 1);
-        self.value_bytes.push(length(record.value), 1);
-        self.sequence.push((base != NONE).then_some(sequence), 1);
+    /// Rows that were not taken.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.rows
     }
 
     /// All columns but those that others are made of, number of rows and of headers; there are none then.
-    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
         let columns = vec![
             ("connection", self.connection.take(py)),
             ("exchange", self.exchange.take(py)),
@@ -165,6 +114,83 @@ impl Table {
             ("headers.value", self.headers.values.take(py)),
         ];
         Ok((columns, std::mem::take(&mut self.rows), std::mem::take(&mut self.headers.count)))
+    }
+}
+
+impl Rows for RecordColumns {
+    fn is_full(&self) -> bool {
+        let size =
+            self.key.size() + self.value.size() + self.headers.keys.size() + self.headers.values.size();
+        size > GROUP_OUTPUT || self.rows as i64 > MOST_RECORDS
+    }
+
+    fn field(&mut self, shared: &Shared<'_>, count: u32) {
+        let [id, client, broker] = shared.connection;
+        let text = |text: &'_ str, column: &mut Repeated| column.push(Some(text.as_bytes()), count);
+        text(id, &mut self.connection);
+        text(client, &mut self.client);
+        text(broker, &mut self.broker);
+        text(shared.direction, &mut self.direction);
+        text(shared.file, &mut self.file);
+        self.client_id.push(shared.client_id.map(str::as_bytes), count);
+        self.exchange.push(Some(shared.ordinal), count);
+        self.packet.push(Some(shared.packet), count);
+        self.time_ns.push(Some(shared.time_ns), count);
+        self.topic.push(shared.topic.map(str::as_bytes), count);
+        self.partition.push(shared.partition.map(i64::from), count);
+        self.room.clear();
+        if let Some(id) = &shared.topic_id {
+            uuid_text(&mut self.room, id);
+        }
+        self.topic_id.push(shared.topic_id.map(|_| &*self.room), count);
+    }
+
+    fn batch(
+        &mut self,
+        py: Python<'_>,
+        _shared: &Shared<'_>,
+        (index, batch): (u32, &Batch),
+        found: &Records,
+        data: &[u8],
+    ) -> PyResult<()> {
+        self.of_batch(index, batch, found.records.len() as u32);
+        let mut headers = found.headers.as_slice();
+        let bytes = |place: Place| place.and_then(|(start, end)| data.get(start..end));
+        for (place, record) in (0..).zip(&found.records) {
+            self.record.push(Some(place), 1);
+            self.of_record(batch, record);
+            let (key_form, value_form, room) = (self.key_form, self.value_form, &mut self.room);
+            self.key.push(bytes(record.key).map(|key| key_form.of_bytes(key, room)));
+            self.value.push(py, bytes(record.value).map(|value| value_form.of_bytes(value, room)))?;
+            let (own, others) = headers.split_at_checked(record.headers).unwrap_or_default();
+            headers = others;
+            self.headers.row(data, own, value_form, room);
+        }
+        self.rows += found.records.len();
+        Ok(())
+    }
+}
+
+impl RecordColumns {
+    fn of_batch(&mut self, index: u32, batch: &Batch, count: u32) {
+        let producer = batch.producer();
+        self.batch.push(Some(i64::from(index)), count);
+        self.timestamp_type.push(Some(batch.timestamp_type().as_bytes()), count);
+        self.producer_id.push(producer, count);
+        self.producer_epoch.push(producer.map(|_| i64::from(batch.producer_epoch)), count);
+        self.transactional.push(batch.attributes & TRANSACTIONAL != 0, count);
+        self.codec.push(Some(batch.codec_name().as_bytes()), count);
+        self.leader_epoch.push(batch.epoch(), count);
+    }
+
+    fn of_record(&mut self, batch: &Batch, record: &Record) {
+        let (offset, time) = batch.place(record).unzip();
+        let length = |place: Option<(usize, usize)>| place.map(|(start, end)| (end - start) as i64);
+        self.offset.push(offset, 1);
+        self.timestamp_ms.push(time.filter(|&time| time != NONE), 1);
+        self.key_bytes.push(length(record.key), 1);
+        self.value_bytes.push(length(record.value), 1);
+        self.sequence.push(batch.sequence(record), 1);
     }
 }
 

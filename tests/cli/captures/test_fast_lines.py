@@ -117,4 +117,4 @@ def test_connections_share_what_their_requests_have_in_common() -> None:
         exchange.request, exchange.response = frames
         exchange.request_body_offset = exchange.response_body_offset = 8
         assert fast.line(exchange) == orjson.dumps(slow.row(exchange), option=orjson.OPT_APPEND_NEWLINE)
-    assert len(vars(fast)["_kinds"]) == 1, "made once, not for each connection"
+    assert len(vars(fast)["_heads"]) == 1, "made once, not for each connection"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import main
+from kdissect.cli.formats.csv import CsvFormat
 from kdissect.decoders.encoder import encode_request
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
@@ -50,3 +51,9 @@ def test_a_file_holds_nothing_that_acts_on_a_terminal(evil: str, tmp_path: Path)
     text = out.read_text()
     assert text.replace("\n", "").isprintable()
     assert text.count("\n") == 3
+
+
+def test_null_among_texts_of_a_list() -> None:
+    values = [{"value": text} for text in ("=1", None, "a,b")]
+    line = CsvFormat(["headers.value", "headers"], False).line({"headers": values})
+    assert next(csv.reader([line.decode()]))[0] == "=1,,a,b"

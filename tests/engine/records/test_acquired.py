@@ -11,7 +11,6 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.engine.records.acquired import SHARE_FETCH, Acquired, AcquiredRecords
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
@@ -98,7 +97,7 @@ def test_others_are_meant_for_who_asked(capfd: pytest.CaptureFixture[str]) -> No
 
 def counted(exchange: Exchange) -> Any:
     traffic = TopicTraffic(TopicNames())
-    traffic.add(ExchangeView(exchange))
+    traffic.add(exchange)
     (topic,) = topic_facts(traffic)
     return topic["read"]["records"], topic["read"]["acquired"], topic["read"]["acquired_unknown"]
 

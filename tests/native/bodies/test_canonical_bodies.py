@@ -1,4 +1,4 @@
-"""The compiled hot path decodes plain bodies as the code that Python emits does, and nothing else."""
+"""The compiled hot path decodes canonical bodies as the code that Python emits does, and nothing else."""
 
 import gc
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 import kdissect
 from kdissect.decoders.body_schemas import known_body
-from kdissect.decoders.generated.canonical import PlainDecoder, emitted_decoder, plain_decoder
+from kdissect.decoders.generated.canonical import CanonicalDecoder, canonical_decoder, emitted_decoder
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import Value
 from kdissect.decoders.quirks import may_answer_in_other_version
@@ -25,7 +25,7 @@ NAMES = (
     "kafka28zk_franz_raw.pcapng", "kafka39_franz_raw.pcapng", "kafka44_franz_raw.pcapng",
     "kafka44_java_produce.pcapng", "kafka44_java_share.pcapng", "kafka37_snapshot.pcapng.gz",
 )  # fmt: skip
-Case = tuple[bytes, int, PlainDecoder, PlainDecoder]
+Case = tuple[bytes, int, CanonicalDecoder, CanonicalDecoder]
 
 
 @cache
@@ -50,17 +50,17 @@ def cases() -> tuple[Case, ...]:
 
 
 @cache
-def decoders(key: int, version: int, is_response: bool) -> tuple[PlainDecoder, PlainDecoder] | None:
+def decoders(key: int, version: int, is_response: bool) -> tuple[CanonicalDecoder, CanonicalDecoder] | None:
     """The compiled decoder and the emitted one; None where there is no compiled one."""
     message = known_body(key, version, is_response)
-    compiled = None if message is None else plain_decoder(message, version)
+    compiled = None if message is None else canonical_decoder(message, version)
     if message is None or not is_compiled(compiled):
         return None
     return compiled, emitted_decoder(Layout(message, version))  # type: ignore[return-value]
 
 
 def is_compiled(decode: Any) -> bool:
-    return type(getattr(decode, "__self__", None)) is native.PlainBody
+    return type(getattr(decode, "__self__", None)) is native.CanonicalBody
 
 
 def shown(decoded: Any) -> Any:
@@ -88,32 +88,32 @@ def test_nearly_every_kind_of_body_is_known() -> None:
         if (api := protocol_messages.api(key))
         for message in (api.request, api.response)
         for version in message.versions
-        if not is_compiled(plain_decoder(message, version))
-        and plain_decoder(message, version).__name__ != "_never"
+        if not is_compiled(canonical_decoder(message, version))
+        and canonical_decoder(message, version).__name__ != "_never"
     }
     assert unknown == {"FetchSnapshotResponse"}
 
 
 def test_bodies_of_recordings() -> None:
-    plain = 0
+    canonical = 0
     for data, offset, compiled, emitted in cases():
         found = compiled(data, offset)
-        plain += found is not None
+        canonical += found is not None
         assert shown(found) == shown(emitted(data, offset))
-    assert plain > 1000
+    assert canonical > 1000
 
 
 def test_bodies_that_are_cut_or_damaged() -> None:
     random = Random(12)
-    plain = 0
+    canonical = 0
     for data, offset, compiled, emitted in cases():
         for damaged in [data[:-1], data + b"\0", data[: random.randint(offset, len(data))]] + [
             damage(data, offset, random) for _ in range(6)
         ]:
             found = compiled(damaged, offset)
-            plain += found is not None
+            canonical += found is not None
             assert shown(found) == shown(emitted(damaged, offset))
-    assert plain > 1000
+    assert canonical > 1000
 
 
 def test_nothing_is_kept() -> None:

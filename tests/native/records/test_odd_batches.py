@@ -50,8 +50,8 @@ def check(
     compiled_faults: list[Anomaly] = []
     faults: list[Anomaly] = []
     rows = table_rows(files, forms, topic_name=topic_name)
-    compiled = CompiledTables(schema, forms, files, rows, compiled_faults.extend, topic_name)
-    tables = [table for records in sets if compiled.held.add(records) for table in compiled.close()]
+    compiled = CompiledTables(schema, forms, files, rows, compiled_faults.extend, fail, topic_name).records
+    tables = [table for records in sets if compiled.add(records) for table in compiled.close()]
     tables += compiled.close()
     plain_rows = table_rows(files, forms, topic_name=topic_name)
     made = [arrow_row(row) for records in sets for row in plain_rows.rows(records, faults)]
@@ -63,6 +63,11 @@ def check(
     assert compiled_faults == faults
     fast.validate(full=True)
     return fast
+
+
+def fail(error: Exception, _exchange: Exchange) -> None:
+    """Nothing goes wrong."""
+    raise error
 
 
 def plain(column: Any) -> list[Any]:

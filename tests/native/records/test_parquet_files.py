@@ -1,6 +1,8 @@
 """Files of `records --format parquet` have the same rows with the compiled hot path and without."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +49,19 @@ def test_files_of_all_captures_are_the_same(
     path: Path, native: Any, python_side: PythonSide, tmp_path: Path
 ) -> None:
     check(path, native, python_side, tmp_path)
+
+
+def test_arrow_comes_without_numpy_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """It takes longer to load than a small capture to read."""
+    out = str(tmp_path / "a.parquet")
+    code = (
+        "import sys; from kdissect.cli import main; main();"
+        "assert 'pyarrow' in sys.modules; assert 'numpy' not in sys.modules"
+    )
+    capture = next(str(path) for path in EVERY if path.name.startswith("tansu_rdk216_txn"))
+    command = [sys.executable, "-c", code, "records", capture, "--format", "parquet", "-o", out]
+    ran = subprocess.run(command, cwd=CAPTURES.parent, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    from pyarrow.parquet import read_table
+
+    assert read_table(out).num_rows

@@ -3,8 +3,10 @@
 import gzip
 from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import cramjam
 import lz4.frame
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,9 @@ from zstandard import ZstdCompressor
 from kdissect.api import Dissection
 from kdissect.decoders.compression.lz4 import xxh32
 from kdissect.decoders.records.checksum import crc32c
+from kdissect.engine.records import compiled_records
 from kdissect.engine.records.acquired import SHARE_FETCH
+from kdissect.engine.records.compiled_records import ENOUGH, LOOK, way
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
@@ -29,8 +33,6 @@ from tests.support.console import CAPTURES
 from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
 
 pa = pytest.importorskip("pyarrow")
-from kdissect.engine.records.compiled_tables import ENOUGH, LOOK  # noqa: E402  needs pyarrow
-
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 NOW = 1_700_000_000_000
 PRODUCE, FETCH_SNAPSHOT = 0, 59
@@ -40,10 +42,10 @@ def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
     """What tables make of exchanges, closed whenever they hold enough."""
     made = []
     for exchange in exchanges:
-        taken = tables.held.take(exchange)
+        taken = tables.take_exchange(exchange)
         is_enough = taken == ENOUGH
         for records in _sets(exchange) if taken == LOOK else ():
-            is_enough |= tables.held.add(records)
+            is_enough |= tables.add(records)
         if is_enough:
             made += tables.close()
     return [*made, *tables.close()]
@@ -61,7 +63,12 @@ def compiled_tables(report: Any, names: Any = None) -> Any:
 
     files = ["file"] * 9
     rows = table_rows(files, (None, None), topic_name=names)
-    return CompiledTables(schema(), (None, None), files, rows, report, names)
+    return CompiledTables(schema(), (None, None), files, rows, report, fail, names).records
+
+
+def fail(error: Exception, _exchange: Exchange) -> None:
+    """Nothing goes wrong."""
+    raise error
 
 
 def schema() -> Any:
@@ -110,16 +117,14 @@ def test_shipped_captures(path: Path) -> None:
 
 
 def test_records_but_those_that_go_by_rows_are_found_by_the_compiled_walk() -> None:
-    from kdissect.engine.records.compiled_tables import Help
-
     for api in all_apis():
         holds = has_records(api.request) or has_records(api.response)
         for version in range(api.versions.first, api.versions.last + 1):
-            way = Help.way(api.key, version)
-            assert (way is not None) == holds
-            if way is not None:
-                assert way[0] == has_records(api.response)
-                assert (way[1] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
+            found = way(api.key, version)
+            assert (found is not None) == holds
+            if found is not None:
+                assert found[0] == has_records(api.response)
+                assert (found[2] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
 
 
 def produce(*fields: bytes, end: bytes = b"") -> Exchange:
@@ -166,6 +171,17 @@ def compressed(codec: int, content: bytes) -> bytes:
 
 
 RECORD = BATCHES[0][61:]
+LONG = kafka_python_batch([(NOW, None, Random(1).randbytes(1 << 17), [])])[61:]
+
+
+def raw_snappy(content: bytes) -> bytes:
+    """One block."""
+    return bytes(cramjam.snappy.compress_raw(content))
+
+
+def xerial(*blocks: bytes) -> bytes:
+    """Blocks as snappy-java writes them."""
+    return b"\x82SNAPPY\0" + bytes(8) + b"".join(len(block).to_bytes(4) + block for block in blocks)
 
 
 def with_size(frame: bytes, size: int) -> bytes:
@@ -177,16 +193,15 @@ def with_size(frame: bytes, size: int) -> bytes:
 @pytest.fixture
 def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Codecs of batches that Python was asked to decompress."""
-    from kdissect.engine.records.compiled_tables import Help
-
     codecs: list[int] = []
 
-    def decompress(data: bytes, codec: int) -> bytes | None:
+    def decompress(codec: int, data: bytes, most: int) -> bytes | None:
         codecs.append(codec)
-        return python(data, codec)
+        return python(codec, data, most)
 
-    python = Help.decompress
-    monkeypatch.setattr(Help, "decompress", staticmethod(decompress))
+    python = compiled_records._BATCHES.decompress
+    asked = compiled_records._BATCHES._replace(decompress=decompress)
+    monkeypatch.setattr(compiled_records, "_BATCHES", asked)
     return codecs
 
 
@@ -199,10 +214,18 @@ def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         (compressed(3, with_size(lz4.frame.compress(RECORD), 1 << 40)), True),
         (compressed(3, lz4.frame.compress(RECORD)[:-5]), True),
         (compressed(4, ZstdCompressor().compress(RECORD)), False),
-        (compressed(4, ZstdCompressor(write_content_size=False).compress(RECORD)), True),
+        (compressed(4, ZstdCompressor(write_content_size=False).compress(RECORD)), False),
+        (compressed(4, ZstdCompressor(write_content_size=False).compress(LONG)), True),
         (compressed(4, ZstdCompressor().compress(RECORD[:5]) + ZstdCompressor().compress(RECORD[5:])), True),
         (compressed(4, ZstdCompressor().compress(RECORD)[:-1]), True),
         (compressed(1, gzip.compress(RECORD, mtime=0)), True),
+        (compressed(2, raw_snappy(RECORD)), False),
+        (compressed(2, xerial(raw_snappy(RECORD))), False),
+        (compressed(2, xerial(raw_snappy(RECORD[:9]), raw_snappy(RECORD[9:]))), True),
+        (compressed(2, xerial(raw_snappy(RECORD))[:-1]), True),
+        (compressed(2, raw_snappy(RECORD)[:-1]), True),
+        (compressed(2, b"\xff\xff\xff\xff\x0f" + raw_snappy(RECORD)[1:]), True),
+        (compressed(2, b"\xff" * 9), True),
     ],
     ids=[
         "none",
@@ -212,9 +235,17 @@ def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         "lz4 that is cut",
         "zstd",
         "zstd without its size",
+        "zstd without its size, and long",
         "two frames of zstd",
         "zstd that is cut",
         "gzip",
+        "snappy",
+        "snappy in the framing of Java",
+        "two blocks of it",
+        "a block that is cut",
+        "snappy that is cut",
+        "snappy that claims to hold 4 GB",
+        "snappy without its size",
     ],
 )
 def test_python_is_asked_where_records_are_compressed_in_a_rare_way(
@@ -239,7 +270,7 @@ def test_sizes_that_frames_of_zstd_tell(
     head = bytes((flags,)) + (b"" if is_single else b"\x50") + bytes((0, 1, 2, 4)[dictionary]) + told
     made = check([produce(compressed(4, b"\x28\xb5\x2f\xfd" + head + block))])
     assert len(made) == 1
-    assert bool(asked_codecs) == (not told)
+    assert not asked_codecs
 
 
 @pytest.mark.parametrize("codec", [3, 4])

@@ -1,9 +1,8 @@
-"""Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
+"""Guards leave nothing out: a judge that shows every rule everything comes to the same verdict."""
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,12 @@ from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
-from kdissect.rules.coverage import Coverage
+from kdissect.rules.guards import Guard
 from kdissect.rules.judge import Judge
-from kdissect.rules.judging import rule_index as subjects
-from kdissect.rules.judging.body_kind import BodyKind, PairKey
+from kdissect.rules.judging.body_guards import BodyGuards
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule, Violation
-from kdissect.rules.rule_coverage import Exercise
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
@@ -44,73 +41,55 @@ NAMES = [
 ]  # fmt: skip
 
 
-class ThoroughSubjects(subjects.Subjects):
-    """Every rule sees every exchange and every body it may speak of."""
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        super().__init__(rules)
-        self.look_at_usual = True
-
-    def exchange_checks(self, exchange: Exchange, sort: str) -> subjects.ExchangeChecks:
-        shown = [rule for rule in self.exchange_rules if sort == subjects.ODD or not rule.only_odd]
-        return tuple((rule, _always) for rule in shown)
-
-    def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> None:
-        return None
-
-    def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
-        kind = super().body_kind(exchange, side, version, looked_at)
-        kind.plain_checks = kind.checks
-        kind.is_free = False
-        kind.is_watched = True
-        return kind
-
-
-def _always(_exchange: Exchange, _view: ConnectionView) -> bool:
-    return True
-
-
 def _verdict(judge: Judge) -> object:
-    return report_row(Verdict(judge, quality_of(judge.coverage), ()))
+    """All that is reported, but for how often each rule looked: without guards they look at everything."""
+    row = report_row(Verdict(judge, quality_of(judge.coverage), ()))
+    row["coverage"]["rules"] = {code for code, count in row["coverage"]["rules"].items() if count}
+    return row
 
 
-def _judge_capture(path: Path) -> Judge:
-    judge = Judge()
+def _judge_capture(path: Path, *, guards: bool = True) -> Judge:
+    judge = Judge(guards=guards)
     for event in Dissection(path).events():
         judge.add(event)
     judge.finish()
     return judge
 
 
-@pytest.fixture
-def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]], object]:
-    """Runs a judge without quick looks."""
-
-    def judged_by(run: Callable[[], Judge]) -> object:
-        with monkeypatch.context() as patch:
-            patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
-            patch.setattr("kdissect.rules.judging.batch_judge.BatchJudge._plain_ones", lambda *_: None)
-            patch.setattr("kdissect.rules.judging.batch_judge.has_usual_content", lambda *_, **__: False)
-            for rule in ALL_RULES:
-                patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
-            return _verdict(run())
-
-    return judged_by
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
-def test_captures(name: str, thorough: Callable[[Callable[[], Judge]], object]) -> None:
-    quick = _verdict(_judge_capture(CAPTURES / name))
-    assert quick == thorough(lambda: _judge_capture(CAPTURES / name))
+def test_captures(name: str) -> None:
+    path = CAPTURES / name
+    assert _verdict(_judge_capture(path)) == _verdict(_judge_capture(path, guards=False))
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("code", sorted(CASES))
-def test_fixtures(code: str, thorough: Callable[[Callable[[], Judge]], object]) -> None:
+def test_fixtures(code: str) -> None:
     for make in (CASES[code].violating, CASES[code].legal):
-        quick = _verdict(judged(make()))
-        assert quick == thorough(lambda make=make: judged(make()))
+        assert _verdict(judged(make())) == _verdict(judged(make(), guards=False))
+
+
+GUARDED = [rule for rule in ALL_RULES if getattr(rule, "guard", None) is not None]
+
+
+@pytest.mark.parametrize("rule", GUARDED, ids=lambda rule: rule.code)
+def test_a_guard_that_never_marks_is_noticed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each of them: what the rule finds in its fixture is found by its guard alone."""
+    packets = CASES[rule.code].violating()
+    assert rule.code in _codes(judged(packets))
+    add = BodyGuards.add
+
+    def never(self: BodyGuards, guard: Guard, is_response: bool) -> int:
+        return 0 if guard is rule.guard else add(self, guard, is_response)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(BodyGuards, "add", never)
+    assert rule.code not in _codes(judged(packets))
+    assert rule.code in _codes(judged(packets, guards=False))
+
+
+def _codes(judge: Judge) -> set[str]:
+    return {finding.code for finding in judge.findings.all()}
 
 
 TOPIC = "acks-all"
@@ -182,25 +161,25 @@ def test_a_new_rule_is_shown_everything(rule: Rule, with_others: bool) -> None:
 
 
 def _steady() -> ScriptedConnection:
-    """Exchanges that are alike, so that the next one is usual unless something differs."""
+    """Exchanges that are alike."""
     talk = ScriptedConnection()
     for _ in range(3):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)
     return talk
 
 
-def test_a_lower_correlation_id_is_not_usual(thorough: Callable[[Callable[[], Judge]], object]) -> None:
-    def run() -> Judge:
+def test_a_lower_correlation_id() -> None:
+    def run(guards: bool = True) -> Judge:
         talk = _steady()
         talk.ask("Metadata", 12, METADATA, id_=2)
-        return judged(talk.answer("Metadata", 12, CLUSTER, 2).close())
+        return judged(talk.answer("Metadata", 12, CLUSTER, 2).close(), guards=guards)
 
     assert {finding.code for finding in run().findings.all()} >= {"HDR009"}
-    assert _verdict(run()) == thorough(run)
+    assert _verdict(run()) == _verdict(run(guards=False))
 
 
-def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], object]) -> None:
-    def run() -> Judge:
+def test_many_in_flight() -> None:
+    def run(guards: bool = True) -> Judge:
         talk = ScriptedConnection()
         produce = {"acks": 1, "timeout_ms": 1000, "topic_data": []}
         for _ in range(3):
@@ -208,15 +187,15 @@ def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], 
         waiting = [talk.ask("Produce", 9, produce) for _ in range(7)]
         for id_ in waiting:
             talk.answer("Produce", 9, {"responses": []}, id_)
-        return judged(talk.close())
+        return judged(talk.close(), guards=guards)
 
     assert {finding.code for finding in run().findings.all()} >= {"PAI006"}
-    assert _verdict(run()) == thorough(run)
+    assert _verdict(run()) == _verdict(run(guards=False))
 
 
 PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
 FETCH_VERSIONS = [3, 4, 9, 10, 11]
-# Each on one side of what makes a header plain (`judging.canonical_batch`), and the codes that say so.
+# Each on one side of what guards of batches ask (`judging.canonical_batch`), and the codes that say so.
 HEADERS: list[tuple[dict[str, int], set[str]]] = [
     ({}, set()), ({"base_offset": 1}, {"REC022"}), ({"base_offset": -1}, {"REC022"}),
     ({"last_delta": 0}, {"REC021"}), ({"last_delta": 2}, {"REC021"}),
@@ -229,39 +208,35 @@ HEADERS: list[tuple[dict[str, int], set[str]]] = [
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("header", "codes"), HEADERS, ids=str)
-def test_headers(
-    header: dict[str, int], codes: set[str], thorough: Callable[[Callable[[], Judge]], object]
-) -> None:
-    odd = batches.batch({}, {}, **header)
-    scenes = [batches.produced(odd, version) for version in PRODUCE_VERSIONS]
-    scenes += [batches.fetched(odd, version) for version in FETCH_VERSIONS]
+def test_headers(header: dict[str, int], codes: set[str]) -> None:
+    one = batches.batch({}, {}, **header)
+    scenes = [batches.produced(one, version) for version in PRODUCE_VERSIONS]
+    scenes += [batches.fetched(one, version) for version in FETCH_VERSIONS]
     for scene in scenes:
-        assert _verdict(judged(scene)) == thorough(partial(judged, scene))
-    assert codes <= {finding.code for finding in judged(batches.produced(odd)).findings.all()}
+        assert _verdict(judged(scene)) == _verdict(judged(scene, guards=False))
+    assert codes <= {finding.code for finding in judged(batches.produced(one)).findings.all()}
 
 
 @pytest.mark.parametrize(
     ("offsets", "asked", "code"),
     [((0, 1), 0, ""), ((0, 0), 0, "REC027"), ((5, 3), 0, "REC027"), ((0, 1), 1, "REC028"), ((9, 12), 9, "")],
 )
-def test_offsets_of_what_is_given(
-    offsets: tuple[int, int], asked: int, code: str, thorough: Callable[[Callable[[], Judge]], object]
-) -> None:
+def test_offsets_of_what_is_given(offsets: tuple[int, int], asked: int, code: str) -> None:
     data = b"".join(batches.batch(base_offset=offset) for offset in offsets)
 
-    def run() -> Judge:
-        return judged(batches.fetched(data, offset=asked))
+    def run(guards: bool = True) -> Judge:
+        return judged(batches.fetched(data, offset=asked), guards=guards)
 
     told = {finding.code for finding in run().findings.all() if finding.code.startswith("REC")}
     assert told == ({code} if code else set())
-    assert _verdict(run()) == thorough(run)
+    assert _verdict(run()) == _verdict(run(guards=False))
 
 
 @pytest.mark.parametrize("delta", [-2, -1, 0, 4])
-def test_batches_without_records(delta: int, thorough: Callable[[Callable[[], Judge]], object]) -> None:
+def test_batches_without_records(delta: int) -> None:
     empty = batch_bytes(b"", 0, last_delta=delta)
     for scene in (batches.produced(empty), batches.fetched(empty)):
-        assert _verdict(judged(scene)) == thorough(partial(judged, scene))
+        assert _verdict(judged(scene)) == _verdict(judged(scene, guards=False))
     assert "REC021" in {finding.code for finding in judged(batches.produced(empty)).findings.all()}
 
 
@@ -301,15 +276,15 @@ def _committed(index: int = 0) -> dict[str, Any]:
     return {"topics": [{"name": "a", "partitions": [{"partition_index": index}]}]}
 
 
-USUAL: dict[tuple[str, int], tuple[dict[str, Any], dict[str, Any]]] = {
+ALIKE: dict[tuple[str, int], tuple[dict[str, Any], dict[str, Any]]] = {
     ("Produce", 7): (_produce(), _acknowledge()), ("Produce", 9): (_produce(), _acknowledge()),
     ("Fetch", 6): (_fetch(), _give()), ("Fetch", 11): (_fetch(), _give()),
     ("OffsetCommit", 8): (_commit(), _committed()),
     ("Heartbeat", 4): ({"group_id": "g"}, {}),
 }  # fmt: skip
 BEGUN = [{"producer_id": 1, "first_offset": offset} for offset in (9, 4)]
-# What is odd about one exchange behind usual ones, and the code that says so.
-ODD: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+# What differs in one exchange behind those, and the code that says so.
+DIFFERENT: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("Produce", _produce(acks=2), _acknowledge(), "PRD001"),
     ("Produce", _produce(records=None), _acknowledge(), "PRD002"),
     ("Produce", _produce(timeout_ms=-1), _acknowledge(), "BDY024"),
@@ -340,36 +315,41 @@ ODD: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(("api", "asked", "answered", "code"), ODD)
-def test_an_odd_exchange_behind_usual_ones(
-    api: str, asked: dict[str, Any], answered: dict[str, Any], code: str,
-    thorough: Callable[[Callable[[], Judge]], object],
-) -> None:  # fmt: skip
-    for (name, version), (usual, back) in USUAL.items():
+@pytest.mark.parametrize(("api", "asked", "answered", "code"), DIFFERENT)
+def test_another_exchange_behind_those_that_are_alike(
+    api: str, asked: dict[str, Any], answered: dict[str, Any], code: str
+) -> None:
+    for (name, version), (same, back) in ALIKE.items():
         if name != api:
             continue
 
-        def run(oddly: bool = True, version: int = version, usual: Any = usual, back: Any = back) -> Judge:
+        def run(
+            differs: bool = True,
+            guards: bool = True,
+            version: int = version,
+            same: Any = same,
+            back: Any = back,
+        ) -> Judge:
             talk = ScriptedConnection()
             for _ in range(5):
-                talk.exchange(api, version, usual, back)
-            if oddly:
+                talk.exchange(api, version, same, back)
+            if differs:
                 talk.exchange(api, version, asked, answered)
-            return judged(talk.exchange(api, version, usual, back).close())
+            return judged(talk.exchange(api, version, same, back).close(), guards=guards)
 
-        before = {finding.code for finding in run(oddly=False).findings.all()}
+        before = {finding.code for finding in run(differs=False).findings.all()}
         assert code not in before
         if version != 6 or code not in ("FET001", "FET002"):
             assert code in {finding.code for finding in run().findings.all()}
-        assert _verdict(run()) == thorough(run)
+        assert _verdict(run()) == _verdict(run(guards=False))
 
 
-@pytest.mark.parametrize(("api", "version"), USUAL)
-def test_usual_exchanges_are_counted(api: str, version: int) -> None:
+@pytest.mark.parametrize(("api", "version"), ALIKE)
+def test_exchanges_that_no_guard_marks_are_counted(api: str, version: int) -> None:
     def run(times: int) -> Judge:
         talk = ScriptedConnection()
         for _ in range(times):
-            talk.exchange(api, version, *USUAL[api, version])
+            talk.exchange(api, version, *ALIKE[api, version])
         return judged(talk.close())
 
     few, many = run(3), run(10)
@@ -379,7 +359,7 @@ def test_usual_exchanges_are_counted(api: str, version: int) -> None:
     assert sum(count for count, _ in many.coverage.traffic.times.row()) == many.coverage.exchanges
 
 
-def test_a_judge_can_be_pickled_between_usual_exchanges() -> None:
+def test_a_judge_can_be_pickled_between_exchanges() -> None:
     talk = ScriptedConnection()
     for _ in range(6):
         talk.exchange("Produce", 7, _produce(), _acknowledge())

@@ -1,0 +1,84 @@
+"""Records as lines of TSV, CSV and JSON, written by the compiled hot path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kdissect.cli.formats import Format
+from kdissect.engine.records.compiled_records import CompiledRecords
+from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.records.record_rows import RecordRows, TopicNames
+from kdissect.engine.records.record_sets import RecordSet
+from kdissect.engine.times import second_text
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import native
+from kdissect.session.exchange import Exchange
+
+# Characters that `printables` tells of at once, as native/src/records/cells.rs asks.
+_BLOCK = 256
+# What rows of JSON have only where Python makes them.
+_OF_PYTHON = frozenset({"acquired", "delivery_count", "decoded"})
+
+
+class CompiledLines:
+    """Lines of a `style` with these columns (none: all of JSON), each piece some of them.
+
+    `rows` and `form` make those of fields that are left to Python, and `report` gets what does not fit there;
+    the rest is that of `CompiledRecords`. `forms` are those of key and value.
+    """
+
+    def __init__(
+        self,
+        style: str,
+        columns: Sequence[str],
+        forms: tuple[str, str],
+        files: Sequence[str],
+        rows: RecordRows,
+        form: Format,
+        report: Callable[[list[Anomaly]], None],
+        note: Callable[[Exception, Exchange], None],
+        topic_name: TopicNames | None = None,
+        wants: Callable[[str], bool] | None = None,
+    ) -> None:
+        names = columns or [
+            field.name for field in RECORD_FIELDS if "." not in field.name and field.name not in _OF_PYTHON
+        ]
+        self._rows = rows
+        self._form = form
+        self._report = report
+        self._lines = native.RecordLines(style, list(names), *forms, second_text, printables)
+        self.records: CompiledRecords[bytes] = CompiledRecords(
+            self._lines, files.__getitem__, self._taken, self._by_rows, note, topic_name, wants
+        )
+
+    def _by_rows(self, records: RecordSet) -> Iterator[bytes]:
+        anomalies: list[Anomaly] = []
+        self._rows.count = self._lines.count
+        try:
+            for row in self._rows.rows(records, anomalies):
+                yield self._form.line(row)
+        finally:
+            self._lines.count = self._rows.count
+        self._report(anomalies)
+
+    def _taken(self) -> Iterator[bytes]:
+        lines = self._lines.take()
+        if lines:
+            yield lines
+
+
+def printables(block: int) -> bytes:
+    """For each of 256 characters 1 where it may be shown as it is, else 0."""
+    first = block * _BLOCK
+    return bytes(chr(code).isprintable() for code in range(first, first + _BLOCK))
+
+
+def first_lines(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
+    """The first `most` lines of pieces that end with a line each."""
+    left = most
+    for piece in pieces:
+        lines = piece.splitlines(keepends=True) if piece.count(b"\n") > left else ()
+        yield b"".join(lines[:left]) if lines else piece
+        left -= piece.count(b"\n")
+        if left <= 0:
+            return

@@ -1,0 +1,204 @@
+"""Records fields to rows by the compiled hot path: many fields at a time, without an object for each record.
+
+What the compiled part asks of Python stands here, and what becomes of fields that it leaves to Python.
+"""
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Generic, NamedTuple, TypeVar, cast
+
+from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.compression.codec import decompress_within, growth, usual_growth
+from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.records_fields import RecordsField, has_pieces
+from kdissect.engine.records.acquired import SHARE_FETCH
+from kdissect.engine.records.record_rows import TopicNames, record_topic
+from kdissect.engine.records.record_sets import RecordSet, direction_of, records_side
+from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
+from kdissect.model.native import native
+from kdissect.schema.all_fields import has_records
+from kdissect.schema.logs import log
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+HeldField = tuple[Exchange, Frame, str | None, bytes | None, int, int, int]
+"""A records field: topic, its id, partition, where it begins and ends in the frame."""
+# What `take_exchange` answers: there is nothing to do; there is enough to `close`; the caller has to look for
+# the fields and `add` them.
+TAKEN, ENOUGH, LOOK = range(3)
+
+Way = tuple[bool, str, "native.Layout | None"]
+"""The side that has records (True: the response), their direction, the layout; None for what Python reads."""
+ExchangeRow = tuple[ConnectionInfo, int, str | None, Frame | None, int, Frame | None, int]
+"""Connection, ordinal, client id; request, response, and where the body begins in each."""
+
+
+class ExchangeQuestions(NamedTuple):
+    """What is asked of objects, once each."""
+
+    kind: Callable[[Exchange], tuple[int | None, int | None]]
+    """API and version."""
+    exchange: Callable[[Exchange], ExchangeRow]
+    frame: Callable[[Frame], tuple[bytes, int, int]]
+    """Its bytes, its first packet's reference and time."""
+    connection: Callable[[ConnectionInfo], tuple[str, str, str]]
+    """Its id, its client, its broker."""
+
+
+class NameQuestions(NamedTuple):
+    """What is asked once a kind of body, a topic id, a file, a topic."""
+
+    way: Callable[[int, int], Way | None]
+    name: Callable[[Exchange, Frame, bytes], str | None]
+    """The name of a topic id."""
+    file: Callable[[int], str]
+    topic: Callable[[str], tuple[bool, bool]]
+    """Whether records of a topic (empty: without a name) are wanted, and whether they are Kafka's own."""
+
+
+class BatchQuestions(NamedTuple):
+    """What is asked of batches that are compressed, or cut."""
+
+    limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
+    """`growth` and `usual_growth`."""
+    snappy: Callable[[], Callable[[bytes], bytes]]
+    """Gives the library's function for raw blocks."""
+    lz4: Callable[[], Callable[[bytes], bytes]]
+    """Gives the library's function for frames whose content is bounded by their length."""
+    zstd: Callable[[], Callable[[bytes], bytes]]
+    """Gives the library's function for frames that tell their size, or are small."""
+    decompress: Callable[[int, bytes, int], bytes | None]
+    """The records of a batch; None where they are more bytes than so many, or not what the codec writes."""
+    rest_fits: Callable[[bytes, int, int, bool], bool]
+    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
+
+
+_EXCHANGES = ExchangeQuestions(
+    attrgetter("api_key", "api_version"),
+    attrgetter(
+        "connection", "ordinal", "client_id", "request", "request_body_offset", "response",
+        "response_body_offset",
+    ),
+    attrgetter("data", "first_ref", "time_ns"),
+    attrgetter("id", "client_text", "broker_text"),
+)  # fmt: skip
+
+_Made = TypeVar("_Made")
+
+
+class CompiledRecords(Generic[_Made]):
+    """Holds records fields, and decodes them into rows of a `writer`.
+
+    `take` gives what the writer has by now, `by_rows` what Python makes of a field that is left to it; `note`
+    gets what goes wrong there. `file_name` gives the name of an input by its number; `wants` says of the name
+    of a topic whether its records are asked for.
+    """
+
+    def __init__(
+        self,
+        writer: "native.RecordColumns | native.RecordLines",
+        file_name: Callable[[int], str],
+        take: Callable[[], Iterator[_Made]],
+        by_rows: Callable[[RecordSet], Iterator[_Made]],
+        note: Callable[[Exception, Exchange], None],
+        topic_name: TopicNames | None = None,
+        wants: Callable[[str], bool] | None = None,
+    ) -> None:
+        def name(exchange: Exchange, frame: Frame, topic_id: bytes) -> str | None:
+            field = RecordsField(None, topic_id, None, None, 0, 0)
+            return record_topic(RecordSet(exchange, frame is exchange.response, frame, field), topic_name)
+
+        def topic(topic: str) -> tuple[bool, bool]:
+            return wants is None or wants(topic), log(topic) is not None
+
+        names = NameQuestions(way, name, file_name, topic)
+        self._held = native.HeldRecords(writer, _EXCHANGES, names, _BATCHES)
+        self.take_exchange = self._held.take
+        """Hold what an exchange has: TAKEN, ENOUGH or LOOK."""
+        self._take = take
+        self._by_rows = by_rows
+        self._note = note
+
+    def add(self, records: RecordSet) -> bool:
+        """Hold one field; whether there is enough."""
+        return self._held.add(records, records.exchange, records.is_response, records.records_field)
+
+    def close(self) -> Iterator[_Made]:
+        """Decode what is held."""
+        while (stopped := self._held.decode()) is not None:
+            yield from self._take()
+            if stopped is True:
+                continue
+            records = _record_set(stopped)
+            try:
+                yield from self._by_rows(records)
+            except Exception as error:
+                self._note(error, records.exchange)
+        yield from self._take()
+
+
+def _record_set(found: RecordSet | HeldField) -> RecordSet:
+    """A field that has to be read the other way."""
+    if isinstance(found, RecordSet):
+        return found
+    exchange, frame, topic, topic_id, partition, start, end = found
+    records_field = RecordsField(topic, topic_id, partition, None, start, end)
+    return RecordSet(exchange, frame is exchange.response, frame, records_field)
+
+
+def way(api_key: int, api_version: int) -> Way | None:
+    """The way to the records of an API in a version; None for one without.
+
+    Python reads pieces of snapshots, and records of which the body says which were acquired.
+    """
+    is_response = records_side(api_key)
+    if is_response is None:
+        return None
+    try:
+        message = body_message(api_key, api_version, is_response)
+    except DecodeError:
+        return None
+    if not has_records(message):
+        return None
+    needs_slow_path = api_key == SHARE_FETCH or has_pieces(message)
+    layout = None if needs_slow_path else native_layout(message, api_version)[0]
+    return is_response, direction_of(api_key), layout
+
+
+def _limits() -> tuple[tuple[int, int, int], tuple[int, int]]:
+    return growth(), usual_growth()
+
+
+def _snappy() -> Callable[[bytes], bytes]:
+    from kdissect.decoders.compression.snappy import whole_block  # start-up: few captures have all codecs
+
+    return whole_block
+
+
+def _lz4() -> Callable[[bytes], bytes]:
+    from lz4.frame import decompress  # start-up: the same
+
+    return cast("Callable[[bytes], bytes]", decompress)
+
+
+def _zstd() -> Callable[[bytes], bytes]:
+    from kdissect.decoders.compression.zstd import whole_frames  # start-up: the same
+
+    return whole_frames()
+
+
+def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
+    try:
+        return decompress_within(codec, data, most)
+    except DecodeError:
+        return None
+
+
+def _rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
+    found = split_batches(data, start, end, may_be_cut=may_be_cut)
+    return not found.batches and not found.faults
+
+
+_BATCHES = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, _rest_fits)

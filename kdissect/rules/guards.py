@@ -1,0 +1,141 @@
+"""When a rule about bodies could speak, as data: its guard.
+
+A guard is a tuple of conditions, any of which marks an exchange for the rule; only what is marked is shown to
+it. It may mark more than the rule speaks of, never less. A rule without a guard is shown everything. A body
+that is not canonical (`generated.canonical`) is marked by every guard: conditions are about values.
+
+Fields are named as in the output, wherever they stand in the body, or by their path from the root, which
+begins with a dot: `.topics.partitions`. A version that lacks a field has no such value. Conditions are about
+the body that the rule is shown; `InRequest` is about the request of a response.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Fact(StrEnum):
+    """What is not about the values of fields."""
+
+    NOT_CANONICAL = "not canonical"
+    """The bytes have another form than writers give them: nothing but what marks a body for every guard."""
+    REPEATS = "repeats"
+    """It names a topic, or a partition of one, twice."""
+    OTHER_PARTITIONS = "other partitions"
+    """Request and response do not name the same topics and partitions in the same order."""
+    UNKNOWN_ERROR = "unknown error"
+    """An error code that the schema does not know."""
+    UNKNOWN_VALUE = "unknown value"
+    """A number of a closed enumeration that the schema does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A number less than `least`."""
+
+    fields: tuple[str, ...]
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """A number greater than `most`."""
+
+    fields: tuple[str, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A number that is one of `values`."""
+
+    fields: tuple[str, ...]
+    values: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A number that is none of `values`."""
+
+    fields: tuple[str, ...]
+    values: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicId:
+    """A topic id that is one of `ids`, of 16 bytes each."""
+
+    ids: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Longer:
+    """A text, bytes or records of more than so many bytes, or an array of more than so many elements."""
+
+    fields: tuple[str, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Null, or a text, bytes, records or an array of nothing."""
+
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeds:
+    """A number greater than the one in another field of the same struct."""
+
+    field: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaterThan:
+    """A response later than a field of the request says in milliseconds, and so many nanoseconds more."""
+
+    field: str
+    slack_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SoonerThanHalf:
+    """A response that comes before half of the time that a field of the request says in milliseconds."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class LessThanAsked:
+    """A response whose fields of a name have fewer bytes in all than a field of the request says."""
+
+    field: str
+    asked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A condition that does not hold anywhere in the body."""
+
+    condition: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class InRequest:
+    """A condition about the request, of a rule about responses."""
+
+    condition: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Conditions that hold together, each of them somewhere in the body."""
+
+    conditions: "tuple[Condition, ...]"
+
+
+Timing = LaterThan | SoonerThanHalf | LessThanAsked
+Values = Below | Above | Among | Other | TopicId | Longer | Empty | Exceeds
+Condition = Fact | Values | Timing | Not | InRequest
+Guard = tuple[Condition | All, ...]
+NOT_CANONICAL: Guard = (Fact.NOT_CANONICAL,)

@@ -1,0 +1,469 @@
+"""Which guards mark the bodies of an exchange: one predicate for each API and version, made of the guards of
+all chosen rules.
+
+It is made of rows: tests of fields, what is asked of values kept on the way, and which of these conditions
+each guard needs. The compiled library takes the rows and looks at the bytes (native/src/bodies/guards.rs);
+`reference_marks` does the same with decoded values.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kdissect.decoders.decoded import Decoded
+from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.generated.values import Value, items
+from kdissect.history.listed_partitions import Topics, has_repeats, named_fields
+from kdissect.model.native import is_compiled, native
+from kdissect.rules.guards import (
+    Above,
+    All,
+    Among,
+    Below,
+    Condition,
+    Exceeds,
+    Fact,
+    Guard,
+    InRequest,
+    LaterThan,
+    LessThanAsked,
+    Longer,
+    Not,
+    Other,
+    SoonerThanHalf,
+    TopicId,
+)  # fmt: skip
+from kdissect.schema.enums import enumeration
+from kdissect.schema.error_codes import all_codes
+from kdissect.schema.types import Array, Field, Message, Primitive, Struct
+from kdissect.session.exchange import Exchange
+
+EVERY = (1 << 64) - 1
+"""Marks of every guard."""
+_LAST_GUARD = 63  # of a 64-bit number; further guards share it, which marks too much and never too little
+_MOST_CONDITIONS = 128  # a guard with a condition beyond them marks everything
+_MOST_SLOTS = 16
+_SIZED = frozenset({Primitive.STRING, Primitive.BYTES, Primitive.RECORDS})
+_NUMBERS = frozenset(Primitive) - _SIZED - {Primitive.BOOL, Primitive.FLOAT64, Primitive.UUID}
+_NS_PER_MS = 1_000_000
+_ALWAYS, _NEVER = -1, -2  # instead of the number of a condition
+
+
+class FieldRow(NamedTuple):
+    """What is asked of a field's values: numbers of its struct and of the field in it, its condition."""
+
+    structure: int
+    number: int
+    what: str
+    numbers: list[int]
+    ids: list[bytes]
+    condition: int
+
+
+NativeRow = tuple[int, int, str, list[int], list[bytes], int]
+LateRow = tuple[str, list[int], int]
+"""What is asked when both bodies are known, with its numbers, and the condition it is for."""
+TermRow = tuple[int, int, int, bool, bool]
+"""The number of a guard, the conditions it needs (bits), those that must not hold, whether it is about the
+response, and asks something of the request.
+"""
+
+
+class _FieldAt(NamedTuple):
+    structure: int
+    number: int
+    path: str
+    field: Field
+
+    def is_named(self, name: str) -> bool:
+        """By its name, or by its path from the root."""
+        return name == (self.path if name.startswith(".") else self.field.name)
+
+
+class _Side:
+    """A body: its fields, in the numbers of `native_plan.layout_rows`, and the tests of their values."""
+
+    def __init__(self, message: Message, version: int) -> None:
+        self.message = message
+        self.version = version
+        self.fields = tuple(_fields(Layout(message, version)))
+        self.tests: list[FieldRow] = []
+
+    def named(self, names: Iterable[str]) -> list[_FieldAt]:
+        return [at for at in self.fields if any(map(at.is_named, names))]
+
+    def test(self, at: _FieldAt, what: str, condition: int, numbers: Sequence[int] = ()) -> None:
+        """Ask this of a field, if it is one of values that can be asked."""
+        kind = _element(at.field)
+        is_asked = {
+            "longer": kind in _SIZED or isinstance(at.field.type, Array),
+            "empty": kind in _SIZED or isinstance(at.field.type, Array),
+            "sum": kind in _SIZED,
+            "topic": kind in (Primitive.STRING, Primitive.UUID),
+        }
+        if not is_asked.get(what, kind in _NUMBERS):
+            return
+        self.tests.append(FieldRow(at.structure, at.number, what, list(numbers), [], condition))
+
+
+def _fields(layout: Layout) -> Iterator[_FieldAt]:
+    """The fields that have no tag, whose structs are numbered as they are found, tags included."""
+    structs: list[tuple[Struct, str]] = [(layout.message.root, "")]
+    for number, (of, path) in enumerate(structs):  # which grows
+        tagged = layout.tagged_fields(of) if layout.flexible else []
+        for index, field in enumerate([*layout.plain_fields(of), *tagged]):
+            here = f"{path}.{field.name}"
+            kind = _element(field)
+            if isinstance(kind, Struct):
+                structs.append((kind, here))
+            if index < len(layout.plain_fields(of)):
+                yield _FieldAt(number, index, here, field)
+
+
+def _element(field: Field) -> Primitive | Struct | Array:
+    return field.type.element if isinstance(field.type, Array) else field.type
+
+
+class BodyGuards:
+    """The predicate for the bodies of one API in one version.
+
+    `numbers` has the bit of each guard, by side (False: the request) and guard.
+    """
+
+    def __init__(self, request: tuple[Message, int], response: tuple[Message, int]) -> None:
+        self.numbers: dict[tuple[bool, Guard], int] = {}
+        self._sides = _Side(*request), _Side(*response)
+        self._conditions: dict[tuple[bool, Condition], int] = {}
+        self._slots: dict[tuple[bool, str, str], int] = {}
+        self._late: list[LateRow] = []
+        self._terms: list[TermRow] = []
+        self.bits = [0, 0]
+        """Those of the guards about the request, and about the response."""
+        self._marks: Callable[..., int] | None = None
+
+    def add(self, guard: Guard, is_response: bool) -> int:
+        """A guard of a rule about one side; gives its bit."""
+        known = self.numbers.get((is_response, guard))
+        if known is not None:
+            return known
+        number = min(len(self.numbers), _LAST_GUARD)
+        self.numbers[is_response, guard] = 1 << number
+        self.bits[is_response] |= 1 << number
+        for part in guard:
+            needed = barred = 0
+            is_possible = part is not Fact.NOT_CANONICAL
+            conditions = part.conditions if isinstance(part, All) else (part,)
+            for condition in conditions:
+                found, is_barred = self._of(condition, is_response)
+                is_possible &= found != (_ALWAYS if is_barred else _NEVER)
+                bit = 1 << found if found >= 0 else 0
+                needed, barred = (needed, barred | bit) if is_barred else (needed | bit, barred)
+            if is_possible:
+                asks = is_response and any(map(_asks_request, conditions))
+                self._terms.append((number, needed, barred, is_response, asks))
+        self._marks = None
+        return 1 << number
+
+    def marks(self, exchange: Exchange) -> int:
+        """The bits of the guards that mark an exchange, all of those about a body that is not canonical."""
+        asked, answered = exchange.bodies_cache or exchange.bodies()
+        marks, is_known = 0, (_is_canonical(asked), _is_canonical(answered))
+        if asked is not None and not is_known[0]:
+            marks |= self.bits[0]
+        if answered is not None and not is_known[1]:
+            marks |= self.bits[1]
+        latency = exchange.latency_ns or 0
+        if not is_compiled:
+            return marks | self.reference_marks(
+                asked if is_known[0] else None, answered if is_known[1] else None, latency
+            )
+        request, response = exchange.request, exchange.response
+        return marks | (self._marks or self._compile())(
+            request.data if request is not None and is_known[0] else None,
+            exchange.request_body_offset,
+            response.data if response is not None and is_known[1] else None,
+            exchange.response_body_offset,
+            latency,
+        )
+
+    def _compile(self) -> Callable[..., int]:
+        from kdissect.decoders.generated.native_plan import native_layout  # compiled only
+
+        (request, asked), (response, answered) = (
+            (native_layout(side.message, side.version)[0], list[NativeRow](side.tests))
+            for side in self._sides
+        )
+        bits = self.bits[0], self.bits[1]
+        made = native.Guards((request, asked), (response, answered), self._late, self._terms, bits)
+        self._marks = made.marks
+        return self._marks
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The compiled predicate is made anew elsewhere."""
+        return self.__dict__ | {"_marks": None}
+
+    # the rows
+
+    def _of(self, condition: Condition, is_response: bool) -> tuple[int, bool]:
+        """The number of a condition, and whether it must not hold."""
+        is_barred = False
+        while isinstance(condition, Not | InRequest):
+            is_barred ^= isinstance(condition, Not)
+            is_response &= not isinstance(condition, InRequest)
+            condition = condition.condition
+        key = is_response, condition
+        if key not in self._conditions:
+            self._conditions[key] = self._row(condition, is_response, self._next())
+        return self._conditions[key], is_barred
+
+    def _next(self) -> int:
+        number = sum(found >= 0 for found in self._conditions.values())
+        return number if number < _MOST_CONDITIONS else _ALWAYS
+
+    def _row(self, condition: Condition, is_response: bool, number: int) -> int:
+        """The rows of a condition; its number, or what it always is."""
+        if number == _ALWAYS or condition is Fact.NOT_CANONICAL:
+            return number
+        side = self._sides[is_response]
+        if condition is Fact.REPEATS or condition is Fact.OTHER_PARTITIONS:
+            return self._named(condition, number)
+        if isinstance(condition, LaterThan | SoonerThanHalf | LessThanAsked):
+            return self._timing(condition, number)
+        if isinstance(condition, Exceeds):
+            return self._exceeds(condition, side, number)
+        before = len(side.tests)
+        _add_tests(side, condition, number)
+        return number if len(side.tests) > before else _NEVER
+
+    def _slot(self, is_response: bool, name: str, what: str) -> int | None:
+        """Where a value is kept, or added up; None where no field has it, or no slot is left."""
+        key = is_response, name, what
+        if key not in self._slots:
+            found = self._sides[is_response].named([name])
+            if not found or len(self._slots) >= _MOST_SLOTS:
+                return None
+            self._slots[key] = len(self._slots)
+            for at in found:
+                self._sides[is_response].test(at, what, 0, [self._slots[key]])
+        return self._slots[key]
+
+    def _timing(self, condition: LaterThan | SoonerThanHalf | LessThanAsked, number: int) -> int:
+        extra: list[int] = []
+        if isinstance(condition, LessThanAsked):
+            given, asked = (
+                self._slot(True, condition.field, "sum"),
+                self._slot(False, condition.asked, "keep"),
+            )
+            slots, what = [given, asked], "fewer"
+        elif isinstance(condition, LaterThan):
+            slots, extra, what = [self._slot(False, condition.field, "keep")], [condition.slack_ns], "later"
+        else:
+            slots, what = [self._slot(False, condition.field, "keep")], "sooner"
+        known = [slot for slot in slots if slot is not None]
+        if len(known) < len(slots):
+            return _ALWAYS
+        self._late.append((what, [*known, *extra], number))
+        return number
+
+    def _exceeds(self, condition: Exceeds, side: _Side, number: int) -> int:
+        """Whichever of the two comes later is held against the other."""
+        one, other = side.named([condition.field]), side.named([condition.other])
+        if not one or not other:
+            return _NEVER
+        if len(one) > 1 or len(other) > 1 or one[0].structure != other[0].structure:
+            return _ALWAYS
+        first, second = sorted((one[0], other[0]))
+        slot = self._slot(side is self._sides[True], first.path, "keep")
+        if slot is None:
+            return _ALWAYS
+        side.test(second, "over" if second == one[0] else "under", number, [slot])
+        return number
+
+    def _named(self, fact: Fact, number: int) -> int:
+        for is_response in (False, True) if fact is Fact.OTHER_PARTITIONS else (False,):
+            side = self._sides[is_response]
+            paths = named_fields(side.message, side.version)
+            found = [] if paths is None else [side.named([path]) for path in paths]
+            if not found or not all(found):
+                return _ALWAYS
+            for (at,), what in zip(found, ("topic", "partition"), strict=True):
+                if not any(row[:3] == (at.structure, at.number, what) for row in side.tests):
+                    side.test(at, what, 0)
+        self._late.append(("repeats" if fact is Fact.REPEATS else "differs", [], number))
+        return number
+
+    # the reference
+
+    def reference_marks(self, asked: Decoded | None, answered: Decoded | None, latency_ns: int) -> int:
+        """`marks` by decoded bodies that are canonical; None: there is no such body."""
+        look = _Look(self._sides, len(self._slots))
+        bodies = asked, answered
+        is_known = [body is not None and look.body(side, body.value) for side, body in enumerate(bodies)]
+        marks = sum(
+            bits for bits, body, known in zip(self.bits, bodies, is_known, strict=True) if body and not known
+        )
+        for what, numbers, condition in self._late if is_known[0] else ():
+            if look.is_late(what, numbers, is_known[1], latency_ns):
+                look.holds |= 1 << condition
+        for guard, needed, barred, is_response, asks in self._terms:
+            holds = look.holds & needed == needed and not look.holds & barred
+            if is_known[is_response] and (holds or (asks and not is_known[0])):
+                marks |= 1 << guard
+        return marks
+
+
+def _is_canonical(body: Decoded | None) -> bool:
+    return body is not None and body.is_canonical and body.fits
+
+
+def _asks_request(condition: Condition) -> bool:
+    """Whether a condition of a guard about responses is one about the request too."""
+    if isinstance(condition, Not):
+        return _asks_request(condition.condition)
+    return condition is Fact.OTHER_PARTITIONS or isinstance(
+        condition, InRequest | LaterThan | SoonerThanHalf | LessThanAsked
+    )
+
+
+def _add_tests(side: _Side, condition: Condition, number: int) -> None:
+    """The tests of a condition about the values of single fields."""
+    if isinstance(condition, TopicId):
+        for at in side.fields:
+            if _holds_topic_id(at.field):
+                side.tests.append(FieldRow(at.structure, at.number, "ids", [], sorted(condition.ids), number))
+    elif isinstance(condition, Fact):
+        for at in side.fields:
+            known = _known_numbers(at.field, is_error=condition is Fact.UNKNOWN_ERROR)
+            if known is not None:
+                side.test(at, "other", number, sorted(known))
+    else:
+        what, numbers = _asked_of(condition)
+        for at in side.named(condition.fields):  # type: ignore[union-attr]  # `_row` took the others
+            side.test(at, what, number, numbers)
+
+
+def _asked_of(condition: Condition) -> tuple[str, list[int]]:
+    match condition:
+        case Below(_, bound):
+            return "below", [bound]
+        case Above(_, bound):
+            return "above", [bound]
+        case Among(_, values):
+            return "among", sorted(values)
+        case Other(_, values):
+            return "other", sorted(values)
+        case Longer(_, most):
+            return "longer", [most]
+    return "empty", []
+
+
+def _holds_topic_id(field: Field) -> bool:
+    return _element(field) is Primitive.UUID and (isinstance(field.type, Array) or field.entity == "topicId")
+
+
+def _known_numbers(field: Field, *, is_error: bool) -> frozenset[int] | None:
+    """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
+    if field.is_error or is_error:
+        return all_codes() if field.is_error and is_error else None
+    known = enumeration(field.enum) if field.enum is not None else None
+    if known is None or known.is_open or _element(field) is Primitive.BOOL:
+        return None
+    return frozenset(value for value in known.values if isinstance(value, int)) or None
+
+
+class _Look:
+    """What the rows find in the bodies of one exchange."""
+
+    def __init__(self, sides: tuple[_Side, _Side], slots: int) -> None:
+        self.holds = 0
+        self._has_null_name = False
+        self._slots = [0] * slots
+        self._topics: tuple[Topics, Topics] = [], []
+        self._tests: list[dict[str, list[FieldRow]]] = []
+        for side in sides:
+            paths = {at[:2]: at.path for at in side.fields}
+            tests: dict[str, list[FieldRow]] = {}
+            for row in side.tests:
+                tests.setdefault(paths[row[:2]], []).append(row)
+            self._tests.append(tests)
+        self._now, self._named = self._tests[0], self._topics[0]
+
+    def body(self, side: int, value: Value) -> bool:
+        """Look at the body of a side; whether all of it is known, which a topic of no name is not."""
+        self._now, self._named = self._tests[side], self._topics[side]
+        self._has_null_name = False
+        self._of(value, "")
+        return not self._has_null_name
+
+    def is_late(self, what: str, numbers: list[int], is_answered: bool, latency_ns: int) -> bool:
+        if what == "repeats":
+            return has_repeats(self._topics[False])
+        if not is_answered:
+            return False
+        if what == "differs":
+            return self._topics[False] != self._topics[True]
+        first = self._slots[numbers[0]]
+        if what == "later":
+            return latency_ns > first * _NS_PER_MS + numbers[1]
+        return latency_ns * 2 < first * _NS_PER_MS if what == "sooner" else first < self._slots[numbers[1]]
+
+    def _of(self, value: Value, path: str) -> None:
+        for name, item in items(value):
+            here = f"{path}.{name}"
+            for row in self._now.get(here, ()):
+                if isinstance(item, list) or item is None:
+                    self._array(row, item)
+                else:
+                    self._scalar(row, item)
+            for element in item if isinstance(item, list) else [item]:
+                if isinstance(element, Value):
+                    self._of(element, here)
+                elif isinstance(item, list):
+                    for row in self._now.get(here, ()):
+                        self._scalar(row, element)
+
+    def _array(self, row: FieldRow, found: list[Any] | None) -> None:
+        self._has_null_name |= found is None and row.what == "topic"
+        if (row.what == "empty" and not found) or (
+            row.what == "longer" and len(found or ()) > row.numbers[0]
+        ):
+            self.holds |= 1 << row.condition
+
+    def _scalar(self, row: FieldRow, value: Any) -> None:
+        if isinstance(value, int):
+            self._number(row, value)
+            return
+        content = value.encode() if isinstance(value, str) else bytes(value)
+        match row.what:
+            case "topic":
+                self._named.append((content, []))
+            case "sum":
+                self._slots[row.numbers[0]] += len(content)
+            case "ids" if content in row.ids:
+                self.holds |= 1 << row.condition
+            case "empty" if not content:
+                self.holds |= 1 << row.condition
+            case "longer" if len(content) > row.numbers[0]:
+                self.holds |= 1 << row.condition
+
+    def _number(self, row: FieldRow, value: int) -> None:
+        if row.what == "partition":
+            self._named[-1][1].append(value)
+        elif row.what == "keep":
+            self._slots[row.numbers[0]] = value
+        elif _holds(row.what, value, row.numbers, self._slots):
+            self.holds |= 1 << row.condition
+
+
+def _holds(what: str, value: int, numbers: list[int], slots: list[int]) -> bool:
+    match what:
+        case "below":
+            return value < numbers[0]
+        case "above":
+            return value > numbers[0]
+        case "among":
+            return value in numbers
+        case "other":
+            return value not in numbers
+        case "over":
+            return value > slots[numbers[0]]
+    return what == "under" and value < slots[numbers[0]]

@@ -1,0 +1,70 @@
+"""Which rules are shown the bodies of one API in one version, by what their guards mark."""
+
+from collections.abc import Iterable
+
+from kdissect.decoders.body_schemas import known_body
+from kdissect.rules.judging.body_guards import EVERY, BodyGuards
+from kdissect.rules.kinds import BodyRule, NodeRule
+
+NodeRules = dict[str, list[NodeRule]]
+"""Rules by the sort of pieces they look at."""
+_MASKS_KEPT = 256
+
+
+class ShownBodies:
+    """The rules about bodies of one side, `is_response`: those without a guard are always shown."""
+
+    def __init__(
+        self, guards: BodyGuards, is_response: bool, body_rules: Iterable[BodyRule], node_rules: NodeRules
+    ) -> None:
+        self._body_rules = [(rule, _bits(guards, rule, is_response)) for rule in body_rules]
+        self._node_rules = {
+            sort: [(rule, _bits(guards, rule, is_response)) for rule in rules]
+            for sort, rules in node_rules.items()
+        }
+        self.is_guarded = all(rule.guard is not None for rule, _ in self._body_rules)
+        """Whether no rule about such bodies as a whole is shown all of them."""
+        self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
+
+    def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
+        """The rules that are shown a body with these marks, in the order of the registry."""
+        found = self._shown.get(marks)
+        if found is None:
+            if len(self._shown) >= _MASKS_KEPT:
+                self._shown.clear()
+            bodies = tuple(rule for rule, bits in self._body_rules if _is_shown(rule, bits, marks))
+            by_sort = {
+                sort: [rule for rule, bits in rules if _is_shown(rule, bits, marks)]
+                for sort, rules in self._node_rules.items()
+            }
+            nodes = {sort: rules for sort, rules in by_sort.items() if rules}
+            found = self._shown[marks] = bodies, nodes
+        return found
+
+
+def _bits(guards: BodyGuards, rule: BodyRule | NodeRule, is_response: bool) -> int:
+    return 0 if rule.guard is None else guards.add(rule.guard, is_response)
+
+
+def _is_shown(rule: BodyRule | NodeRule, bits: int, marks: int) -> bool:
+    return rule.guard is None or marks == EVERY or bool(bits & marks)
+
+
+class ShownExchange:
+    """Both sides, and the guards that say what is shown."""
+
+    def __init__(
+        self,
+        key: tuple[int, int, int],
+        body_rules: tuple[Iterable[BodyRule], Iterable[BodyRule]],
+        node_rules: NodeRules,
+    ) -> None:
+        api_key, version, answered = key
+        request, response = known_body(api_key, version, False), known_body(api_key, answered, True)
+        assert request is not None and response is not None  # the bodies were decoded
+        self.guards = BodyGuards((request, version), (response, answered))
+        self.sides = tuple(
+            ShownBodies(self.guards, is_response, rules, node_rules)
+            for is_response, rules in zip((False, True), body_rules, strict=True)
+        )
+        self.is_guarded = all(side.is_guarded for side in self.sides)

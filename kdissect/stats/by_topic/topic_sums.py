@@ -1,0 +1,77 @@
+"""Produces and Fetches that the compiled part counts, until they are taken into the topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kdissect.history import api_keys as apis
+from kdissect.history.topic_names import TopicNames
+from kdissect.model.native import native
+from kdissect.schema.error_codes import error_name
+from kdissect.session.exchange import Exchange
+from kdissect.stats.by_topic.topic import Role, Topic, Use, codec_name
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers, places
+
+ROLES = (Role.WRITE, Role.READ, Role.FOLLOW)  # by the numbers of native/src/transfers/topic_sums.rs
+
+
+class TopicSums:
+    """Counts what `TopicTraffic` does of an exchange: requests, batches, records, errors."""
+
+    def __init__(self, names: TopicNames, topic_of: Callable[[Named], Topic]) -> None:
+        self._topic_of = topic_of
+        self._numbers = Numbers(names)
+        self._sums = native.TopicSums()
+
+    def count(self, exchange: Exchange) -> bool:
+        """Count a Produce or Fetch; False, and nothing is counted, where Python has to.
+
+        Then it has to come behind all that was counted: `take` comes first.
+        """
+        # Hot, once an exchange.
+        found = places(exchange)
+        if found is None:
+            return False
+        numbers = self._numbers
+        if numbers.are_old:
+            self.take()
+        client, broker = numbers.of(exchange)
+        done = self._sums.count(client, broker, exchange.api_key == apis.PRODUCE, *found)
+        if done > COUNTED:
+            if done & NEW_TOPICS:
+                numbers.name(self._sums.new_topics())
+            if done & ENOUGH:
+                self.take()
+        return done != LEFT
+
+    def take(self) -> None:
+        """Put everything that was counted into the topics."""
+        uses, partitions, errors, codecs, batches = self._sums.take()
+        clients, topics = self._numbers.clients, _Topics(self._numbers.topics, self._topic_of)
+        used: list[Use] = []
+        for (client, role, topic), sums in uses:
+            use = topics[topic].user(ROLES[role], *clients[client])
+            use.add_sums(*sums)
+            used.append(use)
+        for topic, partition in partitions:
+            topics[topic].seen(partition)
+        for place, error, count in errors:
+            used[place].errors[error_name(error)] += count
+        for topic, codec, count in codecs:
+            topics[topic].codecs[codec_name(codec)] += count
+        for topic, control, sizes, records in batches:
+            topics[topic].add_batches(control, sizes, records)
+        self._numbers.clear()
+
+
+class _Topics(dict[int, Topic]):
+    """By number, each made when it is first asked for: the order counts where there are too many."""
+
+    def __init__(self, named: list[Named], topic_of: Callable[[Named], Topic]) -> None:
+        super().__init__()
+        self._named = named
+        self._topic_of = topic_of
+
+    def __missing__(self, number: int) -> Topic:
+        found = self[number] = self._topic_of(self._named[number])
+        return found

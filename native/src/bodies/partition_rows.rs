@@ -1,0 +1,214 @@
+//! Bodies that name topics and their partitions, as rows of numbers: for who counts by partition.
+//!
+//! What the lists and their fields are called comes from Python (`kdissect.history.listed_partitions`).
+
+use std::ops::Range;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::bodies::plan::{Kind, Layout, Role};
+use crate::bodies::visitor::{Look, Program, What};
+
+/// Numbers of a row, and of a body, that can be asked for.
+const MOST_VALUES: usize = 2;
+
+/// What a field is wanted for.
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    Fact(usize),
+    Topics,
+    Name,
+    Rows,
+    Partition,
+    Value(usize),
+    Records,
+    Error,
+}
+
+/// A field that is wanted: the number of its struct, its index there, whether that is among the tags.
+type Wanted = ((usize, usize, bool), Want);
+
+/// One version of a message: the way to the fields that are wanted, by the index of each.
+#[pyclass(frozen, module = "kdissect._native")]
+pub struct PartitionRows {
+    program: Program,
+    wants: Vec<Wanted>,
+}
+
+/// A topic by its name or its id.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Topic<'a> {
+    Name(&'a [u8]),
+    Id(&'a [u8; 16]),
+}
+
+/// A partition in a topic's list. `topic` is an index into the topics.
+#[derive(Clone, Default)]
+pub struct Row {
+    pub topic: usize,
+    pub partition: i64,
+    pub values: [i64; MOST_VALUES],
+    /// Where its records stand; None for null.
+    pub records: Option<Range<usize>>,
+}
+
+/// A body. Numbers it does not have are None.
+#[derive(Default)]
+pub struct Body<'a> {
+    pub facts: [Option<i64>; MOST_VALUES],
+    pub topics: Vec<Topic<'a>>,
+    pub rows: Vec<Row>,
+    /// Whether an error code is set that is none of a row's numbers.
+    pub has_other_errors: bool,
+}
+
+#[pymethods]
+impl PartitionRows {
+    /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and their number;
+    /// `values` those of numbers beside a partition's, `facts` of the body's own (`struct.field`). Raises
+    /// ValueError for fields that the message does not have.
+    #[new]
+    fn new(
+        layout: &Layout,
+        lists: (String, String, String, String),
+        values: Vec<String>,
+        facts: Vec<String>,
+    ) -> PyResult<PartitionRows> {
+        let found = wants(layout, &lists, &values, &facts);
+        let wants = found.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))?;
+        let slot = |part: What| index_of(&wants, (part.structure, part.index, part.is_tag));
+        Ok(PartitionRows { program: Program::to(layout, &slot), wants })
+    }
+}
+
+impl PartitionRows {
+    /// The body that fills a frame from `offset` on; None where it is Python's.
+    pub fn read<'a>(&self, frame: &'a Bound<'_, PyBytes>, offset: usize) -> Option<Body<'a>> {
+        let data = frame.as_bytes();
+        if offset == 0 || offset > data.len() {
+            return None; // also of a body whose header does not fit
+        }
+        let mut reading = Reading { wants: &self.wants, data, body: Body::default() };
+        let end = self.program.walk(data, offset, &mut reading)?;
+        (end == data.len()).then_some(reading.body)
+    }
+}
+
+fn wants(
+    layout: &Layout,
+    (topics, name, rows, number): &(String, String, String, String),
+    values: &[String],
+    facts: &[String],
+) -> Option<Vec<Wanted>> {
+    if values.len() > MOST_VALUES || facts.len() > MOST_VALUES {
+        return None;
+    }
+    let mut found = Vec::new();
+    let listed = want(layout, &mut found, 0, topics, Want::Topics)?;
+    want(layout, &mut found, listed, name, Want::Name)?;
+    let row = want(layout, &mut found, listed, rows, Want::Rows)?;
+    want(layout, &mut found, row, number, Want::Partition)?;
+    for (at, value) in values.iter().enumerate() {
+        want(layout, &mut found, row, value, Want::Value(at))?;
+    }
+    for (at, fact) in facts.iter().enumerate() {
+        let (of, field) = match fact.split_once('.') {
+            Some((of, field)) => (find(layout, 0, of)?.1, field),
+            None => (0, fact.as_str()),
+        };
+        want(layout, &mut found, of, field, Want::Fact(at))?;
+    }
+    for (structure, of) in layout.structs.iter().enumerate() {
+        for (fields, is_tag) in [(&of.fields, false), (&of.tagged, true)] {
+            for (index, field) in fields.iter().enumerate() {
+                let at = (structure, index, is_tag);
+                let is_error = field.role == Role::Error;
+                if (is_error || field.kind == Kind::Records) && index_of(&found, at).is_none() {
+                    found.push((at, if is_error { Want::Error } else { Want::Records }));
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+fn index_of(wants: &[Wanted], at: (usize, usize, bool)) -> Option<usize> {
+    wants.iter().position(|of| of.0 == at)
+}
+
+/// Note what a field of a struct is wanted for; the number of the struct that it has.
+fn want(layout: &Layout, found: &mut Vec<Wanted>, of: usize, name: &str, want: Want) -> Option<usize> {
+    let (at, number) = find(layout, of, name)?;
+    found.push((at, want));
+    Some(number)
+}
+
+/// Where a field of a struct is, and the number of the struct that it has.
+fn find(layout: &Layout, of: usize, name: &str) -> Option<((usize, usize, bool), usize)> {
+    let structure = layout.structs.get(of)?;
+    let in_fields = structure.fields.iter().enumerate().map(|(index, field)| (index, false, field));
+    let mut all =
+        in_fields.chain(structure.tagged.iter().enumerate().map(|(index, field)| (index, true, field)));
+    let (index, is_tag, field) = all.find(|(_, _, field)| field.name() == name)?;
+    let number = match field.kind {
+        Kind::Struct(number) => number,
+        _ => of,
+    };
+    Some(((of, index, is_tag), number))
+}
+
+struct Reading<'a, 'l> {
+    wants: &'l [Wanted],
+    data: &'a [u8],
+    body: Body<'a>,
+}
+
+impl Reading<'_, '_> {
+    fn want(&self, what: What) -> Option<Want> {
+        self.wants.get(what.slot?).map(|of| of.1)
+    }
+
+    fn number(&mut self, want: Want, value: i64) {
+        match (want, self.body.rows.last_mut()) {
+            (Want::Partition, Some(row)) => row.partition = value,
+            (Want::Value(at), Some(row)) => row.values[at] = value,
+            (Want::Fact(at), _) => self.body.facts[at] = Some(value),
+            _ => self.body.has_other_errors |= want == Want::Error && value != 0,
+        }
+    }
+}
+
+impl Look for Reading<'_, '_> {
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        let want = self.want(what)?;
+        match what.kind {
+            Kind::Number(kind) => self.number(want, kind.of(data.get(place)?)?),
+            Kind::Records => {
+                if let Some(row) = self.body.rows.last_mut() {
+                    row.records = Some(place);
+                }
+            }
+            Kind::Uuid if want == Want::Name => {
+                *self.body.topics.last_mut()? = Topic::Id(self.data.get(place)?.try_into().ok()?);
+            }
+            Kind::String if want == Want::Name => {
+                *self.body.topics.last_mut()? = Topic::Name(self.data.get(place)?);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn element(&mut self, what: What, _index: usize, _at: usize) {
+        match self.want(what) {
+            Some(Want::Topics) => self.body.topics.push(Topic::Name(b"")),
+            Some(Want::Rows) => {
+                let topic = self.body.topics.len().saturating_sub(1);
+                self.body.rows.push(Row { topic, ..Row::default() });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Which batches of snappy may be given to the library: single blocks that hold what they tell, as
+//! `compression.snappy` does it.
+
+/// org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks behind their length.
+const XERIAL_MAGIC: &[u8] = b"\x82SNAPPY\x00";
+const XERIAL_HEADER: usize = XERIAL_MAGIC.len() + 8;
+const LENGTH: usize = 4;
+/// `compression.snappy`: the tightest element is a copy of 64 bytes in 3.
+const MOST_RATIO: (usize, usize) = (64, 3);
+/// A uvarint of 32 bits (format_description.txt section 1).
+const MOST_PREAMBLE: usize = 5;
+
+/// The one block of a batch that becomes at most `most` bytes.
+pub fn block(data: &[u8], most: usize) -> Option<&[u8]> {
+    let block = match data.strip_prefix(XERIAL_MAGIC) {
+        None => data,
+        Some(_) => {
+            let (length, block) = data.get(XERIAL_HEADER..)?.split_first_chunk::<LENGTH>()?;
+            let is_alone = usize::try_from(u32::from_be_bytes(*length)) == Ok(block.len());
+            is_alone.then_some(block)?
+        }
+    };
+    let size = size(block)?;
+    let (output, input) = MOST_RATIO;
+    (size <= most && size.checked_mul(input)? <= output.checked_mul(block.len())?).then_some(block)
+}
+
+/// What a block tells that it becomes.
+fn size(block: &[u8]) -> Option<usize> {
+    let mut size = 0;
+    for (index, &byte) in block.iter().take(MOST_PREAMBLE).enumerate() {
+        size |= usize::from(byte & 0x7F) << (7 * index);
+        if byte < 0x80 {
+            return Some(size);
+        }
+    }
+    None
+}

@@ -1,0 +1,127 @@
+//! What is asked of Python, by callables that `kdissect.engine.records.compiled_records` gives: about exchanges, names
+//! and batches, nearly all of it once a row group.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::bodies::plan::Layout;
+use crate::bodies::visitor::Program;
+
+use super::program::RecordsFields;
+
+/// An exchange: connection, ordinal, client id; request and response, and where their bodies begin.
+type Row<'py> =
+    (Bound<'py, PyAny>, i64, Bound<'py, PyAny>, Bound<'py, PyAny>, usize, Bound<'py, PyAny>, usize);
+
+/// On which side an API in a version has records, how that direction is called, and the way to them: None where
+/// Python has to go it.
+pub struct Way {
+    pub is_response: bool,
+    pub direction: Box<str>,
+    pub steps: Option<Program>,
+}
+
+/// The frame with records of an exchange, and what all its rows share.
+pub struct Frame {
+    pub exchange: Py<PyAny>,
+    pub frame: Py<PyAny>,
+    pub data: Py<PyBytes>,
+    pub body_offset: usize,
+    pub connection: Py<PyAny>,
+    /// A text or None.
+    pub client_id: Py<PyAny>,
+    pub ordinal: i64,
+    pub first_ref: i64,
+    pub time_ns: i64,
+}
+
+/// Id, client and broker of a connection.
+pub type Texts = [Box<str>; 3];
+
+/// Callables, as `_native.pyi` types them.
+pub struct Asked {
+    /// Of an exchange: its kind, what it is made of; of a frame; of a connection.
+    pub exchanges: (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>),
+    /// The way of a kind, the name of a topic id, that of a file, what is to be done with a topic's records.
+    pub names: (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>),
+}
+
+impl Asked {
+    /// API and version; None where they are not known.
+    pub fn kind(&self, exchange: &Bound<'_, PyAny>) -> PyResult<Option<(i16, i16)>> {
+        Ok(self.exchanges.0.bind(exchange.py()).call1((exchange,))?.extract().ok())
+    }
+
+    /// The frame of one side: Ok(None) for none, Err(None) for one that Python has to look at.
+    pub fn frame(
+        &self,
+        exchange: &Bound<'_, PyAny>,
+        is_response: bool,
+    ) -> PyResult<Result<Option<Frame>, ()>> {
+        let py = exchange.py();
+        let row = self.exchanges.1.bind(py).call1((exchange,))?;
+        let Ok(row) = row.extract::<Row<'_>>() else { return Ok(Err(())) };
+        let (connection, ordinal, client_id, request, request_at, response, response_at) = row;
+        let (frame, body_offset) = if is_response { (response, response_at) } else { (request, request_at) };
+        if frame.is_none() {
+            return Ok(Ok(None));
+        }
+        let row = self.exchanges.2.bind(py).call1((&frame,))?;
+        let Ok((data, first_ref, time_ns)) = row.extract::<(Bound<'_, PyBytes>, i64, i64)>() else {
+            return Ok(Err(()));
+        };
+        let (exchange, data) = (exchange.clone().unbind(), data.unbind());
+        let (connection, client_id) = (connection.unbind(), client_id.unbind());
+        let frame = frame.unbind();
+        Ok(Ok(Some(Frame {
+            exchange,
+            frame,
+            data,
+            body_offset,
+            connection,
+            client_id,
+            ordinal,
+            first_ref,
+            time_ns,
+        })))
+    }
+
+    /// Id, client and broker of a connection; None where one is no text that has bytes.
+    pub fn connection(&self, py: Python<'_>, of: &Py<PyAny>) -> PyResult<Option<Texts>> {
+        type Row<'py> = (Bound<'py, PyString>, Bound<'py, PyString>, Bound<'py, PyString>);
+        let (id, client, broker): Row<'_> = self.exchanges.3.bind(py).call1((of,))?.extract()?;
+        let texts = [id, client, broker].map(|text| utf8(&text));
+        let [Some(id), Some(client), Some(broker)] = texts else { return Ok(None) };
+        Ok(Some([id, client, broker]))
+    }
+
+    pub fn way(&self, py: Python<'_>, kind: (i16, i16)) -> PyResult<Option<Way>> {
+        type Told<'py> = Option<(bool, Bound<'py, PyString>, Option<Py<Layout>>)>;
+        let found: Told<'_> = self.names.0.bind(py).call1(kind)?.extract()?;
+        let Some((is_response, direction, layout)) = found else { return Ok(None) };
+        let steps = layout.map(|layout| Program::of::<RecordsFields>(layout.get()));
+        Ok(Some(Way { is_response, direction: direction.to_str()?.into(), steps }))
+    }
+
+    /// The name of a topic id in a frame; None where nobody knows it.
+    pub fn name(&self, py: Python<'_>, frame: &Frame, id: &[u8; 16]) -> PyResult<Option<Box<str>>> {
+        let place = (&frame.exchange, &frame.frame, PyBytes::new(py, id));
+        let found: Option<Bound<'_, PyString>> = self.names.1.bind(py).call1(place)?.extract()?;
+        found.map(|text| text.to_str().map(Box::from)).transpose()
+    }
+
+    /// The name of an input; None for one that is no UTF-8.
+    pub fn file(&self, py: Python<'_>, number: i64) -> PyResult<Option<Box<str>>> {
+        let found: Bound<'_, PyString> = self.names.2.bind(py).call1((number,))?.extract()?;
+        Ok(utf8(&found))
+    }
+
+    /// Whether records of a topic are asked for at all, and whether they are Kafka's own, which Python reads.
+    pub fn topic(&self, py: Python<'_>, topic: &str) -> PyResult<(bool, bool)> {
+        self.names.3.bind(py).call1((topic,))?.extract()
+    }
+}
+
+fn utf8(text: &Bound<'_, PyString>) -> Option<Box<str>> {
+    text.to_str().ok().map(Box::from)
+}

@@ -1,0 +1,271 @@
+//! Records fields held until there are enough, then decoded into rows: as columns (`table.rs`) or as lines
+//! (`record_lines.rs`). Whatever does not fit the fast path is left to Python.
+
+use std::collections::hash_map::Entry;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::asked::{Asked, Frame, Way};
+use super::batch::Batch;
+use super::content::Contents;
+use super::field::Field;
+use super::program::{run, FieldRow, RecordsField, Topic};
+use super::quick::QuickMap;
+use super::record_lines::RecordLines;
+use super::record_reader::Records;
+use super::row_facts::{Known, Shared, Use};
+use super::table::RecordColumns;
+
+/// Bytes of frames and number of fields after which there is enough: memory stays flat. Fields are small objects:
+/// of empty ones there may be many before the bytes are enough. Columns are the better the longer they are.
+const COLUMNS_GROUP: (usize, usize) = (8 << 20, 20_000);
+const LINES_GROUP: (usize, usize) = (1 << 20, 2_500);
+/// What `take` answers: nothing to do, `decode` should be called, Python has to look for the fields itself.
+const TAKEN: u8 = 0;
+const ENOUGH: u8 = 1;
+const LOOK: u8 = 2;
+
+/// What rows are written to.
+pub trait Rows {
+    /// A field begins, with so many records.
+    fn field(&mut self, shared: &Shared<'_>, count: u32);
+
+    /// The records of a batch and its number in its field; their places are in `data`.
+    fn batch(
+        &mut self,
+        py: Python<'_>,
+        shared: &Shared<'_>,
+        batch: (u32, &Batch),
+        found: &Records,
+        data: &[u8],
+    ) -> PyResult<()>;
+
+    /// Whether those that are held are to be taken.
+    fn is_full(&self) -> bool;
+}
+
+#[derive(FromPyObject)]
+enum Writer {
+    Columns(Py<RecordColumns>),
+    Lines(Py<RecordLines>),
+}
+
+/// The fields of one frame: the next `count` ones.
+struct Held {
+    frame: Frame,
+    kind: (i16, i16),
+    count: usize,
+    /// What Python gets where it is to read them; else they are told by their place.
+    given: Option<Py<PyAny>>,
+}
+
+/// Fields that wait.
+#[pyclass(module = "kdissect._native")]
+pub struct HeldRecords {
+    writer: Writer,
+    asked: Asked,
+    ways: QuickMap<(i16, i16), Option<Way>>,
+    held: Vec<Held>,
+    records_fields: Vec<RecordsField>,
+    /// While they are decoded: which frame comes next, its first field, and how many of its fields are done.
+    next: (usize, usize, usize),
+    bytes: usize,
+    field: Field,
+    known: Known,
+}
+
+type Four = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Six = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+
+#[pymethods]
+impl HeldRecords {
+    /// Callables as `asked.rs`, `content.rs` and `field.rs` say.
+    #[new]
+    fn new(writer: Writer, exchanges: Four, names: Four, batches: Six) -> Self {
+        let (limits, snappy, lz4, zstd, decompress, rest_fits) = batches;
+        HeldRecords {
+            writer,
+            asked: Asked { exchanges, names },
+            ways: QuickMap::default(),
+            held: Vec::new(),
+            records_fields: Vec::new(),
+            next: (0, 0, 0),
+            bytes: 0,
+            field: Field::new(rest_fits, Contents::new(limits, [snappy, lz4, zstd], decompress)),
+            known: Known::default(),
+        }
+    }
+
+    /// Hold the records fields of an exchange, if it has any: TAKEN, ENOUGH or LOOK.
+    fn take(&mut self, exchange: &Bound<'_, PyAny>) -> PyResult<u8> {
+        let py = exchange.py();
+        let Some(kind) = self.asked.kind(exchange)? else { return Ok(LOOK) };
+        self.learn(py, kind)?;
+        let Some(Some(way)) = self.ways.get(&kind) else { return Ok(TAKEN) };
+        let Some(steps) = &way.steps else { return Ok(LOOK) };
+        let Ok(frame) = self.asked.frame(exchange, way.is_response)? else { return Ok(LOOK) };
+        let Some(frame) = frame else { return Ok(TAKEN) };
+        let (before, data) = (self.records_fields.len(), frame.data.as_bytes(py));
+        if run(steps, data, frame.body_offset, &mut self.records_fields).is_none() {
+            self.records_fields.truncate(before);
+            return Ok(LOOK);
+        }
+        let (count, size) = (self.records_fields.len() - before, data.len());
+        let held = Held { frame, kind, count, given: None };
+        Ok(if count > 0 && self.hold(held, size) { ENOUGH } else { TAKEN })
+    }
+
+    /// Hold one field that Python found in an exchange, and gets back where it has to read it; whether there is
+    /// enough.
+    fn add(
+        &mut self,
+        records: Py<PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        is_response: bool,
+        records_field: FieldRow<'_>,
+    ) -> PyResult<bool> {
+        let py = exchange.py();
+        let Ok(Some(frame)) = self.asked.frame(exchange, is_response)? else { return Ok(false) };
+        let kind = self.asked.kind(exchange)?.unwrap_or((-1, -1)); // no API has it
+        self.learn(py, kind)?;
+        let records_field = RecordsField::of(records_field).unwrap_or_default();
+        let size = records_field.end.saturating_sub(records_field.start);
+        self.records_fields.push(records_field);
+        Ok(self.hold(Held { frame, kind, count: 1, given: Some(records) }, size))
+    }
+
+    /// Decode what is held, up to a field that Python has to read (what `place` tells of it), or until rows
+    /// are to be taken (True), or to the end (None).
+    fn decode<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.field.contents.look(py)?;
+        let held = std::mem::take(&mut self.held);
+        let stopped = match &self.writer {
+            Writer::Columns(columns) => {
+                let columns = columns.clone_ref(py);
+                let mut columns = columns.borrow_mut(py);
+                self.until(py, &held, &mut *columns)
+            }
+            Writer::Lines(lines) => {
+                let lines = lines.clone_ref(py);
+                let mut lines = lines.borrow_mut(py);
+                self.until(py, &held, &mut *lines)
+            }
+        };
+        self.held = held;
+        let stopped = stopped?;
+        if stopped.is_none() {
+            self.held.clear();
+            self.records_fields.clear();
+            (self.next, self.bytes) = ((0, 0, 0), 0);
+            self.known = Known::default();
+        }
+        Ok(stopped)
+    }
+}
+
+impl HeldRecords {
+    /// Know the way of an API in a version.
+    fn learn(&mut self, py: Python<'_>, kind: (i16, i16)) -> PyResult<()> {
+        if let Entry::Vacant(free) = self.ways.entry(kind) {
+            free.insert(self.asked.way(py, kind)?);
+        }
+        Ok(())
+    }
+
+    /// Hold fields whose records take `size` bytes; whether there is enough.
+    fn hold(&mut self, held: Held, size: usize) -> bool {
+        self.bytes += size;
+        self.held.push(held);
+        let (bytes, fields) = match self.writer {
+            Writer::Columns(_) => COLUMNS_GROUP,
+            Writer::Lines(_) => LINES_GROUP,
+        };
+        self.bytes >= bytes || self.records_fields.len() >= fields
+    }
+
+    fn until<'py>(
+        &mut self,
+        py: Python<'py>,
+        held: &[Held],
+        rows: &mut dyn Rows,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        while let Some(held) = held.get(self.next.0) {
+            while self.next.2 < held.count {
+                let Some(records_field) = self.records_fields.get_mut(self.next.1 + self.next.2) else {
+                    break;
+                };
+                if rows.is_full() {
+                    return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
+                }
+                let records_field = std::mem::take(records_field);
+                self.next.2 += 1;
+                if !self.read(py, held, &records_field, rows)? {
+                    return place_of(py, held, &records_field).map(Some);
+                }
+            }
+            self.next = (self.next.0 + 1, self.next.1 + held.count, 0);
+        }
+        Ok(None)
+    }
+
+    /// The rows of a field, if it fits the fast path; whether there is nothing left to do.
+    fn read(
+        &mut self,
+        py: Python<'_>,
+        held: &Held,
+        records_field: &RecordsField,
+        rows: &mut dyn Rows,
+    ) -> PyResult<bool> {
+        let Some(Some(Way { is_response, direction, steps: Some(_) })) = self.ways.get(&held.kind) else {
+            return Ok(false);
+        };
+        match self.known.usage(py, &self.asked, &held.frame, records_field)? {
+            Use::Read => {}
+            Use::Skip => return Ok(true),
+            Use::Leave => return Ok(false),
+        }
+        let frame = held.frame.data.bind(py);
+        let data = frame.as_bytes();
+        let end = records_field.end.min(data.len());
+        let may_be_cut = *is_response || records_field.end > data.len();
+        if !self.field.read(frame, (records_field.start, end), may_be_cut)? {
+            return Ok(false);
+        }
+        self.known.learn(py, &self.asked, &held.frame)?;
+        let Some(shared) = self.known.shared(py, &held.frame, direction, records_field) else {
+            return Ok(false);
+        };
+        rows.field(&shared, self.field.count());
+        for (index, (batch, content, records)) in (0..).zip(self.field.decoded(py, data)) {
+            rows.batch(py, &shared, (index, batch), records, content)?;
+        }
+        Ok(true)
+    }
+}
+
+/// A field for Python: the object it gave, or exchange, frame, topic, topic id, partition, start, end.
+fn place_of<'py>(py: Python<'py>, held: &Held, records_field: &RecordsField) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(records) = &held.given {
+        return Ok(records.bind(py).clone());
+    }
+    let topic = match &records_field.topic {
+        Topic::None => None,
+        Topic::Told(text) => Some(text.to_string()),
+        Topic::Wire(place) => {
+            let bytes = held.frame.data.as_bytes(py).get(place.clone()).unwrap_or_default();
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+    };
+    let id = records_field.topic_id.as_ref().map(|id| PyBytes::new(py, id));
+    let place = (
+        &held.frame.exchange,
+        &held.frame.frame,
+        topic,
+        id,
+        records_field.partition,
+        records_field.start,
+        records_field.end,
+    );
+    Ok(place.into_pyobject(py)?.into_any())
+}

@@ -1,0 +1,150 @@
+//! `kdissect.stats.by_group.positions`: how far clients have read, by their Fetches.
+
+use pyo3::prelude::*;
+
+use super::topics::{ByKey, Named, Topics};
+use super::{counted, read, Place, LEFT};
+use crate::bodies::partition_rows::Body;
+use crate::records::batch::batches;
+
+/// Of so many partitions of clients the positions should be taken: some MB.
+const MOST_HELD: usize = 1 << 14;
+
+/// What became of the position of a client in a partition.
+#[derive(Clone, Copy)]
+struct Position {
+    client: u32,
+    topic: u32,
+    partition: i64,
+    /// The offset asked for last, and when.
+    asked: Option<(i64, i64)>,
+    /// The highest offset behind records that an answer brought since then.
+    behind: Option<i64>,
+    high_watermark: Option<i64>,
+    /// The positions in the order in which they were touched last.
+    touched: u64,
+}
+
+/// Client, topic and partition; the offset and time asked for, the offset behind records, the high watermark.
+type Taken = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>);
+
+#[pyclass(module = "kdissect._native")]
+#[derive(Default)]
+pub struct FetchPositions {
+    topics: Topics,
+    positions: ByKey<(u32, u32, i64), Position>,
+    touches: u64,
+}
+
+#[pymethods]
+impl FetchPositions {
+    #[new]
+    fn new() -> Self {
+        FetchPositions::default()
+    }
+
+    fn __len__(&self) -> usize {
+        self.positions.found.len()
+    }
+
+    /// Learn from a Fetch that a client sent to a broker, both by number. LEFT, or COUNTED
+    /// and what goes with it.
+    fn learn(
+        &mut self,
+        client: u32,
+        broker: u32,
+        sent_ns: i64,
+        request: Place<'_>,
+        response: Option<Place<'_>>,
+    ) -> u8 {
+        let Some((_, asked)) = read(request.0.get(), &request.1, request.2) else { return LEFT };
+        let nothing = Body::default();
+        let answered = match &response {
+            None => Some((&[] as &[u8], nothing)),
+            Some((rows, frame, offset)) => read(rows.get(), frame, *offset),
+        };
+        let Some((data, answered)) = answered else { return LEFT };
+        match self.fetch(client, broker, sent_ns, &asked, (data, &answered)) {
+            None => LEFT,
+            Some(()) => counted(self.positions.found.len(), MOST_HELD, &self.topics),
+        }
+    }
+
+    /// Topics that are new, by number: the broker's number, and the name or the id.
+    fn new_topics(&mut self, py: Python<'_>) -> Vec<Named> {
+        self.topics.take_new(py)
+    }
+
+    /// What was learned, in the order in which it was; then it is forgotten, topics too.
+    fn take(&mut self) -> Vec<Taken> {
+        self.topics.clear();
+        let mut found = self.positions.take();
+        found.sort_unstable_by_key(|position| position.touched);
+        let told = |of: Position| (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark);
+        found.into_iter().map(told).collect()
+    }
+}
+
+impl FetchPositions {
+    /// None, and nothing is learned, of one that is Python's.
+    fn fetch(
+        &mut self,
+        client: u32,
+        broker: u32,
+        sent_ns: i64,
+        asked: &Body<'_>,
+        (data, answered): (&[u8], &Body<'_>),
+    ) -> Option<()> {
+        let mut number = |topic| self.topics.number(broker, topic);
+        let named = asked.topics.iter().map(|topic| number(*topic)).collect::<Option<Vec<u32>>>()?;
+        let answering = answered.topics.iter().map(|topic| number(*topic)).collect::<Option<Vec<u32>>>()?;
+        let mut ends = Vec::with_capacity(answered.rows.len());
+        for row in &answered.rows {
+            let found = batches(data, row.records.clone().unwrap_or_default())?;
+            let last = found.last();
+            let behind = last.map(|last| last.base_offset.checked_add(i64::from(last.last_offset_delta) + 1));
+            ends.push(match behind {
+                Some(behind) => Some(behind?),
+                None => None,
+            });
+        }
+        if has_twice(&answering, answered) {
+            return None;
+        }
+
+        // From here on everything is learned.
+        for row in &asked.rows {
+            let position = self.position(client, *named.get(row.topic)?, row.partition);
+            (position.asked, position.behind) = (Some((row.values[0], sent_ns)), None);
+        }
+        for (row, behind) in answered.rows.iter().zip(ends) {
+            let [error, high_watermark] = row.values;
+            if error != 0 || high_watermark < 0 {
+                continue;
+            }
+            let position = self.position(client, *answering.get(row.topic)?, row.partition);
+            position.high_watermark = Some(high_watermark);
+            position.behind = position.behind.max(behind);
+        }
+        Some(())
+    }
+
+    fn position(&mut self, client: u32, topic: u32, partition: i64) -> &mut Position {
+        self.touches += 1;
+        let touched = self.touches;
+        let (asked, behind, high_watermark) = (None, None, None);
+        let made = Position { client, topic, partition, asked, behind, high_watermark, touched };
+        let place = self.positions.place((client, topic, partition), || made);
+        let position = &mut self.positions.found[place];
+        position.touched = touched;
+        position
+    }
+}
+
+/// Whether a partition stands twice in an answer.
+fn has_twice(topics: &[u32], body: &Body<'_>) -> bool {
+    let key = |at: usize| body.rows.get(at).map(|row| (topics.get(row.topic), row.partition));
+    let mut order: Vec<usize> = (0..body.rows.len()).collect();
+    order.sort_unstable_by_key(|at| key(*at));
+    order.windows(2).any(|pair| key(pair[0]) == key(pair[1]))
+}

@@ -1,0 +1,38 @@
+//! What Produces and Fetches come to, by client, topic and partition.
+
+pub mod fetch_positions;
+pub mod topic_sums;
+mod topics;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::bodies::partition_rows::{Body, PartitionRows};
+use topics::Topics;
+
+/// What a call did with an exchange: nothing, it is Python's; it was counted. Then what is held may be enough, which
+/// should be taken, and there may be new topics, which should be named.
+pub const LEFT: u8 = 0;
+pub const COUNTED: u8 = 1;
+pub const ENOUGH: u8 = 2;
+pub const NEW_TOPICS: u8 = 4;
+
+/// How an exchange that was counted is told.
+fn counted(held: usize, most: usize, topics: &Topics) -> u8 {
+    let enough = if held > most { ENOUGH } else { 0 };
+    let new = if topics.has_new() { NEW_TOPICS } else { 0 };
+    COUNTED | enough | new
+}
+
+/// A body in a frame: how it is read, the frame, where the body begins.
+pub type Place<'py> = (Py<PartitionRows>, Bound<'py, PyAny>, usize);
+
+/// The frame and the body of a place; None where it is Python's.
+fn read<'a>(
+    rows: &PartitionRows,
+    frame: &'a Bound<'_, PyAny>,
+    offset: usize,
+) -> Option<(&'a [u8], Body<'a>)> {
+    let frame = frame.cast::<PyBytes>().ok()?;
+    Some((frame.as_bytes(), rows.read(frame, offset)?))
+}

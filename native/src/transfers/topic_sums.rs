@@ -1,0 +1,294 @@
+//! `kdissect.stats.by_topic.topic_traffic`: Produces and Fetches counted by client and topic.
+
+use pyo3::prelude::*;
+
+use super::topics::{ByKey, Named, Topics};
+use super::{counted, read, Place, LEFT};
+use crate::bodies::partition_rows::{Body, Row};
+use crate::records::batch::{batches, Batch, CONTROL};
+
+/// `topic_sums.ROLES` of Python.
+const WRITE: u8 = 0;
+const READ: u8 = 1;
+const FOLLOW: u8 = 2;
+
+/// Of so many partitions or batches the sums should be taken: some MB.
+const MOST_HELD: usize = 1 << 16;
+
+/// `Use` of a client and a topic: requests, batches, records, bytes, unconfirmed and refused records.
+type Sums = (i64, i64, i64, i64, i64, i64);
+
+/// Of one client in one role, and one topic.
+#[derive(Clone, Copy)]
+struct Use {
+    user: u32,
+    role: u8,
+    topic: u32,
+    requests: i64,
+    batches: i64,
+    records: i64,
+    bytes: i64,
+    unconfirmed: i64,
+    refused: i64,
+}
+
+/// A partition, whether it is told that it takes part, and what an exchange says of it: its number, the error.
+#[derive(Clone, Copy)]
+struct Partition {
+    topic: u32,
+    number: i64,
+    is_seen: bool,
+    answer: (u64, i64),
+}
+
+/// The batches of a topic that hold records of applications, and how many others there are.
+#[derive(Default)]
+struct Batches {
+    topic: u32,
+    control: i64,
+    bytes: Vec<i64>,
+    records: Vec<i64>,
+}
+
+/// A records field of an exchange, and its partition.
+struct Field {
+    use_place: usize,
+    partition: usize,
+    batches: Vec<Batch>,
+}
+
+/// What `take` gives: of each client, role and topic the sums; of topics each partition that
+/// takes part; of those sums errors and how many; of topics codecs and how many; of topics control batches, the
+/// bytes and the records of the others. All in the order in which they came.
+type Taken = (
+    Vec<((u32, u8, u32), Sums)>,
+    Vec<(u32, i64)>,
+    Vec<(usize, i64, i64)>,
+    Vec<(u32, i16, i64)>,
+    Vec<(u32, i64, Vec<i64>, Vec<i64>)>,
+);
+
+#[pyclass(module = "kdissect._native")]
+#[derive(Default)]
+pub struct TopicSums {
+    topics: Topics,
+    uses: ByKey<(u32, u8, u32), Use>,
+    partitions: ByKey<(u32, i64), Partition>,
+    seen: Vec<(u32, i64)>,
+    errors: ByKey<(usize, i64), (usize, i64, i64)>,
+    codecs: ByKey<(u32, i16), (u32, i16, i64)>,
+    batches: ByKey<u32, Batches>,
+    held: usize,
+    exchanges: u64,
+}
+
+#[pymethods]
+impl TopicSums {
+    #[new]
+    fn new() -> Self {
+        TopicSums::default()
+    }
+
+    /// Count a Produce (`writes`) or a Fetch of a client at a broker, both by number. LEFT, or
+    /// COUNTED and what goes with it.
+    fn count(
+        &mut self,
+        user: u32,
+        broker: u32,
+        writes: bool,
+        request: Place<'_>,
+        response: Option<Place<'_>>,
+    ) -> u8 {
+        let Some((frame, asked)) = read(request.0.get(), &request.1, request.2) else { return LEFT };
+        let done = match &response {
+            None => self.exchange(user, broker, writes, (frame, &asked), None),
+            Some((rows, frame_back, offset)) => match read(rows.get(), frame_back, *offset) {
+                Some((back, answered)) => {
+                    self.exchange(user, broker, writes, (frame, &asked), Some((back, &answered)))
+                }
+                None => None,
+            },
+        };
+        match done {
+            None => LEFT,
+            Some(()) => counted(self.held + self.partitions.found.len(), MOST_HELD, &self.topics),
+        }
+    }
+
+    /// Topics that are new, by number: the broker's number, and the name or the id.
+    fn new_topics(&mut self, py: Python<'_>) -> Vec<Named> {
+        self.topics.take_new(py)
+    }
+
+    /// Everything counted, which is forgotten then, topics too.
+    fn take(&mut self) -> Taken {
+        self.topics.clear();
+        self.partitions.take();
+        self.held = 0;
+        let uses = self.uses.take().into_iter().map(|of| {
+            let sums = (of.requests, of.batches, of.records, of.bytes, of.unconfirmed, of.refused);
+            ((of.user, of.role, of.topic), sums)
+        });
+        let batches = self.batches.take().into_iter().map(|of| (of.topic, of.control, of.bytes, of.records));
+        (
+            uses.collect(),
+            std::mem::take(&mut self.seen),
+            self.errors.take(),
+            self.codecs.take(),
+            batches.collect(),
+        )
+    }
+}
+
+impl TopicSums {
+    /// None, and nothing is counted, for one that is Python's.
+    fn exchange(
+        &mut self,
+        user: u32,
+        broker: u32,
+        writes: bool,
+        (asked_in, asked): (&[u8], &Body<'_>),
+        answer: Option<(&[u8], &Body<'_>)>,
+    ) -> Option<()> {
+        let nothing = Body::default();
+        let (answered_in, answered) = answer.unwrap_or((&[], &nothing));
+        if asked.has_other_errors || answered.has_other_errors {
+            return None;
+        }
+        self.exchanges += 1;
+        let named = self.numbers(broker, asked)?;
+        let answering = self.numbers(broker, answered)?;
+        let role = match asked.facts[0] {
+            _ if writes => WRITE,
+            Some(replica) if replica >= 0 => FOLLOW,
+            _ => READ,
+        };
+        let answers = self.answers(&answering, &answered.rows)?;
+        let (rows, numbers, data) = match writes {
+            true => (&asked.rows, &named, asked_in),
+            false => (&answered.rows, &answering, answered_in),
+        };
+        let fields = self.fields(rows, numbers, data)?;
+
+        // From here on everything is counted.
+        let mut uses: Vec<(u32, usize)> = Vec::with_capacity(named.len());
+        for &topic in named.iter().chain(&answering) {
+            if uses.iter().all(|&(known, _)| known != topic) {
+                let place = self.place(user, role, topic);
+                self.uses.found[place].requests += 1;
+                uses.push((topic, place));
+            }
+        }
+        for (row, &partition) in answered.rows.iter().zip(&answers) {
+            self.see(partition);
+            if row.values[0] != 0 {
+                let place = self.place(user, role, answering[row.topic]);
+                let error = self.errors.place((place, row.values[0]), || (place, row.values[0], 0));
+                self.errors.found[error].2 += 1;
+            }
+        }
+        for mut field in fields {
+            let topic = self.partitions.found[field.partition].topic;
+            field.use_place = self.place(user, role, topic);
+            self.field(&field, writes);
+        }
+        Some(())
+    }
+
+    fn numbers(&mut self, broker: u32, body: &Body<'_>) -> Option<Vec<u32>> {
+        body.topics.iter().map(|topic| self.topics.number(broker, *topic)).collect()
+    }
+
+    fn place(&mut self, user: u32, role: u8, topic: u32) -> usize {
+        self.uses.place((user, role, topic), || Use {
+            user,
+            role,
+            topic,
+            requests: 0,
+            batches: 0,
+            records: 0,
+            bytes: 0,
+            unconfirmed: 0,
+            refused: 0,
+        })
+    }
+
+    fn partition(&mut self, topic: u32, number: i64) -> usize {
+        let made = Partition { topic, number, is_seen: false, answer: (0, 0) };
+        self.partitions.place((topic, number), || made)
+    }
+
+    /// The partitions of an answer, each with its error. None where one stands there twice.
+    fn answers(&mut self, topics: &[u32], rows: &[Row]) -> Option<Vec<usize>> {
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            let place = self.partition(*topics.get(row.topic)?, row.partition);
+            let partition = &mut self.partitions.found[place];
+            if partition.answer.0 == self.exchanges || row.values[0] == TOPIC_AUTHORIZATION_FAILED {
+                return None;
+            }
+            partition.answer = (self.exchanges, row.values[0]);
+            found.push(place);
+        }
+        Some(found)
+    }
+
+    /// The records fields with their batches. None where something else stands in one.
+    fn fields(&mut self, rows: &[Row], topics: &[u32], data: &[u8]) -> Option<Vec<Field>> {
+        let mut found = Vec::new();
+        for row in rows {
+            let Some(records) = row.records.clone() else { continue };
+            let batches = batches(data, records)?;
+            if batches.iter().any(|batch| batch.count < 0) {
+                return None;
+            }
+            let partition = self.partition(*topics.get(row.topic)?, row.partition);
+            found.push(Field { use_place: 0, partition, batches });
+        }
+        Some(found)
+    }
+
+    fn see(&mut self, place: usize) {
+        let partition = &mut self.partitions.found[place];
+        if !partition.is_seen {
+            partition.is_seen = true;
+            self.seen.push((partition.topic, partition.number));
+        }
+    }
+
+    fn field(&mut self, field: &Field, writes: bool) {
+        self.see(field.partition);
+        let partition = self.partitions.found[field.partition];
+        let error = (partition.answer.0 == self.exchanges).then_some(partition.answer.1);
+        let of = &mut self.uses.found[field.use_place];
+        if writes && error.is_some_and(|error| error != 0) {
+            of.refused += field.batches.iter().map(|batch| i64::from(batch.count).max(1)).sum::<i64>();
+            return;
+        }
+        for batch in &field.batches {
+            let (size, topic) = ((batch.end - batch.start) as i64, partition.topic);
+            let of = &mut self.uses.found[field.use_place];
+            of.batches += 1;
+            of.bytes += size;
+            let place = self.batches.place(topic, || Batches { topic, ..Batches::default() });
+            let batches = &mut self.batches.found[place];
+            if batch.attributes & CONTROL != 0 {
+                batches.control += 1;
+                continue;
+            }
+            let records = i64::from(batch.count);
+            of.records += records;
+            if writes && error.is_none() {
+                of.unconfirmed += records;
+            }
+            batches.bytes.push(size);
+            batches.records.push(records);
+            let codec = self.codecs.place((topic, batch.codec()), || (topic, batch.codec(), 0));
+            self.codecs.found[codec].2 += 1;
+            self.held += 1;
+        }
+    }
+}
+
+/// org.apache.kafka.common.protocol.Errors: whom it concerns takes a closer look.
+const TOPIC_AUTHORIZATION_FAILED: i64 = 29;
