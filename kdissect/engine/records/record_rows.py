@@ -72,7 +72,7 @@ TopicNames = Callable[[RecordSet], str | None]
 class RecordRows:
     """Turns records fields into rows. `files` are the inputs' names by file index, and may still grow.
 
-    `key_form` and `value_form` are names of `_VALUE_FORMS`.
+    `key_form` and `value_form` are names of `_VALUE_FORMS`; `time_form` takes nanoseconds since 1970.
     """
 
     def __init__(
@@ -82,10 +82,12 @@ class RecordRows:
         value_form: str = "text",
         show_secrets: bool = False,
         topic_name: TopicNames | None = None,
+        time_form: Callable[[int], str | None] = rfc3339,
     ) -> None:
         self._files = files
         self._key = _VALUE_FORMS[key_form]
         self._value = _VALUE_FORMS[value_form]
+        self._time = time_form
         self._show_secrets = show_secrets
         self._topic_name = topic_name
         self.count = 0
@@ -108,11 +110,17 @@ class RecordRows:
         self, head: Row, index: int, batch: RecordBatch, faults: list[RecordFault]
     ) -> Iterator[Row]:
         """The rows of one batch, `head` before each."""
-        common = self._batch(index, batch)
+        common = {"number": 0, **head, **self._batch(index, batch)}
+        topic, is_control = common["topic"], batch.is_control
+        is_own = is_control or (topic is not None and log(topic) is not None)
         for number, record in enumerate(iter_records(batch, faults)):
             self.count += 1
-            row = {"number": self.count, **head, **common, "record": number}
+            row = common.copy()
+            row["number"] = self.count
+            row["record"] = number
             self._fill(row, batch, record)
+            if is_own:
+                self._add_own(row, record, is_control)
             yield row
 
     def _head(self, records: RecordSet) -> Row:
@@ -127,7 +135,7 @@ class RecordRows:
             "client_id": exchange.client_id,
             "file": self._files[frame.first_ref >> FILE_SHIFT],
             "packet": frame.first_ref & NUMBER_MASK,
-            "time": rfc3339(frame.time_ns),
+            "time": self._time(frame.time_ns),
             "time_ns": frame.time_ns,
             "topic": record_topic(records, self._topic_name),
             "topic_id": None if records_field.topic_id is None else topic_id_text(records_field.topic_id),
@@ -164,7 +172,7 @@ class RecordRows:
         key, value = record.key, record.value
         row["offset"] = record.offset
         if record.timestamp != NO_TIMESTAMP:
-            row["timestamp"] = rfc3339(record.timestamp * MS_NS)
+            row["timestamp"] = self._time(record.timestamp * MS_NS)
             row["timestamp_ms"] = record.timestamp
         if key is not None:
             row["key"] = self._key(key)
@@ -177,11 +185,6 @@ class RecordRows:
             for name, content in record.headers
         ]
         row["sequence"] = batch.sequence_of(record.offset)
-        if batch.is_control:
-            control = control_key(key)
-            row["control"] = None if control is None else control.name
-        if batch.is_control or (row["topic"] is not None and log(row["topic"]) is not None):
-            self._add_own(row, record, batch.is_control)
 
     def _header(self, content: bytes | None) -> Any:
         return None if content is None else self._value(content)
@@ -191,6 +194,9 @@ class RecordRows:
         # Start-up: it loads the payloads, and few captures have such records.
         from kdissect.engine.records.internal_records import own_record
 
+        if is_control:
+            control = control_key(record.key)
+            row["control"] = None if control is None else control.name
         own = own_record(row["topic"], record, is_control, self._show_secrets)
         if own is None:
             return

@@ -12,10 +12,10 @@ import pyarrow as pa
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
 
-# Rows are dicts of 2 KB, beside the bytes of their keys and values.
+# Rows are tuples of half a KB, beside the bytes of their keys and values.
 _ROWS_AT_ONCE = 20_000
 _BYTES_AT_ONCE = 8 << 20
-_WRAP = 1 << 64
+_HALF = 1 << 63
 _MAY_PASS_64_BITS = ("offset", "last_offset", "timestamp_ms")
 _TIMES = (
     ("time", "time_ns"),
@@ -31,21 +31,32 @@ def table_rows(
 ) -> RecordRows:
     """What makes rows for tables of `arrow_schema`: `forms` are those of key and value (None: bytes)."""
     key, value = ("raw" if form is None else f"{form} only" for form in forms)
-    return RecordRows(files, key, value, show_secrets, topic_name)
+    return RecordRows(files, key, value, show_secrets, topic_name, time_form=_no_text)
+
+
+def _no_text(_time_ns: int) -> None:
+    """`arrow_row` puts the number there."""
 
 
 def in_tables(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
     """Rows that went through `arrow_row` as tables, as many together as memory has room for."""
-    held: list[Row] = []
+    names = schema.names
+    held: list[tuple[Any, ...]] = []
     size = 0
     for row in rows:
-        held.append(row)
+        held.append(tuple(map(row.get, names)))
         size += (row.get("key_bytes") or 0) + (row.get("value_bytes") or 0)
         if len(held) == _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
-            yield pa.Table.from_pylist(held, schema=schema)
+            yield _table(held, schema)
             held, size = [], 0
     if held:
-        yield pa.Table.from_pylist(held, schema=schema)
+        yield _table(held, schema)
+
+
+def _table(rows: list[tuple[Any, ...]], schema: Any) -> Any:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def arrow_row(row: Row) -> Row:
@@ -55,8 +66,8 @@ def arrow_row(row: Row) -> Row:
     """
     for name in _MAY_PASS_64_BITS:
         value = row.get(name)
-        if value is not None:
-            row[name] = (value + (_WRAP >> 1)) % _WRAP - (_WRAP >> 1)
+        if value is not None and not -_HALF <= value < _HALF:
+            row[name] = (value + _HALF) % (2 * _HALF) - _HALF
     for name, number in _TIMES:
         if name in row:
             row[name] = row[number]
