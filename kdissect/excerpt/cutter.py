@@ -82,6 +82,23 @@ class StreamCutter:
         """Whether bytes of an earlier packet are yet to be given."""
         return self._held is not None
 
+    # the compiled copier
+
+    @property
+    def can_be_lent(self) -> bool:
+        """Whether all that it does is to cut out what is wanted."""
+        return self._held is None and not self._skip and not self._keeps_rest and not self._is_other
+
+    def state(self) -> tuple[bytes, int] | None:
+        """The frame under way, packed, and how many bytes of it went by."""
+        return None if self._frame is None else (self._frame.packed(), self._at)
+
+    def take_over(self, state: tuple[bytes, int] | None) -> None:
+        """Go on where the copier came to."""
+        self._frame, self._at = None, 0
+        if state is not None:
+            self._frame, self._at = FramePlan.unpacked(state[0]), state[1]
+
     # StreamSink
 
     def opened(self) -> None:

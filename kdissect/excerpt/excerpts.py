@@ -3,34 +3,48 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kdissect.api import Dissection
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.excerpt.excerpt_reader import NOBODY, ExcerptPacket, Recorder, listen, read_excerpts
 from kdissect.excerpt.find_frames import FoundFrames
+from kdissect.excerpt.frame_plans import shown_api
 from kdissect.excerpt.packet_headers import headers_of
 from kdissect.excerpt.planner import plan
 from kdissect.excerpt.wanted import Wanted
 from kdissect.model.endpoint import Ports
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import StreamSink
 
 
-def write_frames(
-    found: FoundFrames, again: Dissection, show_secrets: bool, write: Callable[[ExcerptPacket], None]
-) -> None:
-    """Read the captures from their start and hand on the packets of the frames, as they come.
+def write_frames(found: FoundFrames, again: Dissection, show_secrets: bool, file: PacketFile) -> None:
+    """Read the captures from their start and write the packets of the frames, as they come.
 
-    Memory is that of the plans, of open connections and of what waits for missing segments.
+    Comments say which frame begins in a packet. Memory is that of open connections and of what waits for
+    missing segments.
     """
     if not found.connections:
         return
     files = again.captures.files
+
+    def write(item: ExcerptPacket) -> None:
+        file.write(item.packet, "" if item.frame is None else item.frame.label(item.connection))
+
     listen(
         again.ports,
         lambda index: files[index].capture_set,
         found.connections,
         lambda connection: (Recorder(found.plan(connection), show_secrets, write, again.key_logs),),
         again.captures.batches(),
+        _copier(found, file) if show_secrets else None,  # what is overwritten is for Python
     )
+
+
+def _copier(found: FoundFrames, file: PacketFile) -> "native.Copier | None":
+    packed = found.frames.packed
+    if not is_compiled or not isinstance(packed, native.MergedPlans):
+        return None
+    return native.Copier(packed, file.write_blocks, file.interface, lambda key: shown_api(key).encode())
 
 
 def excerpts(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kdissect.engine.secrets.patches import Patch
 from kdissect.engine.secrets.secret_bytes import secret_patches
-from kdissect.excerpt.frame_plans import FramePlan, Frames
+from kdissect.excerpt.frame_plans import FramePlan, Frames, HeldFrames
 from kdissect.excerpt.wanted import EVERY, MAX_BYTES, Wanted
 from kdissect.model.frame import Frame
 from kdissect.session.events import Event
@@ -72,9 +72,9 @@ class Planner:
 
     def plan(self) -> ConnectionPlan:
         """What to keep, in the order of the stream."""
-        frames, number = Frames(), [0, 0]
+        frames, number = HeldFrames(), [0, 0]
         for info, plan in self._taken:
-            frames.add(plan.packed())
+            frames.add(plan)
             # which end is the client is sure only now
             number[info.client_direction if plan.is_request else 1 - info.client_direction] += 1
         one = self._wanted
@@ -158,5 +158,6 @@ def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Pa
     mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
     return FramePlan(
         frame.first_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal, side == "request",
-        len(frame.data) + _SIZE_BYTES,
+        len(frame.data) + _SIZE_BYTES, (), (), exchange.api_key, exchange.api_version,
+        exchange.correlation_id, exchange.kind is ExchangeKind.SASL_TOKEN,
     )  # fmt: skip

@@ -12,6 +12,7 @@ mod capture;
 mod codecs;
 mod decimal;
 mod engine;
+mod excerpt;
 mod exchange;
 mod flow;
 mod headers;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_capture(module)?;
     add_engine(module)?;
     add_bodies(module)?;
+    add_excerpt(module)?;
     add_lines(module)
 }
 
@@ -62,6 +64,14 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::held::HeldRecords>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
+}
+
+fn add_excerpt(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<excerpt::plans::PlanRuns>()?;
+    module.add_class::<excerpt::plans::MergedPlans>()?;
+    module.add_class::<excerpt::copied::CopiedFlows>()?;
+    module.add_class::<excerpt::copier::Copier>()?;
+    module.add_class::<excerpt::copier::CopyInOrder>()
 }
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -24,12 +24,10 @@ from kdissect.cli.options.input_options import (
     open_inputs,
     was_read,
 )
-from kdissect.excerpt.excerpt_reader import ExcerptPacket
 from kdissect.excerpt.excerpts import write_frames
-from kdissect.excerpt.find_frames import MAX_PLAN_BYTES, FrameSearch, PlanTooLargeError
+from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.wording import plural
-from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.excerpt.find_frames import FoundFrames
@@ -107,14 +105,7 @@ def _check(options: Namespace, dissection: Dissection) -> None:
 def _extract(options: Namespace, dissection: Dissection) -> int:
     if options.connections and not options.redact:
         return copy(options, dissection)
-    try:
-        harvested = _harvest(options, dissection)
-    except PlanTooLargeError:
-        say(
-            f"too many frames: to remember where they are takes more than {MAX_PLAN_BYTES >> 20} MiB; select "
-            "fewer exchanges" + ("" if options.redact else ", or whole connections with --connections")
-        )
-        return UNREADABLE
+    harvested = _harvest(options, dissection)
     if not was_read(dissection):
         return OK  # the file of an earlier run stays
     _say_what_is_left_out(options, harvested)
@@ -170,11 +161,7 @@ def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
 def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -> None:
     application = f"{APPLICATION} {__version__}"
     with PacketFile(options.output, _comment(options, harvested), application) as file:
-
-        def write(item: ExcerptPacket) -> None:
-            file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
-
-        write_frames(harvested, open_again(options, dissection), not options.redact, write)
+        write_frames(harvested, open_again(options, dissection), not options.redact, file)
 
 
 def _comment(options: Namespace, harvested: FoundFrames) -> str:
