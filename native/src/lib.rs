@@ -50,6 +50,8 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::held::Held>()?;
     module.add_class::<engine::flows::HeldFlows>()?;
     module.add_class::<engine::flows::PassedBy>()?;
+    module.add_class::<engine::exchange_block::ExchangeBlock>()?;
+    module.add_class::<engine::exchange_block::BlockIterator>()?;
     module.add_class::<engine::in_order::InOrder>()
 }
 
