@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from kdissect.engine.secrets.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
-from kdissect.excerpt.frame_plans import FramePlan
-from kdissect.excerpt.planner import ConnectionPlan
+from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
 

@@ -8,9 +8,8 @@ from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
 from kdissect.engine.flows import Connection, Fed, Open
 from kdissect.excerpt.copied_state import UNKNOWN, CopiedDirection, CopiedState
 from kdissect.excerpt.cutter import Piece, StreamCutter
-from kdissect.excerpt.frame_plans import FramePlan
+from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
-from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
 from kdissect.model.native import native

@@ -1,14 +1,19 @@
 """Finds the frames of all exchanges that a test takes, for `extract`."""
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kdissect.excerpt.edit import Redaction
+from kdissect.excerpt.frame_plans import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
 from kdissect.excerpt.plan_spool import PlanSpool, SpooledFrames
-from kdissect.excerpt.planner import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
-from kdissect.session.events import ConnectionClosed, Event
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import ConnectionClosed, Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+Part: TypeAlias = "Event | native.ExchangeBlock"
+# Of an exchange that is not kept, and of one whose frames were kept or not already.
+NOT_TAKEN, DONE = -1, -2
 
 
 class Redactor(Protocol):
@@ -52,10 +57,15 @@ class FrameSearch:
 
     Exchanges of TLS connections are taken if `decrypted`. Where a filter takes the first exchange of a
     connection at its end, its negotiation belongs to it: so plans are held until all events were seen.
+    `is_by_kind`: `takes` answers the same for exchanges of one connection, API, version and client id.
     """
 
     def __init__(
-        self, takes: Callable[[Exchange], bool], decrypted: bool = False, redactor: Redactor | None = None
+        self,
+        takes: Callable[[Exchange], bool],
+        decrypted: bool = False,
+        redactor: Redactor | None = None,
+        is_by_kind: bool = False,
     ) -> None:
         self._takes = takes
         self._decrypted = decrypted
@@ -68,13 +78,24 @@ class FrameSearch:
         self._encrypted: dict[str, int] = {}
         self._foreign = 0
         self._sets: set[str] = set()
+        self._choice: native.FrameChoice | None = None
+        if is_compiled and redactor is None and isinstance(self._spool.runs, native.PlanRuns):
+            self._choice = native.FrameChoice(self._spool.runs, self._choose, is_by_kind)
 
-    def add(self, event: Event) -> None:
-        """Take an event."""
+    def parts(self, events: Events) -> Iterable[Part]:
+        """What `add` takes at a time: a block of exchanges as a whole, where it can."""
+        if is_compiled and isinstance(events, native.ExchangeBlock) and self._choice is not None:
+            return (events,)
+        return events
+
+    def add(self, event: Part) -> None:
+        """Take an event or a block."""
         if isinstance(event, Exchange):
             self._exchange(event)
         elif isinstance(event, ConnectionClosed):
             self._close(event.connection)
+        elif is_compiled and isinstance(event, native.ExchangeBlock) and self._choice is not None:
+            self._choice.take(event)
 
     def result(self) -> FoundFrames:
         """What was found, once all events were added."""
@@ -93,10 +114,7 @@ class FrameSearch:
             if is_taken:
                 self._encrypted[info.id] = self._encrypted.get(info.id, 0) + 1
             return
-        mine = self._open.get(info.id)
-        if mine is None:
-            mine = self._open[info.id] = _Open(len(self._taken))
-            self._taken.append(0)
+        mine = self._known(info.id)
         if is_taken:
             mine.taken += 1
         elif mine.negotiation < MAX_NEGOTIATION:
@@ -104,6 +122,21 @@ class FrameSearch:
         else:
             return
         self._keep(mine, exchange)
+
+    def _known(self, connection: str) -> _Open:
+        mine = self._open.get(connection)
+        if mine is None:
+            mine = self._open[connection] = _Open(len(self._taken))
+            self._taken.append(0)
+        return mine
+
+    def _choose(self, exchange: Exchange) -> int:
+        """What becomes of an exchange that the compiled engine paired: number of its connection, or one of
+        the numbers above."""
+        if is_negotiation(exchange):
+            self._exchange(exchange)
+            return DONE
+        return self._known(exchange.connection.id).number if self._takes(exchange) else NOT_TAKEN
 
     def _keep(self, mine: _Open, exchange: Exchange) -> None:
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
@@ -117,10 +150,11 @@ class FrameSearch:
             return
         if info.kind is not ConnectionKind.KAFKA:
             self._foreign += 1
+        taken = 0 if self._choice is None else self._choice.close(info)
         mine = self._open.pop(info.id, None)
-        if mine is None or not mine.taken:
+        if mine is None or not mine.taken + taken:
             return
-        self._exchanges += mine.taken
+        self._exchanges += mine.taken + taken
         self._sets.add(info.capture_set)
         self._taken[mine.number] = 1
         self._connections[info.id] = info.tls is not None

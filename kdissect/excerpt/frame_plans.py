@@ -1,16 +1,25 @@
-"""The frames that are to be kept, by the packet in which each begins."""
+"""What is kept of connections: frames, by the packet in which each begins."""
 
-import pickle
+from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kdissect.engine.secrets.patches import Patch
 from kdissect.excerpt.edit import NOTHING, Edit, Redaction
+from kdissect.model.frame import Frame
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange, ExchangeKind
 
+# ApiVersions, SaslHandshake, SaslAuthenticate: org.apache.kafka.common.protocol.ApiKeys
+_NEGOTIATION = frozenset({18, 17, 36})
+# Exchanges of it at most; GSSAPI takes a handful, a connection that authenticates again and again more.
+MAX_NEGOTIATION = 16
+# Bytes by which a frame is found in its segment: size, header, the beginning of the body.
+MARK_BYTES = 64
+_SIZE_BYTES = 4
 # The packet's reference; number of the connection; exchange; bytes of the frame, and those captured; API key,
 # version, correlation id; flags; bytes of the mark. The mark follows, then what goes over the frame.
-_HEAD = Struct("<qIIIIhhiBB")
+_HEAD = Struct("<qIQIIhhiBB")
 _REQUEST, _TOKEN, _HAS_API, _HAS_VERSION, _HAS_ID = 1, 2, 4, 8, 16
 
 
@@ -51,7 +60,7 @@ class FramePlan(NamedTuple):
             version or 0, correlation_id or 0, flags, len(self.mark),
         )  # fmt: skip
         over = self.patches, self.blanks, self.edits, self.note
-        return head + self.mark + (pickle.dumps(over, pickle.HIGHEST_PROTOCOL) if any(over) else b"")
+        return head + self.mark + (_dumped(over) if any(over) else b"")
 
     @classmethod
     def unpacked(cls, data: bytes) -> "FramePlan":
@@ -60,7 +69,7 @@ class FramePlan(NamedTuple):
             _HEAD.unpack_from(data)
         )
         end = _HEAD.size + size
-        patches, blanks, edits, note = pickle.loads(data[end:]) if len(data) > end else ((), (), (), "")
+        patches, blanks, edits, note = _loaded(data[end:]) if len(data) > end else ((), (), (), "")
         return cls(
             ref, data[_HEAD.size : end], length, patches, exchange, bool(flags & _REQUEST), known, blanks,
             edits,
@@ -91,6 +100,18 @@ class FramePlan(NamedTuple):
         return text + (f"; {self.note}" if self.note else "")
 
 
+def _dumped(over: Any) -> bytes:
+    import pickle  # start-up: where nothing is redacted there is nothing to dump
+
+    return pickle.dumps(over, pickle.HIGHEST_PROTOCOL)
+
+
+def _loaded(data: bytes) -> Any:
+    import pickle  # start-up
+
+    return pickle.loads(data)
+
+
 def shown_api(key: int) -> str:
     """What labels call an API."""
     return api_name(key) or f"API {key}"
@@ -116,3 +137,35 @@ class HeldFrames:
     def take(self, ref: int) -> list[FramePlan]:
         """Those that begin in a packet."""
         return self._held.pop(ref, [])
+
+
+class ConnectionPlan(NamedTuple):
+    """What is kept of a connection. `whole`: also what is in no frame, until the last of the frames.
+
+    `frames` may hold those of other connections, too. Of a `whole` one `number` says how many there are in
+    each direction.
+    """
+
+    connection: str
+    frames: Frames
+    whole: bool = False
+    is_open_end: bool = False
+    """Whether everything is kept, to the end of the connection."""
+    is_tls: bool = False
+    """Whether the frames stand in the plaintext of TLS."""
+    number: tuple[int, int] = (0, 0)
+
+
+def is_negotiation(exchange: Exchange) -> bool:
+    """Whether an exchange settles versions or who the client is."""
+    return exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
+
+
+def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Patch] = ()) -> FramePlan:
+    """How to find a frame, and what to put over it."""
+    mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
+    return FramePlan(
+        frame.first_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal, side == "request",
+        len(frame.data) + _SIZE_BYTES, (), (), exchange.api_key, exchange.api_version,
+        exchange.correlation_id, exchange.kind is ExchangeKind.SASL_TOKEN,
+    )  # fmt: skip

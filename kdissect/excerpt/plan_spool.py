@@ -1,9 +1,8 @@
 """Plans of any number of frames, in a temporary file: sorted runs, merged while packets are read again."""
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from heapq import merge
+from io import BytesIO
 from operator import itemgetter
 from struct import Struct
 from typing import IO, NamedTuple
@@ -38,19 +37,28 @@ class TemporaryPlans:
     """The temporary file. Small ones stay in memory. Raises OSError that says where there was no room."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(RUN_BYTES)  # noqa: SIM115  closed below
+        self._file: IO[bytes] = BytesIO()
         self._end = 0
-        finalize(self, self._file.close)
 
     def write(self, data: bytes) -> int:
         """Write behind what is there; gives where it stands."""
         start, self._end = self._end, self._end + len(data)
+        if isinstance(self._file, BytesIO) and self._end > RUN_BYTES:
+            import tempfile  # start-up: where plans are few there is none
+
+            before = self._file.getvalue()
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed with this
+            finalize(self, self._file.close)
+            self._write(0, before)
+        self._write(start, data)
+        return start
+
+    def _write(self, start: int, data: bytes) -> None:
         try:
             self._file.seek(start)
             self._file.write(data)
         except OSError as error:
-            raise OSError(error.errno, os.strerror(error.errno or 0), tempfile.gettempdir()) from error
-        return start
+            raise OSError(error.errno, error.strerror, "temporary file of plans") from error
 
     def read(self, start: int, size: int) -> bytes:
         """What stands there."""

@@ -71,6 +71,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn add_excerpt(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<excerpt::plans::PlanRuns>()?;
     module.add_class::<excerpt::plans::MergedPlans>()?;
+    module.add_class::<excerpt::choice::FrameChoice>()?;
     module.add_class::<excerpt::copied::CopiedFlows>()?;
     module.add_class::<excerpt::copier::Copier>()?;
     module.add_class::<excerpt::copier::CopyInOrder>()

@@ -8,9 +8,8 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.excerpts import excerpts
-from kdissect.excerpt.frame_plans import FramePlan, HeldFrames
+from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan, HeldFrames
 from kdissect.excerpt.packet_headers import Headers, headers_of
-from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.excerpt.wanted import MAX_BYTES, Wanted
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet, packet_ref

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from kdissect.excerpt import plan_spool
 from kdissect.excerpt.excerpt_reader import Tap
+from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.model.packets.packet import PlainPacket
 from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, WHAT, damaged, large_frames, shipped
 from tests.native import packets as asked
@@ -14,6 +15,7 @@ from tests.native.python_side import PythonSide
 from tests.native.test_in_order import LINKS, SETTINGS, small_frames
 
 EVERY = ()
+KIND = ("-Y", "api == Fetch and broker.port == 9092 and client_id == null or api_version in (3..9)")
 ONE = ("-Y", "correlation_id in (2, 5, 9)")
 RECORDED = sorted(CAPTURES.glob("*.pcapng"), key=lambda path: path.stat().st_size)[:60:8]
 
@@ -59,6 +61,24 @@ def test_recorded_files(python_side: PythonSide, path: Any) -> None:
     packets = shipped(str(path))
     assert_same(python_side, [packets])
     assert_same(python_side, [packets], "-Y", "exchange > 3")
+    assert_same(python_side, [packets], *KIND)
+
+
+@pytest.mark.parametrize(("expression", "most"), [("api == Fetch", 5), ("api == Fetch and latency >= 0", 0)])
+def test_one_of_a_kind_is_asked_about(
+    native: Any, expression: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a filter says of headers is asked once for all exchanges that are alike, the rest of each."""
+    chosen: list[Any] = []
+    choose = FrameSearch._choose
+
+    def counted(search: FrameSearch, exchange: Any) -> int:
+        chosen.append(exchange)
+        return choose(search, exchange)
+
+    monkeypatch.setattr(FrameSearch, "_choose", counted)
+    asked.extracted([damaged(small_frames(), [])], "-Y", expression)
+    assert 0 < len(chosen) <= most if most else len(chosen) > 40
 
 
 @pytest.mark.parametrize("how", LINKS)

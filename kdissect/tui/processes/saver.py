@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
-from kdissect.excerpt.excerpts import write_frames
 from kdissect.excerpt.find_frames import FoundFrames, FrameSearch
+from kdissect.excerpt.write_packets import write_frames
 from kdissect.model.limits import use
 from kdissect.model.wording import plural
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
@@ -49,8 +49,9 @@ def _find(order: SaveOrder) -> FoundFrames:
     search = FrameSearch(
         lambda exchange: (exchange.connection.id, exchange.ordinal) in exchanges, decrypted=True
     )
-    for event in _open(order).events():
-        search.add(event)
+    for events in _open(order).batches():
+        for part in search.parts(events):
+            search.add(part)
     return search.result()
 
 

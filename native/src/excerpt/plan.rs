@@ -1,13 +1,22 @@
 //! A frame that is to be kept: `kdissect.excerpt.frame_plans.FramePlan`, packed.
 
+use crate::engine::completed::Request;
+
 const REQUEST: u8 = 1;
 const TOKEN: u8 = 2;
 const HAS_API: u8 = 4;
 const HAS_VERSION: u8 = 8;
 const HAS_ID: u8 = 16;
 /// Bytes before the mark.
-const HEAD: usize = 34;
-const REF: usize = 8;
+const HEAD: usize = 38;
+const CONNECTION: usize = 8;
+const EXCHANGE: usize = 12;
+const LENGTH: usize = 20;
+const API_KEY: usize = 28;
+
+/// Bytes of a size, and those of the content in a mark, as `frame_plans.MARK_BYTES`.
+const SIZE: u32 = 4;
+const MARK: usize = 64;
 
 /// What is packed in `data`.
 pub struct Plan<'a> {
@@ -15,7 +24,7 @@ pub struct Plan<'a> {
     pub mark: &'a [u8],
     /// Whether something goes over the frame, which is for Python.
     pub is_changed: bool,
-    exchange: u32,
+    exchange: u64,
     api_key: i16,
     version: i16,
     id: i32,
@@ -29,7 +38,7 @@ pub fn reference(data: &[u8]) -> Option<i64> {
 
 /// The number of a packed frame's connection.
 pub fn connection(data: &[u8]) -> Option<u32> {
-    four(data, REF)
+    four(data, CONNECTION)
 }
 
 fn four(data: &[u8], at: usize) -> Option<u32> {
@@ -44,13 +53,13 @@ impl<'a> Plan<'a> {
     pub fn unpack(data: &'a [u8]) -> Option<Plan<'a>> {
         let end = HEAD + usize::from(*data.get(HEAD - 1)?);
         Some(Plan {
-            length: u64::from(four(data, REF + 8)?),
+            length: u64::from(four(data, LENGTH)?),
             mark: data.get(HEAD..end)?,
             is_changed: data.len() > end,
-            exchange: four(data, REF + 4)?,
-            api_key: two(data, REF + 16)?,
-            version: two(data, REF + 18)?,
-            id: four(data, REF + 20)? as i32,
+            exchange: u64::from_le_bytes(*data.get(EXCHANGE..)?.first_chunk()?),
+            api_key: two(data, API_KEY)?,
+            version: two(data, API_KEY + 2)?,
+            id: four(data, API_KEY + 4)? as i32,
             flags: *data.get(HEAD - 2)?,
         })
     }
@@ -64,7 +73,7 @@ impl<'a> Plan<'a> {
     pub fn label(&self, name: &[u8], out: &mut Vec<u8>) {
         let side: &[u8] = if self.flags & REQUEST == 0 { b"response" } else { b"request" };
         out.push(b'/');
-        number(i64::from(self.exchange), out);
+        number(self.exchange as i64, out);
         if self.flags & TOKEN != 0 {
             out.extend_from_slice(b" SASL token, ");
             out.extend_from_slice(side);
@@ -91,6 +100,31 @@ impl<'a> Plan<'a> {
             _ => number(value, out),
         }
     }
+}
+
+/// Pack the frame of an exchange that the engine paired: all of it was captured, and nothing goes over it.
+pub fn pack(
+    out: &mut Vec<u8>,
+    connection: u32,
+    request: &Request,
+    content: &[u8],
+    first_ref: i64,
+    is_request: bool,
+) {
+    let size = content.len() as u32; // an int32 in the capture
+    let mark = content.get(..content.len().min(MARK)).unwrap_or_default();
+    out.extend_from_slice(&first_ref.to_le_bytes());
+    out.extend_from_slice(&connection.to_le_bytes());
+    out.extend_from_slice(&(request.ordinal as u64).to_le_bytes());
+    out.extend_from_slice(&(size + SIZE).to_le_bytes());
+    out.extend_from_slice(&(size + SIZE).to_le_bytes());
+    out.extend_from_slice(&request.kind.api_key.to_le_bytes());
+    out.extend_from_slice(&request.kind.version.to_le_bytes());
+    out.extend_from_slice(&request.id.to_le_bytes());
+    out.push(HAS_API | HAS_VERSION | HAS_ID | if is_request { REQUEST } else { 0 });
+    out.push((SIZE as usize + mark.len()) as u8);
+    out.extend_from_slice(&size.to_be_bytes());
+    out.extend_from_slice(mark);
 }
 
 fn number(value: i64, out: &mut Vec<u8>) {

@@ -52,6 +52,13 @@ impl PlanRuns {
 }
 
 impl PlanRuns {
+    /// Keep a plan that `pack` puts behind the others.
+    pub fn add_packed(&mut self, py: Python<'_>, pack: impl FnOnce(&mut Vec<u8>)) -> PyResult<()> {
+        let start = self.data.len();
+        pack(&mut self.data);
+        self.added(py, start)
+    }
+
     /// A plan was put behind the others, from `start` on.
     fn added(&mut self, py: Python<'_>, start: usize) -> PyResult<()> {
         let found = plan::reference(&self.data[start..]);
