@@ -89,7 +89,7 @@ class Recorder:
     """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
 
     __slots__ = (
-        "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_keeps_comments", "_next", "plan",
+        "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_next", "_show_secrets", "plan",
         "sinks",
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ class Recorder:
         self, plan: ConnectionPlan, show_secrets: bool, write: Write, secrets: "SecretSource | None" = None
     ) -> None:
         self.plan = plan
-        self._keeps_comments = show_secrets  # arguments of processes may hold some
+        self._show_secrets = show_secrets  # comments, which name processes and their arguments, may hold some
         self._give = write
         self._has_begun = False
         emit = self._emit
@@ -141,7 +141,9 @@ class Recorder:
     @property
     def can_be_lent(self) -> bool:
         """Whether what comes next can be copied as it stands."""
-        return self._keeps_comments and self._headers is None and all(map(_can_be_lent, self._cutters))
+        first, second = self._cutters
+        is_as_captured = self._show_secrets and not self.plan.is_tls and self._headers is None
+        return is_as_captured and first.can_be_lent and second.can_be_lent
 
     def state(self) -> tuple[tuple[bytes, bool, bool], list[tuple[int, tuple[bytes, int] | None]]]:
         """What the copier needs of it: see `CopiedState`; of each direction the last two of its fields."""
@@ -182,15 +184,11 @@ class Recorder:
         ack = (self._next[1 - piece.direction] or 0) if piece.flags & ACK else 0
         data = headers.packet(seq, ack, piece.flags, payload)
         link_type, wire, commented = headers.link_type, len(data), headers.commented
-        if commented is not None and self._keeps_comments:
+        if commented is not None and self._show_secrets:
             link_type, data = commented.around(link_type, data)
         packet = Packet(piece.ref, piece.time_ns, link_type, data, wire)
         self._has_begun = True
         self._give(ExcerptPacket(packet, self.plan, piece, frame))
-
-
-def _can_be_lent(cutter: StreamCutter) -> bool:
-    return cutter.can_be_lent
 
 
 def _decrypted(

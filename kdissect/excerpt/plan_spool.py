@@ -13,8 +13,8 @@ from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT
 
 # Plans in memory until they are sorted and written.
-RUN_BYTES = 4 << 20
-READ_BYTES = 1 << 16  # of a run at a time
+RUN_BYTES = 2 << 20
+READ_BYTES = 1 << 14  # of a run at a time
 # Plans that wait for a packet which others overtook: of packets behind a hole, at most as many as wait there.
 # Packets that are not there any more, in a file that changed, are not waited for any longer.
 MOST_WAITING = 1 << 20

@@ -214,8 +214,8 @@ def extracted(files: list[list[PlainPacket]], *arguments: str) -> tuple[int, byt
         for path, packets in zip(paths, files, strict=True):
             path.parent.mkdir()
             with PacketFile(str(path)) as file:
-                for packet in packets:
-                    file.write(Packet._make(packet))
+                for number, packet in enumerate(packets):
+                    file.write(Packet._make(packet), "a comment" if number % 200 == 150 else "")
         out = Path(folder, "out")
         code = main(["extract", "-o", str(out), *arguments, *map(str, paths)])
         return code, out.read_bytes()

@@ -143,3 +143,17 @@ def test_plans_are_given_by_packet(native: Any, monkeypatch: pytest.MonkeyPatch)
         frames = spool.frames(bytes([1, 1, 0]))
         found.append([[plan.exchange for plan in frames.take(ref)] for ref in asked_for])
     assert found == [[[7], [], [4], [], [9], [1], [0, 3, 10]]] * 2
+
+
+def test_plans_of_packets_that_are_gone_are_not_held_for_ever(
+    native: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that changed between the readings lacks packets."""
+    monkeypatch.setattr(plan_spool, "MOST_WAITING", 3)
+    for is_compiled in (True, False):
+        monkeypatch.setattr(plan_spool, "is_compiled", is_compiled)
+        spool = plan_spool.PlanSpool()
+        for ref in range(10):
+            spool.add(plan_spool.FramePlan(ref, b"mark", 8, (), ref, True))
+        frames = spool.frames(b"\1")
+        assert [len(frames.take(ref)) for ref in (9, 8, 5, 6, 7)] == [1, 1, 0, 1, 1]

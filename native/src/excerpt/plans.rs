@@ -12,7 +12,7 @@ use crate::excerpt::plan;
 /// `kdissect.model.packets.packet.FILE_SHIFT`.
 const FILE_SHIFT: u32 = 40;
 /// Bytes of a run that are read at a time, as `plan_spool.READ_BYTES`.
-const READ_BYTES: usize = 1 << 16;
+const READ_BYTES: usize = 1 << 14;
 /// Bytes of a plan's length, before it.
 const SIZE: usize = 4;
 
@@ -47,6 +47,8 @@ impl PlanRuns {
     /// Write the rest; gives all stretches in the order of the runs. Raises what `write` does.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<Stretch>> {
         self.flush(py)?;
+        self.data = Vec::new();
+        self.index = Vec::new();
         Ok(self.stretches.clone())
     }
 }
@@ -73,14 +75,20 @@ impl PlanRuns {
     fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
         self.index.sort_unstable(); // what stands first comes first: the order in which they were added
         for of_file in self.index.chunk_by(|one, next| one.0 >> FILE_SHIFT == next.0 >> FILE_SHIFT) {
-            let mut sorted = Vec::with_capacity(of_file.iter().map(|one| one.2 + SIZE).sum());
-            for &(_, start, size) in of_file {
-                sorted.extend_from_slice(&(size as u32).to_le_bytes());
-                sorted.extend_from_slice(&self.data[start..start + size]);
-            }
-            let start: u64 = self.write.bind(py).call1((PyBytes::new(py, &sorted),))?.extract()?;
+            let total = of_file.iter().map(|one| one.2 + SIZE).sum();
+            let sorted = PyBytes::new_with(py, total, |mut room| {
+                for &(_, start, size) in of_file {
+                    let (head, rest) = room.split_at_mut(SIZE);
+                    let (plan, rest) = rest.split_at_mut(size);
+                    head.copy_from_slice(&(size as u32).to_le_bytes());
+                    plan.copy_from_slice(&self.data[start..start + size]);
+                    room = rest;
+                }
+                Ok(())
+            })?;
+            let start: u64 = self.write.bind(py).call1((sorted,))?.extract()?;
             let file = of_file.first().map_or(0, |one| one.0 >> FILE_SHIFT);
-            self.stretches.push((file, start, start + sorted.len() as u64));
+            self.stretches.push((file, start, start + total as u64));
         }
         self.index.clear();
         self.data.clear();
