@@ -25,6 +25,7 @@ from kdissect.engine.records.compiled_records import (
 )
 from kdissect.engine.records.compiled_tables import Buffers
 from kdissect.engine.records.record_sets import RecordSet
+from kdissect.excerpt.copied_state import CopiedRow, CopiedState
 from kdissect.model.frame import FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
@@ -175,6 +176,75 @@ class ExchangeBlock:
 class BlockIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Exchange: ...
+
+# Excerpts
+
+@final
+class PlanRuns:
+    def __new__(cls, write: Callable[[bytes], int], most: int) -> Self: ...
+    # These raise what `write` does, `add` ValueError for what is no packed plan.
+    def add(self, plan: bytes) -> None: ...
+    # File, and where plans of it begin and end.
+    def finish(self) -> list[tuple[int, int, int]]: ...
+
+@final
+class MergedPlans:
+    def __new__(
+        cls,
+        read: Callable[[int, int], bytes],
+        stretches: list[tuple[int, int, int]],
+        taken: bytes,
+        most_waiting: int,
+    ) -> Self: ...
+    # Raises what `read` does.
+    def take(self, reference: int) -> list[bytes]: ...
+
+@final
+class FrameChoice:
+    # `choose` gives a number of a connection, NOT_TAKEN or DONE of `find_frames`.
+    def __new__(cls, runs: PlanRuns, choose: Callable[[Exchange], int], is_by_kind: bool) -> Self: ...
+    # Raises what `choose` and the runs do.
+    def take(self, block: ExchangeBlock) -> None: ...
+    # How many of the connection's exchanges were taken.
+    def close(self, info: ConnectionInfo) -> int: ...
+
+@final
+class CopiedFlows:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    # `lend` raises ValueError for a connection that is here, the others for one that is not.
+    def lend(self, flow: bytes, state: CopiedState) -> None: ...
+    # With the number of packets that were taken.
+    def take_back(self, flow: bytes) -> tuple[CopiedRow, int]: ...
+    def last_time_ns(self, flow: bytes) -> int: ...
+
+@final
+class Copier:
+    def __new__(
+        cls,
+        plans: MergedPlans,
+        write: Callable[[bytes], object],
+        interface_of: Callable[[int], int],
+        name_of: Callable[[int], bytes],
+    ) -> Self: ...
+
+@final
+class CopyInOrder:
+    def __new__(
+        cls,
+        data: bytes,
+        first_ref: int,
+        places: Places,
+        at: int,
+        flows: CopiedFlows,
+        copier: Copier,
+        until_ns: int,
+        slow_path: Callable[[int], int],
+    ) -> Self: ...
+    @property
+    def index(self) -> int: ...
+    def __iter__(self) -> Iterator[list[Event]]: ...
+    def __next__(self) -> list[Event]: ...
 
 # Bodies and records
 

@@ -216,10 +216,7 @@ class Analyzer:
                 self._feed_packet(block[index])
             return self._due_ns
 
-        fed = native.InOrder(
-            block.data, block.first_ref, packed, at, self._flows.lanes, self._due_ns, events, self._others,
-            self._syns(), feed_unusual,
-        )  # fmt: skip
+        fed = self._in_order(block, packed, at, feed_unusual)
         try:
             for found in fed:
                 self._index = fed.index
@@ -229,6 +226,16 @@ class Analyzer:
         except Exception:
             self._index = fed.index
             raise
+
+    def _in_order(
+        self, block: PacketBlock, packed: native.Places, at: int, feed_unusual: Callable[[int], int]
+    ) -> native.InOrder | native.CopyInOrder:
+        """What takes the packets of a block from index `at` on."""
+        assert isinstance(self._flows, FlowTable)
+        return native.InOrder(
+            block.data, block.first_ref, packed, at, self._flows.lanes, self._due_ns, self._events,
+            self._others, self._syns(), feed_unusual,
+        )  # fmt: skip
 
     def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int, native.Counts] | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
@@ -418,7 +425,7 @@ class Analyzer:
 
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
         info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
-        fed, connection = self._connection(info)
+        fed, connection = self._connection(info, segment.flow)
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
         self._store.counts.connections += 1
@@ -426,8 +433,8 @@ class Analyzer:
         self._flows[reverse_flow(segment.flow)] = fed, 1, connection
         return flow
 
-    def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
-        """A connection that begins, and what its segments are fed to."""
+    def _connection(self, info: ConnectionInfo, _flow: bytes) -> tuple[Fed, Connection]:
+        """A connection that begins with a flow's segment, and what its segments are fed to."""
         forced = info.client_direction if self._ports and info.broker.port in self._ports else None
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
         return connection, connection

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from kdissect.engine.secrets.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
-from kdissect.excerpt.frame_plans import FramePlan
-from kdissect.excerpt.planner import ConnectionPlan
+from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
 
@@ -81,6 +80,23 @@ class StreamCutter:
     def holds_back(self) -> bool:
         """Whether bytes of an earlier packet are yet to be given."""
         return self._held is not None
+
+    # the compiled copier
+
+    @property
+    def can_be_lent(self) -> bool:
+        """Whether all that it does is to cut out what is wanted."""
+        return self._held is None and not self._skip and not self._keeps_rest and not self._is_other
+
+    def state(self) -> tuple[bytes, int] | None:
+        """The frame under way, packed, and how many bytes of it went by."""
+        return None if self._frame is None else (self._frame.packed(), self._at)
+
+    def take_over(self, state: tuple[bytes, int] | None) -> None:
+        """Go on where the copier came to."""
+        self._frame, self._at = None, 0
+        if state is not None:
+            self._frame, self._at = FramePlan.unpacked(state[0]), state[1]
 
     # StreamSink
 

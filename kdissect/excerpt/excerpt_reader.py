@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Protocol
 
 from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
 from kdissect.engine.flows import Connection, Fed, Open
+from kdissect.excerpt.copied_state import UNKNOWN, CopiedDirection, CopiedState
 from kdissect.excerpt.cutter import Piece, StreamCutter
-from kdissect.excerpt.frame_plans import FramePlan
+from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
-from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
-from kdissect.model.packets.packet import NEVER_NS, Packet, PlainPacket
+from kdissect.model.native import native
+from kdissect.model.packets.packet import NEVER_NS, Packet, PacketBlock, PlainPacket
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
+from kdissect.net.streams.reassembly import Reassembly
 from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.events import Event
+from kdissect.session.handover import FEW_TAKEN, MANY_PACKETS
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -86,7 +89,7 @@ class Recorder:
     """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
 
     __slots__ = (
-        "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_keeps_comments", "_next", "plan",
+        "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_next", "_show_secrets", "plan",
         "sinks",
     )  # fmt: skip
 
@@ -94,7 +97,7 @@ class Recorder:
         self, plan: ConnectionPlan, show_secrets: bool, write: Write, secrets: "SecretSource | None" = None
     ) -> None:
         self.plan = plan
-        self._keeps_comments = show_secrets  # arguments of processes may hold some
+        self._show_secrets = show_secrets  # comments, which name processes and their arguments, may hold some
         self._give = write
         self._has_begun = False
         emit = self._emit
@@ -133,6 +136,30 @@ class Recorder:
         if not waits and not self.plan.is_tls and not any(cutter.holds_back for cutter in self._cutters):
             self._headers = None
 
+    # the compiled copier
+
+    @property
+    def can_be_lent(self) -> bool:
+        """Whether what comes next can be copied as it stands."""
+        first, second = self._cutters
+        is_as_captured = self._show_secrets and not self.plan.is_tls and self._headers is None
+        return is_as_captured and first.can_be_lent and second.can_be_lent
+
+    def state(self) -> tuple[tuple[bytes, bool, bool], list[tuple[int, tuple[bytes, int] | None]]]:
+        """What the copier needs of it: see `CopiedState`; of each direction the last two of its fields."""
+        written = [UNKNOWN if number is None else number for number in self._next]
+        frames = [cutter.state() for cutter in self._cutters]
+        kept = self.plan.connection.encode(), self._has_begun, self._acknowledged
+        return kept, list(zip(written, frames, strict=True))
+
+    def take_over(self, state: CopiedState) -> None:
+        """Go on where the copier came to."""
+        assert state.kept is not None, "lent with it"
+        _, self._has_begun, self._acknowledged = state.kept
+        for at, (cutter, of) in enumerate(zip(self._cutters, state.directions, strict=True)):
+            self._next[at] = None if of.written == UNKNOWN else of.written
+            cutter.take_over(of.frame)
+
     def _open(self, direction: int, seq: int, flags: int, ref: int, time_ns: int) -> None:
         if self._next[direction] is not None:  # sent again
             return
@@ -157,7 +184,7 @@ class Recorder:
         ack = (self._next[1 - piece.direction] or 0) if piece.flags & ACK else 0
         data = headers.packet(seq, ack, piece.flags, payload)
         link_type, wire, commented = headers.link_type, len(data), headers.commented
-        if commented is not None and self._keeps_comments:
+        if commented is not None and self._show_secrets:
             link_type, data = commented.around(link_type, data)
         packet = Packet(piece.ref, piece.time_ns, link_type, data, wire)
         self._has_begun = True
@@ -205,9 +232,12 @@ class _Heard:
     """A connection that is reassembled for those who listen, and not looked at.
 
     In the place of a `ConnectionAnalyzer`; `flush` is called when those who listen are to have the rest.
+    While its packets are in order it is lent to the compiled copier, if nobody or one `Recorder` listens.
     """
 
-    __slots__ = ("_listening", "_over", "_packet", "info", "tcp")
+    __slots__ = (
+        "_copied", "_flow", "_listening", "_over", "_packet", "_patience", "_streams", "_wait", "info", "tcp",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -217,6 +247,8 @@ class _Heard:
         over: list["_Heard"],
         store: Store,
         log: AnomalyLog,
+        copied: "native.CopiedFlows | None",
+        flow: bytes,
     ) -> None:
         self.info = info
         self._listening = listening
@@ -224,35 +256,76 @@ class _Heard:
         self._over = over
         # The first reading noted what is wrong with it.
         self.tcp = TcpConnection(_sinks(listening), store, log, remembers=False)
+        self._copied = copied
+        self._flow = flow  # of direction 0
+        self._streams: tuple[Reassembly, Reassembly] | None = None  # while it is lent
+        self._patience = self._wait = 0  # packets until it may be lent again
 
     @property
     def last_ns(self) -> int:
         """Time of the connection's last packet."""
+        if self._copied is not None and self._streams is not None:
+            return self._copied.last_time_ns(self._flow)
         return self.tcp.last_time_ns or self.info.start_ns
 
     @property
     def is_over(self) -> bool:
         """Both directions ended."""
-        return self.tcp.closed
+        return self._streams is None and self.tcp.closed
 
     held = None
-    """Every segment is to be heard."""
+    """The compiled copier finds connections by itself."""
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction."""
+        self.take_back()
         tcp = self.tcp
-        if not self._listening:
-            tcp.feed(direction, segment, ref, time_ns)
-            return
-        packet = self._packet(ref)
-        for listener in self._listening:
-            listener.feed(direction, segment, packet)
+        if self._listening:
+            packet = self._packet(ref)
+            for listener in self._listening:
+                listener.feed(direction, segment, packet)
         tcp.feed(direction, segment, ref, time_ns)
         for listener in self._listening:
             listener.fed(tcp.troubled)
+        self._wait -= 1
+        if self._copied is not None and self._wait < 0 and not tcp.troubled:
+            self._lend(self._copied)
+
+    def _lend(self, copied: "native.CopiedFlows") -> None:
+        """Give it to the copier, if it is for that now."""
+        recorder = self._listening[0] if self._listening else None
+        if recorder is not None and not (isinstance(recorder, Recorder) and recorder.can_be_lent):
+            return
+        first, second = self.tcp.streams
+        if first.ended or second.ended:
+            return
+        kept, (of_first, of_second) = recorder.state() if recorder is not None else (None, ((), ()))
+        directions = (
+            CopiedDirection(first.next_seq, first.offset, first.packets, *of_first),
+            CopiedDirection(second.next_seq, second.offset, second.packets, *of_second),
+        )
+        copied.lend(self._flow, CopiedState(self.tcp.last_time_ns, directions, kept))
+        self._streams = self.tcp.lend(self)
+
+    def take_back(self) -> None:
+        """Have it here, wherever it was."""
+        if self._copied is None or self._streams is None:
+            return
+        (time_ns, directions, kept), taken = self._copied.take_back(self._flow)
+        first, second = map(CopiedDirection._make, directions)
+        for stream, of in zip(self._streams, (first, second), strict=True):
+            stream.next_seq, stream.offset, stream.packets = of.next_seq, of.offset, of.packets
+        self.tcp.take_over(self._streams, time_ns)
+        self._streams = None
+        for listener in self._listening:
+            assert isinstance(listener, Recorder), "others are not lent"
+            listener.take_over(CopiedState(time_ns, (first, second), kept))
+        self._patience = min(2 * self._patience + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
+        self._wait = self._patience
 
     def close(self, _how: CloseKind, _time_ns: int) -> None:
         """It takes nothing any more."""
+        self.take_back()
         self._over.append(self)
 
     def flush(self) -> None:
@@ -280,8 +353,11 @@ class Tap(Analyzer):
         capture_set_of: Callable[[int], str],
         wanted: Container[str],
         listening: Callable[[str], Sequence[Listener]],
+        copier: "native.Copier | None" = None,
     ) -> None:
         super().__init__(ports, capture_set_of)
+        self._copier = copier
+        self._copied: dict[str, native.CopiedFlows] = {}  # of each capture set
         self._wanted = wanted
         self._listening = listening
         self._batch: Sequence[PlainPacket] = ()
@@ -294,8 +370,25 @@ class Tap(Analyzer):
         """The same, with the packets at hand."""
         self._batch, self._by_ref = packets, {}
         events = super().feed_batch(packets)
+        self._events.clear()  # nobody asks for them
         self._flush()
         return events
+
+    def _in_order(
+        self, block: PacketBlock, packed: "native.Places", at: int, feed_unusual: Callable[[int], int]
+    ) -> "native.InOrder | native.CopyInOrder":
+        if self._copier is None:
+            return super()._in_order(block, packed, at, feed_unusual)
+        flows = self._copied_flows()
+        return native.CopyInOrder(
+            block.data, block.first_ref, packed, at, flows, self._copier, self._due_ns, feed_unusual
+        )
+
+    def _copied_flows(self) -> "native.CopiedFlows":
+        found = self._copied.get(self._capture_set)
+        if found is None:
+            found = self._copied[self._capture_set] = native.CopiedFlows()
+        return found
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
         """The same; all who listen have everything then."""
@@ -317,9 +410,10 @@ class Tap(Analyzer):
     def _syns(self) -> None:
         """Each SYN is for `_first`."""
 
-    def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
+    def _connection(self, info: ConnectionInfo, flow: bytes) -> tuple[Fed, Connection]:
         listening = self._listening(info.id) if info.id in self._wanted else ()
-        heard = _Heard(info, listening, self._packet, self._over, self._store, self._noted)
+        copied = None if self._copier is None else self._copied_flows()
+        heard = _Heard(info, listening, self._packet, self._over, self._store, self._noted, copied, flow)
         return heard, heard
 
     def _packet_of(self, ref: int) -> PlainPacket:
@@ -356,9 +450,13 @@ def listen(
     wanted: Container[str],
     listening: Callable[[str], Sequence[Listener]],
     batches: Iterable[Sequence[PlainPacket]],
+    copier: "native.Copier | None" = None,
 ) -> None:
-    """Read packets and let others listen to the connections that are wanted, to the end. Raises nothing."""
-    tap = Tap(ports, capture_set_of, wanted, listening)
+    """Read packets and let others listen to the connections that are wanted, to the end.
+
+    `copier` writes what a single `Recorder` would, where it can. Raises nothing by itself.
+    """
+    tap = Tap(ports, capture_set_of, wanted, listening, copier)
     for packets in batches:
         tap.feed_batch(packets)
     tap.close()

@@ -1,25 +1,19 @@
 """Finds the frames of all exchanges that a test takes, for `extract`."""
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol, TypeAlias
 
-from kdissect.excerpt.edit import NOTHING, Redaction
-from kdissect.excerpt.frame_plans import Frames
-from kdissect.excerpt.planner import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
-from kdissect.model.errors import KdissectError
-from kdissect.schema.protocol_messages import api_name
-from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.excerpt.edit import Redaction
+from kdissect.excerpt.frame_plans import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
+from kdissect.excerpt.plan_spool import PlanSpool, SpooledFrames
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import ConnectionClosed, Event, Events
+from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
-# Memory of the plans of all frames: a million of them. They must all be known before the second reading
-# begins, for a filter may decide about a connection's negotiation at its last exchange.
-MAX_PLAN_BYTES = 256 << 20
-_FRAME_BYTES = 120  # of what holds a packed plan
-
-
-class PlanTooLargeError(KdissectError):
-    """The frames are too many."""
+Part: TypeAlias = "Event | native.ExchangeBlock"
+# Of an exchange that is not kept, and of one whose frames were kept or not already.
+NOT_TAKEN, DONE = -1, -2
 
 
 class Redactor(Protocol):
@@ -34,7 +28,7 @@ class FoundFrames(NamedTuple):
     connections, which carry no Kafka. `connections` have the frames; each says whether it is TLS.
     """
 
-    frames: Frames
+    frames: SpooledFrames
     connections: dict[str, bool]
     exchanges: int
     encrypted: int
@@ -48,13 +42,12 @@ class FoundFrames(NamedTuple):
 
 
 class _Open:
-    """A connection that is not over yet."""
+    """A connection that is not over yet. `number` is that of its plans."""
 
-    __slots__ = ("bytes", "frames", "negotiation", "taken")
+    __slots__ = ("negotiation", "number", "taken")
 
-    def __init__(self) -> None:
-        self.frames = bytearray()  # packed: there may be very many open connections
-        self.bytes = 0
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.taken = 0
         self.negotiation = 0
 
@@ -62,37 +55,54 @@ class _Open:
 class FrameSearch:
     """`add` every event, then ask for `result`.
 
-    Exchanges of TLS connections are taken if `decrypted`. Raises PlanTooLargeError from `add`.
+    Exchanges of TLS connections are taken if `decrypted`. Where a filter takes the first exchange of a
+    connection at its end, its negotiation belongs to it: so plans are held until all events were seen.
+    `is_by_kind`: `takes` answers the same for exchanges of one connection, API, version and client id.
     """
 
     def __init__(
-        self, takes: Callable[[Exchange], bool], decrypted: bool = False, redactor: Redactor | None = None
+        self,
+        takes: Callable[[Exchange], bool],
+        decrypted: bool = False,
+        redactor: Redactor | None = None,
+        is_by_kind: bool = False,
     ) -> None:
         self._takes = takes
         self._decrypted = decrypted
         self._redactor = redactor
         self._open: dict[str, _Open] = {}
-        self._frames = Frames()
+        self._spool = PlanSpool()
         self._connections: dict[str, bool] = {}
-        self._bytes = 0
+        self._taken = bytearray()
         self._exchanges = 0
         self._encrypted: dict[str, int] = {}
         self._foreign = 0
         self._sets: set[str] = set()
+        self._choice: native.FrameChoice | None = None
+        if is_compiled and redactor is None and isinstance(self._spool.runs, native.PlanRuns):
+            self._choice = native.FrameChoice(self._spool.runs, self._choose, is_by_kind)
 
-    def add(self, event: Event) -> None:
-        """Take an event."""
+    def parts(self, events: Events) -> Iterable[Part]:
+        """What `add` takes at a time: a block of exchanges as a whole, where it can."""
+        if is_compiled and isinstance(events, native.ExchangeBlock) and self._choice is not None:
+            return (events,)
+        return events
+
+    def add(self, event: Part) -> None:
+        """Take an event or a block."""
         if isinstance(event, Exchange):
             self._exchange(event)
         elif isinstance(event, ConnectionClosed):
             self._close(event.connection)
+        elif is_compiled and isinstance(event, native.ExchangeBlock) and self._choice is not None:
+            self._choice.take(event)
 
     def result(self) -> FoundFrames:
         """What was found, once all events were added."""
         encrypted = self._encrypted.values()
         return FoundFrames(
-            self._frames, self._connections, self._exchanges, sum(encrypted), len(encrypted), self._foreign,
-            len(self._sets),
+            self._spool.frames(bytes(self._taken)), self._connections, self._exchanges, sum(encrypted),
+            len(encrypted), self._foreign, len(self._sets),
         )  # fmt: skip
 
     def _exchange(self, exchange: Exchange) -> None:
@@ -104,9 +114,7 @@ class FrameSearch:
             if is_taken:
                 self._encrypted[info.id] = self._encrypted.get(info.id, 0) + 1
             return
-        mine = self._open.get(info.id)
-        if mine is None:
-            mine = self._open[info.id] = _Open()
+        mine = self._known(info.id)
         if is_taken:
             mine.taken += 1
         elif mine.negotiation < MAX_NEGOTIATION:
@@ -115,43 +123,38 @@ class FrameSearch:
             return
         self._keep(mine, exchange)
 
+    def _known(self, connection: str) -> _Open:
+        mine = self._open.get(connection)
+        if mine is None:
+            mine = self._open[connection] = _Open(len(self._taken))
+            self._taken.append(0)
+        return mine
+
+    def _choose(self, exchange: Exchange) -> int:
+        """What becomes of an exchange that the compiled engine paired: number of its connection, or one of
+        the numbers above."""
+        if is_negotiation(exchange):
+            self._exchange(exchange)
+            return DONE
+        return self._known(exchange.connection.id).number if self._takes(exchange) else NOT_TAKEN
+
     def _keep(self, mine: _Open, exchange: Exchange) -> None:
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is None:
                 continue
-            put = NOTHING if self._redactor is None else self._redactor(exchange, side)
-            plan = frame_plan(exchange, side, frame, put.patches)
-            label = _label(exchange, side) + (f"; {put.note}" if put.note else "")
-            plan = plan._replace(blanks=tuple(put.blanks), edits=tuple(put.edits), label=label)
-            packed = plan.packed()
-            mine.frames += packed
-            cost = len(packed) + _FRAME_BYTES
-            mine.bytes += cost
-            self._bytes += cost
-        if self._bytes > MAX_PLAN_BYTES:
-            raise PlanTooLargeError
+            plan = frame_plan(exchange, side, frame)._replace(connection=mine.number)
+            self._spool.add(plan if self._redactor is None else plan.redacted(self._redactor(exchange, side)))
 
     def _close(self, info: ConnectionInfo) -> None:
         if info.kind is ConnectionKind.NO_DATA:  # its id, which nobody asked for yet, would be worked out
             return
         if info.kind is not ConnectionKind.KAFKA:
             self._foreign += 1
+        taken = 0 if self._choice is None else self._choice.close(info)
         mine = self._open.pop(info.id, None)
-        if mine is None:
+        if mine is None or not mine.taken + taken:
             return
-        if not mine.taken:
-            self._bytes -= mine.bytes
-            return
-        self._exchanges += mine.taken
+        self._exchanges += mine.taken + taken
         self._sets.add(info.capture_set)
-        self._frames.add(mine.frames)
+        self._taken[mine.number] = 1
         self._connections[info.id] = info.tls is not None
-
-
-def _label(exchange: Exchange, side: str) -> str:
-    exchange_id = f"{exchange.connection.id}/{exchange.ordinal}"
-    if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return f"{exchange_id} SASL token, {side}"
-    key = exchange.api_key
-    name = "of an unknown API" if key is None else f"{api_name(key) or f'API {key}'} v{exchange.api_version}"
-    return f"{exchange_id} {name} {side}, correlation id {exchange.correlation_id}"

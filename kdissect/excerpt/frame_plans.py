@@ -1,22 +1,34 @@
-"""The frames that are to be kept, by the packet in which each begins."""
+"""What is kept of connections: frames, by the packet in which each begins."""
 
-import pickle
-from collections.abc import Iterator
+from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from kdissect.engine.secrets.patches import Patch
-from kdissect.excerpt.edit import Edit
+from kdissect.excerpt.edit import NOTHING, Edit, Redaction
+from kdissect.model.frame import Frame
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange, ExchangeKind
 
-_HEAD = Struct("<QI")  # the packet's reference, the bytes that follow
+# ApiVersions, SaslHandshake, SaslAuthenticate: org.apache.kafka.common.protocol.ApiKeys
+_NEGOTIATION = frozenset({18, 17, 36})
+# Exchanges of it at most; GSSAPI takes a handful, a connection that authenticates again and again more.
+MAX_NEGOTIATION = 16
+# Bytes by which a frame is found in its segment: size, header, the beginning of the body.
+MARK_BYTES = 64
+_SIZE_BYTES = 4
+# The packet's reference; number of the connection; exchange; bytes of the frame, and those captured; API key,
+# version, correlation id; flags; bytes of the mark. The mark follows, then what goes over the frame.
+_HEAD = Struct("<qIQIIhhiBB")
+_REQUEST, _TOKEN, _HAS_API, _HAS_VERSION, _HAS_ID = 1, 2, 4, 8, 16
 
 
 class FramePlan(NamedTuple):
     """A frame to be kept.
 
     `mark` are its first bytes, size included, `length` all of them as the size says. Over its content go
-    `blanks` (spans to be filled), then `patches`; `edits` then change its length. `known` bytes of it, size
-    included, were captured without a hole; `label` says what it is, for people.
+    `blanks` (spans to be filled), then `patches`; `edits` then change its length, which `note` says. `known`
+    bytes of it, size included, were captured without a hole. `is_token`: it is a raw SASL token.
     """
 
     first_ref: int
@@ -28,45 +40,132 @@ class FramePlan(NamedTuple):
     known: int = 0
     blanks: tuple[tuple[int, int], ...] = ()
     edits: tuple[Edit, ...] = ()
-    label: str = ""
+    api_key: int | None = None
+    api_version: int | None = None
+    correlation_id: int | None = None
+    is_token: bool = False
+    note: str = ""
+    connection: int = 0
+    """Its number, where plans of many connections are held together."""
 
     def packed(self) -> bytes:
-        """As it is held until its packet comes: 150 bytes, a fourth of what its objects take."""
-        body = pickle.dumps(tuple(self), pickle.HIGHEST_PROTOCOL)
-        return _HEAD.pack(self.first_ref, len(body)) + body
+        """As it is held until its packet comes (native counterpart: native/src/excerpt/plan.rs)."""
+        api_key, version, correlation_id = self.api_key, self.api_version, self.correlation_id
+        flags = (
+            _REQUEST * self.is_request | _TOKEN * self.is_token | _HAS_API * (api_key is not None)
+            | _HAS_VERSION * (version is not None) | _HAS_ID * (correlation_id is not None)
+        )  # fmt: skip
+        head = _HEAD.pack(
+            self.first_ref, self.connection, self.exchange, self.length, self.known, api_key or 0,
+            version or 0, correlation_id or 0, flags, len(self.mark),
+        )  # fmt: skip
+        over = self.patches, self.blanks, self.edits, self.note
+        return head + self.mark + (_dumped(over) if any(over) else b"")
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> "FramePlan":
+        """One that was packed."""
+        ref, connection, exchange, length, known, api_key, version, correlation_id, flags, size = (
+            _HEAD.unpack_from(data)
+        )
+        end = _HEAD.size + size
+        patches, blanks, edits, note = _loaded(data[end:]) if len(data) > end else ((), (), (), "")
+        return cls(
+            ref, data[_HEAD.size : end], length, patches, exchange, bool(flags & _REQUEST), known, blanks,
+            edits,
+            api_key if flags & _HAS_API else None,
+            version if flags & _HAS_VERSION else None,
+            correlation_id if flags & _HAS_ID else None,
+            bool(flags & _TOKEN), note, connection,
+        )  # fmt: skip
+
+    def redacted(self, put: Redaction) -> "FramePlan":
+        """With what is to be put over it."""
+        if put is NOTHING:
+            return self
+        return self._replace(
+            patches=tuple(put.patches), blanks=tuple(put.blanks), edits=tuple(put.edits), note=put.note
+        )
+
+    def label(self, connection: str) -> str:
+        """What it is, for people; `connection` is the connection's id."""
+        side = "request" if self.is_request else "response"
+        what = f"{connection}/{self.exchange}"
+        if self.is_token:
+            return f"{what} SASL token, {side}" + (f"; {self.note}" if self.note else "")
+        name = "of an unknown API"
+        if self.api_key is not None:
+            name = f"{shown_api(self.api_key)} v{self.api_version}"
+        text = f"{what} {name} {side}, correlation id {self.correlation_id}"
+        return text + (f"; {self.note}" if self.note else "")
 
 
-class Frames:
-    """Frames of any connections: a packet is of one direction of one connection.
+def _dumped(over: Any) -> bytes:
+    import pickle  # start-up: where nothing is redacted there is nothing to dump
 
-    Two readings of 100,000 open connections hold theirs at once, so they stay packed until they are taken.
-    """
+    return pickle.dumps(over, pickle.HIGHEST_PROTOCOL)
 
-    def __init__(self) -> None:
-        self._held: dict[int, bytes | bytearray] = {}
 
-    def add(self, packed: bytes | bytearray) -> None:
-        """Keep some frames, one `packed` behind the other."""
-        for ref, one in _each(packed):
-            held = self._held.get(ref)
-            if held is None:
-                self._held[ref] = one
-            elif isinstance(held, bytearray):
-                held += one
-            else:
-                self._held[ref] = bytearray(held + one)
+def _loaded(data: bytes) -> Any:
+    import pickle  # start-up
+
+    return pickle.loads(data)
+
+
+def shown_api(key: int) -> str:
+    """What labels call an API."""
+    return api_name(key) or f"API {key}"
+
+
+class Frames(Protocol):
+    """Frames of any connections: a packet is of one direction of one connection."""
 
     def take(self, ref: int) -> list[FramePlan]:
         """Those that begin in a packet, in the order in which they were added; they are not held any more."""
-        head = _HEAD.size
-        return [FramePlan(*pickle.loads(one[head:])) for _, one in _each(self._held.pop(ref, b""))]
 
 
-def _each(packed: bytes | bytearray) -> Iterator[tuple[int, bytes]]:
-    """The packets and the packed frames."""
-    view, at = memoryview(packed), 0
-    while at < len(view):
-        ref, size = _HEAD.unpack_from(view, at)
-        end = at + _HEAD.size + size
-        yield ref, bytes(view[at:end])
-        at = end
+class HeldFrames:
+    """Frames that are all in memory."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, list[FramePlan]] = {}
+
+    def add(self, plan: FramePlan) -> None:
+        """Keep a frame."""
+        self._held.setdefault(plan.first_ref, []).append(plan)
+
+    def take(self, ref: int) -> list[FramePlan]:
+        """Those that begin in a packet."""
+        return self._held.pop(ref, [])
+
+
+class ConnectionPlan(NamedTuple):
+    """What is kept of a connection. `whole`: also what is in no frame, until the last of the frames.
+
+    `frames` may hold those of other connections, too. Of a `whole` one `number` says how many there are in
+    each direction.
+    """
+
+    connection: str
+    frames: Frames
+    whole: bool = False
+    is_open_end: bool = False
+    """Whether everything is kept, to the end of the connection."""
+    is_tls: bool = False
+    """Whether the frames stand in the plaintext of TLS."""
+    number: tuple[int, int] = (0, 0)
+
+
+def is_negotiation(exchange: Exchange) -> bool:
+    """Whether an exchange settles versions or who the client is."""
+    return exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
+
+
+def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Patch] = ()) -> FramePlan:
+    """How to find a frame, and what to put over it."""
+    mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
+    return FramePlan(
+        frame.first_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal, side == "request",
+        len(frame.data) + _SIZE_BYTES, (), (), exchange.api_key, exchange.api_version,
+        exchange.correlation_id, exchange.kind is ExchangeKind.SASL_TOKEN,
+    )  # fmt: skip

@@ -1,41 +1,20 @@
 """Which frames of which connections an excerpt needs: found by reading the captures once."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from kdissect.engine.secrets.patches import Patch
 from kdissect.engine.secrets.secret_bytes import secret_patches
-from kdissect.excerpt.frame_plans import FramePlan, Frames
+from kdissect.excerpt.frame_plans import (
+    MAX_NEGOTIATION,
+    ConnectionPlan,
+    FramePlan,
+    HeldFrames,
+    frame_plan,
+    is_negotiation,
+)
 from kdissect.excerpt.wanted import EVERY, MAX_BYTES, Wanted
-from kdissect.model.frame import Frame
 from kdissect.session.events import Event
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import ConnectionInfo
-
-# ApiVersions, SaslHandshake, SaslAuthenticate: org.apache.kafka.common.protocol.ApiKeys
-_NEGOTIATION = frozenset({18, 17, 36})
-# Exchanges of it at most; GSSAPI takes a handful, a connection that authenticates again and again more.
-MAX_NEGOTIATION = 16
-# Bytes by which a frame is found in its segment: size, header, the beginning of the body.
-MARK_BYTES = 64
-_SIZE_BYTES = 4
-
-
-class ConnectionPlan(NamedTuple):
-    """What is kept of a connection. `whole`: also what is in no frame, until the last of the frames.
-
-    `frames` may hold those of other connections, too. Of a `whole` one `number` says how many there are in
-    each direction.
-    """
-
-    connection: str
-    frames: Frames
-    whole: bool = False
-    is_open_end: bool = False
-    """Whether everything is kept, to the end of the connection."""
-    is_tls: bool = False
-    """Whether the frames stand in the plaintext of TLS."""
-    number: tuple[int, int] = (0, 0)
 
 
 class Budget:
@@ -72,9 +51,9 @@ class Planner:
 
     def plan(self) -> ConnectionPlan:
         """What to keep, in the order of the stream."""
-        frames, number = Frames(), [0, 0]
+        frames, number = HeldFrames(), [0, 0]
         for info, plan in self._taken:
-            frames.add(plan.packed())
+            frames.add(plan)
             # which end is the client is sure only now
             number[info.client_direction if plan.is_request else 1 - info.client_direction] += 1
         one = self._wanted
@@ -105,11 +84,6 @@ class Planner:
             return False
         self._negotiation += 1
         return True
-
-
-def is_negotiation(exchange: Exchange) -> bool:
-    """Whether an exchange settles versions or who the client is."""
-    return exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
 
 
 def plan(
@@ -151,12 +125,3 @@ class _Group:
             if name not in self._planners and name != EVERY:
                 self._planners[name] = Planner(one, self._budget, self._show_secrets)
         return [planner.plan() for planner in self._planners.values()]
-
-
-def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Patch] = ()) -> FramePlan:
-    """How to find a frame, and what to put over it."""
-    mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
-    return FramePlan(
-        frame.first_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal, side == "request",
-        len(frame.data) + _SIZE_BYTES,
-    )  # fmt: skip

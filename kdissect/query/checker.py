@@ -9,7 +9,7 @@ from kdissect.query import plan
 from kdissect.query.fields.field_sources import Cost, Source
 from kdissect.query.fields.lookup import Apis, UnknownFieldError, look_up
 from kdissect.query.fields.named import ERROR, NO_ERROR, suggest
-from kdissect.query.fields.row_fields import NUMBER_FIELD
+from kdissect.query.fields.row_fields import KIND_FIELDS, NUMBER_FIELD
 from kdissect.query.syntax import nodes
 from kdissect.query.syntax.filter_errors import FilterError
 from kdissect.query.values.operators import Operator, Range, by_symbol, usable
@@ -24,6 +24,7 @@ class Checker:
         self.needs_findings = False
         self.needs_all = False
         self.needs_topics = False
+        self.is_by_kind = True
         self.cost = Cost.HEADER
 
     def check(self, node: nodes.Node, apis: Apis = None) -> plan.Node:
@@ -47,6 +48,7 @@ class Checker:
         from kdissect.rules.rule_selection import select  # start-up
 
         self.needs_findings = True
+        self.is_by_kind = False
         codes: set[str] = set()
         for literal in node.codes:
             try:
@@ -67,6 +69,7 @@ class Checker:
         self.cost = max(self.cost, source.cost)
         self.needs_all |= source.name == NUMBER_FIELD
         self.needs_topics |= source.name in ("topics", "topic")
+        self.is_by_kind &= source.name in KIND_FIELDS and source.cost is Cost.HEADER
         return source
 
     def _presence(self, name: nodes.Name, source: Source) -> plan.Node:

@@ -24,7 +24,9 @@ class Predicate:
 
     `needs_findings`: `bind` wants `Context.findings_of`. `needs_all`: the test must be asked about every
     exchange of the input, in order, because it counts them. `needs_topics`: it asks for names of topics.
-    `needs_bodies`: it looks into bodies. `pushdown`: tests of headers that hold for every exchange it takes.
+    `needs_bodies`: it looks into bodies. `is_by_kind`: it answers the same for exchanges of one connection,
+    API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that hold for every exchange it
+    takes.
     """
 
     def __init__(self, text: str) -> None:
@@ -36,6 +38,7 @@ class Predicate:
         self.needs_all = checker.needs_all
         self.needs_topics = checker.needs_topics
         self.needs_bodies = checker.cost >= Cost.BODY
+        self.is_by_kind = checker.is_by_kind
 
     def bind(self, context: Context = _NO_CONTEXT) -> Test:
         """A test of exchanges. It raises nothing; ask one at a time.

@@ -102,6 +102,11 @@ impl<'a> Packet<'a> {
         })
     }
 
+    /// Where TCP begins in the chunk.
+    pub fn tcp_at(&self) -> usize {
+        self.at
+    }
+
     /// Its segment; None if it begins or ends something, closes the window or is cut.
     pub fn plain(&self) -> Option<Plain> {
         let words = usize::from(self.tcp[12] >> 4);

@@ -12,6 +12,7 @@ mod capture;
 mod codecs;
 mod decimal;
 mod engine;
+mod excerpt;
 mod exchange;
 mod flow;
 mod headers;
@@ -33,6 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_engine(module)?;
     add_bodies(module)?;
     add_transfers(module)?;
+    add_excerpt(module)?;
     add_lines(module)
 }
 
@@ -76,6 +78,15 @@ fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::partition_rows::PartitionRows>()?;
     module.add_class::<transfers::topic_sums::TopicSums>()?;
     module.add_class::<transfers::fetch_positions::FetchPositions>()
+}
+
+fn add_excerpt(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<excerpt::plans::PlanRuns>()?;
+    module.add_class::<excerpt::plans::MergedPlans>()?;
+    module.add_class::<excerpt::choice::FrameChoice>()?;
+    module.add_class::<excerpt::copied::CopiedFlows>()?;
+    module.add_class::<excerpt::copier::Copier>()?;
+    module.add_class::<excerpt::copier::CopyInOrder>()
 }
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {

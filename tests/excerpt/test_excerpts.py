@@ -8,9 +8,8 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.excerpts import excerpts
-from kdissect.excerpt.frame_plans import FramePlan, Frames
+from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan, HeldFrames
 from kdissect.excerpt.packet_headers import Headers, headers_of
-from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.excerpt.wanted import MAX_BYTES, Wanted
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet, packet_ref
@@ -130,8 +129,8 @@ def test_a_frame_that_begins_at_the_very_end_of_a_segment(tmp_path: Path, held: 
 def test_a_hole_of_unknown_length_takes_the_rest_of_its_frame(inside: bool) -> None:
     whole = response(1, b"abcdefgh")
     made: list[Piece] = []
-    frames = Frames()
-    frames.add(FramePlan(7, whole[:64], len(whole), (), 0, False, len(whole)).packed())
+    frames = HeldFrames()
+    frames.add(FramePlan(7, whole[:64], len(whole), (), 0, False, len(whole)))
     cutter = StreamCutter(ConnectionPlan("c", frames), 0, True, made.append)
     cutter.data(whole[:10] if inside else whole, 7, 1)
     cutter.gap(UNKNOWN_LENGTH, False, 8, 2)

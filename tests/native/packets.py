@@ -4,15 +4,19 @@ import pickle
 import struct
 from collections.abc import Iterable
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.file_format import parser_for
+from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
-from kdissect.model.packets.packet import FILE_SHIFT, PlainPacket
+from kdissect.model.packets.packet import FILE_SHIFT, Packet, PlainPacket
 from kdissect.net.streams.reassembly import StreamState
 from tests.engine.test_in_order import blocks, damaged, each, plain, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
@@ -201,3 +205,17 @@ def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
         for one in connection._readers
     ]
     return streams, waiting, of_pairing, of_readers, dialogue._next, dialogue._client_id_end
+
+
+def extracted(files: list[list[PlainPacket]], *arguments: str) -> tuple[int, bytes]:
+    """What `extract` writes of files with these packets, each a capture set of its own."""
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, name, "x.pcapng") for name in "ab"[: len(files)]]
+        for path, packets in zip(paths, files, strict=True):
+            path.parent.mkdir()
+            with PacketFile(str(path)) as file:
+                for number, packet in enumerate(packets):
+                    file.write(Packet._make(packet), "a comment" if number % 200 == 150 else "")
+        out = Path(folder, "out")
+        code = main(["extract", "-o", str(out), *arguments, *map(str, paths)])
+        return code, out.read_bytes()

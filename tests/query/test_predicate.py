@@ -1,19 +1,23 @@
 """What a compiled filter tells about itself."""
 
 import pickle
+from functools import cache
+from typing import Any
 
 import pytest
 
 import kdissect
+from kdissect.api import Dissection
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated import projection
 from kdissect.query import binding, compile_filter
-from kdissect.query.binding import Context
+from kdissect.query.binding import Binding, Context
+from kdissect.query.fields.row_fields import KIND_FIELDS, row_fields
 from kdissect.query.pushdown import Conjunct
 from kdissect.schema.protocol_messages import api
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import Exchange, ExchangeKind, State
 from tests.query.exchanges import START, exchange, frame, takes
-from tests.support.console import TXN
+from tests.support.console import CAPTURES, TXN
 
 
 def test_pickled_as_its_text() -> None:
@@ -208,3 +212,42 @@ def test_cut_and_broken_bodies_have_no_fields() -> None:
     assert takes("request.body", *made) == [True, False, False, False]
     assert takes("request.error", *made) == [False, True, True, True]
     assert takes("request.error contains captured", *made) == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("api == Produce", True),
+        ("not (api in (Fetch, Produce) or version >= 3) and client_id == a", True),
+        ("host == 10.0.0.1 and connection != abc", True),
+        ("client_id == null", True),
+        ("api == Produce and latency > 1ms", False),
+        ("topic == a", False),
+        ("number < 5", False),
+        ("exchange == 4", False),
+        ("principal == a", False),
+        ("software == a", False),
+        ("anomalies", False),
+        ("request.acks == 0", False),
+        ("has finding", False),
+    ],
+)
+def test_whether_one_of_a_kind_is_enough(text: str, expected: bool) -> None:
+    assert compile_filter(text).is_by_kind is expected
+
+
+@cache
+def paired() -> list[Exchange]:
+    found = Dissection([str(path) for path in CAPTURES.glob("kafka44_*groups.pcapng")])
+    return [one for one in found if one.state is State.COMPLETE and one.kind is ExchangeKind.KAFKA]
+
+
+@pytest.mark.parametrize("name", sorted(KIND_FIELDS))
+def test_fields_of_a_kind_are_the_same_in_all_of_it(name: str) -> None:
+    getters = row_fields()[name].source.many(Binding(Context()))
+    values: dict[Any, Any] = {}
+    for one in paired():
+        kind = one.connection.id, one.api_key, one.api_version, one.client_id
+        value = [get(one) for get in getters]
+        assert values.setdefault(kind, value) == value
+    assert len(paired()) > 2 * len(values) > 200

@@ -105,6 +105,6 @@ def test_what_was_tls_is_plaintext_and_shows_again_without_its_key_log(
 
 def test_frames_that_are_not_found_among_the_bytes_give_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     """The packets of the connection are there, what the finding is about is not."""
-    monkeypatch.setattr("kdissect.excerpt.planner.MARK_BYTES", 0)
+    monkeypatch.setattr("kdissect.excerpt.frame_plans.MARK_BYTES", 0)
     monkeypatch.setattr("kdissect.excerpt.cutter._find", lambda payload, mark, at: -1)
     assert evidence_of(str(CAPTURES / "tansu_kp3_groups.pcap")) == []

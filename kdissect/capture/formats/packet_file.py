@@ -29,16 +29,17 @@ class PacketFile:
         self._application = application
         self._interfaces: dict[tuple[int, str, int], int] = {}
         self._writer: PcapngWriter | None = None
+        self._stream: BinaryIO | None = None
 
     def __enter__(self) -> "PacketFile":
-        stream = self._file.__enter__()
+        self._stream = stream = self._file.__enter__()
         self._writer = PcapngWriter(stream, comment=self._comment, application=self._application)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._writer = None
+        self._writer = self._stream = None
         self._file.__exit__(kind, error, trace)
 
     def secrets(self, kind: int, data: bytes) -> None:
@@ -49,15 +50,24 @@ class PacketFile:
     def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
         """Write a packet as it is, with its comments and another; `interface` names where it was captured,
         one for each link type."""
-        writer = self._writer
-        assert writer is not None, "used without with"
         offset = BEFORE_1970 if packet.time_ns < 0 else 0
-        link_type = plain_link(packet.link_type)
-        key = link_type, interface, offset
+        number = self.interface(plain_link(packet.link_type), interface, offset)
+        assert self._writer is not None, "used without with"
+        self._writer.write_packet(packet, interface=number, comment=comment)
+
+    def interface(self, link_type: int, name: str = "", offset: int = 0) -> int:
+        """The number of an interface, which is written if it is new."""
+        assert self._writer is not None, "used without with"
+        key = link_type, name, offset
         number = self._interfaces.get(key)
         if number is None:
-            number = self._interfaces[key] = writer.interface(link_type, offset=offset, name=interface)
-        writer.write_packet(packet, interface=number, comment=comment)
+            number = self._interfaces[key] = self._writer.interface(link_type, offset=offset, name=name)
+        return number
+
+    def write_blocks(self, blocks: bytes) -> None:
+        """Write packets that are blocks of a little-endian section already, of interfaces that are there."""
+        assert self._stream is not None, "used without with"
+        self._stream.write(blocks)
 
 
 class _StandardOutput:

@@ -14,7 +14,7 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
-from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
+from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import (
     add_inputs,
     add_topic_ids,
@@ -24,12 +24,9 @@ from kdissect.cli.options.input_options import (
     open_inputs,
     was_read,
 )
-from kdissect.excerpt.excerpt_reader import ExcerptPacket
-from kdissect.excerpt.excerpts import write_frames
-from kdissect.excerpt.find_frames import MAX_PLAN_BYTES, FrameSearch, PlanTooLargeError
-from kdissect.excerpt.redactor import FrameRedactor
+from kdissect.excerpt.find_frames import FrameSearch
+from kdissect.excerpt.write_packets import write_frames
 from kdissect.model.wording import plural
-from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.excerpt.find_frames import FoundFrames
@@ -107,14 +104,7 @@ def _check(options: Namespace, dissection: Dissection) -> None:
 def _extract(options: Namespace, dissection: Dissection) -> int:
     if options.connections and not options.redact:
         return copy(options, dissection)
-    try:
-        harvested = _harvest(options, dissection)
-    except PlanTooLargeError:
-        say(
-            f"too many frames: to remember where they are takes more than {MAX_PLAN_BYTES >> 20} MiB; select "
-            "fewer exchanges" + ("" if options.redact else ", or whole connections with --connections")
-        )
-        return UNREADABLE
+    harvested = _harvest(options, dissection)
     if not was_read(dissection):
         return OK  # the file of an earlier run stays
     _say_what_is_left_out(options, harvested)
@@ -125,14 +115,18 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
 def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
     redactor: FrameRedactor | None = None
     if options.redact:
+        from kdissect.excerpt.redactor import FrameRedactor  # start-up: what most runs do not need
+
         redactor = FrameRedactor(options.redact)
     if options.connections:
         wanted = matching(options, open_inputs(options)).ids
         harvest = FrameSearch(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
     else:
         accepts = selected(options, dissection)
-        harvest = FrameSearch(accepts or (lambda _exchange: True), options.decrypted, redactor)
-    dissection.guard.each(dissection.events(), harvest.add)
+        takes = accepts or (lambda _exchange: True)
+        harvest = FrameSearch(takes, options.decrypted, redactor, is_by_kind(options))
+    parts = (part for events in dissection.batches() for part in harvest.parts(events))
+    dissection.guard.each(parts, harvest.add)
     if redactor is not None:
         _say_what_was_done(redactor)
     return harvest.result()
@@ -170,11 +164,7 @@ def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
 def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -> None:
     application = f"{APPLICATION} {__version__}"
     with PacketFile(options.output, _comment(options, harvested), application) as file:
-
-        def write(item: ExcerptPacket) -> None:
-            file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
-
-        write_frames(harvested, open_again(options, dissection), not options.redact, write)
+        write_frames(harvested, open_again(options, dissection), not options.redact, file)
 
 
 def _comment(options: Namespace, harvested: FoundFrames) -> str:

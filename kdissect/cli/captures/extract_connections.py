@@ -12,7 +12,7 @@ from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.cli.diagnostics import OK, say
 from kdissect.cli.options.filter_option import selected
 from kdissect.cli.options.input_options import open_again, was_read
-from kdissect.excerpt.excerpts import copy_connections
+from kdissect.excerpt.write_packets import copy_connections
 from kdissect.model.wording import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange

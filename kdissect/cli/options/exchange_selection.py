@@ -81,6 +81,11 @@ def selection_of(
     return lambda exchange: all(test(exchange) for test in tests)
 
 
+def is_selection_by_kind(options: Namespace) -> bool:
+    """Whether the test answers the same for exchanges of one connection, API, version and client id."""
+    return not (options.exchange or options.since or options.until or options.topic or options.errors)
+
+
 _Watch = Callable[[Exchange], None]
 
 

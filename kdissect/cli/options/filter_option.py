@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.options.exchange_selection import selection_of
+from kdissect.cli.options.exchange_selection import is_selection_by_kind, selection_of
 from kdissect.cli.options.input_options import (
     check_inputs,
     is_live,
@@ -108,6 +108,11 @@ def selected(options: Namespace, dissection: Dissection) -> Test | None:
     if options.filter.needs_all:  # and so do the other options, which look out for names
         return lambda exchange: bool(accepts(exchange)) & bool(chosen(exchange))
     return lambda exchange: chosen(exchange) and accepts(exchange)
+
+
+def is_by_kind(options: Namespace) -> bool:
+    """Whether `selected` answers the same for exchanges of one connection, API, version and client id."""
+    return (options.filter is None or options.filter.is_by_kind) and is_selection_by_kind(options)
 
 
 def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:

@@ -22,6 +22,13 @@ from kdissect.query.values.value_kinds import NUMBER, STRUCTURE, TEXT, ValueKind
 from kdissect.session.exchange import ExchangeKind, State
 
 NUMBER_FIELD = "number"
+# The same in all exchanges of one connection, API, version and client id that are paired without anomalies.
+KIND_FIELDS = frozenset(
+    {
+        "connection", "capture_set", "client", "client.ip", "client.port", "broker", "broker.ip",
+        "broker.port", "host", "client_id", "api", "api_key", "api_version", "version", "kind",
+    }
+)  # fmt: skip
 
 
 class RowEntry(NamedTuple):

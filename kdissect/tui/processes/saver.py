@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
-from kdissect.excerpt.excerpt_reader import ExcerptPacket
-from kdissect.excerpt.excerpts import write_frames
-from kdissect.excerpt.find_frames import FoundFrames, FrameSearch, PlanTooLargeError
+from kdissect.excerpt.find_frames import FoundFrames, FrameSearch
+from kdissect.excerpt.write_packets import write_frames
 from kdissect.model.limits import use
 from kdissect.model.wording import plural
-from kdissect.report.printable import printable
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 
 _COMMENT = (
@@ -32,8 +30,6 @@ def save(order: SaveOrder) -> Saved:
         if not found.exchanges:
             return Saved(0, order.path, "no packet of them was found again")
         _write(order, found)
-    except PlanTooLargeError:
-        return Saved(0, order.path, "too many frames; `kdissect extract --connections` takes any number")
     except OSError as error:
         return Saved(0, order.path, error.strerror or str(error))
     return Saved(found.exchanges, order.path, _note(found))
@@ -53,19 +49,16 @@ def _find(order: SaveOrder) -> FoundFrames:
     search = FrameSearch(
         lambda exchange: (exchange.connection.id, exchange.ordinal) in exchanges, decrypted=True
     )
-    for event in _open(order).events():
-        search.add(event)
+    for events in _open(order).batches():
+        for part in search.parts(events):
+            search.add(part)
     return search.result()
 
 
 def _write(order: SaveOrder, found: FoundFrames) -> None:
     comment = _COMMENT.format(plural(found.exchanges, "exchange"))
     with PacketFile(order.path, comment, f"{APPLICATION} {__version__}") as file:
-
-        def write(item: ExcerptPacket) -> None:
-            file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
-
-        write_frames(found, _open(order), True, write)
+        write_frames(found, _open(order), True, file)
 
 
 def _note(found: FoundFrames) -> str:

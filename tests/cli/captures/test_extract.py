@@ -9,7 +9,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.excerpt import find_frames as harvest
+from kdissect.excerpt import plan_spool
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES, CHECKOUT, command, run
 from tests.support.messages.traffic import Conversation
@@ -190,12 +190,35 @@ def test_what_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert "No such file" in capfd.readouterr().err
 
 
-def test_too_many_frames(
+def test_any_number_of_frames_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans that do not fit into memory lie in a file: what is written is the same."""
+    whole, small = tmp_path / "whole", tmp_path / "small"
+    assert main(["extract", "-o", str(whole), PRODUCE]) == 0
+    monkeypatch.setattr(plan_spool, "RUN_BYTES", 500)
+    monkeypatch.setattr(plan_spool, "READ_BYTES", 100)
+    written = counted(monkeypatch, plan_spool.TemporaryPlans, "write")
+    assert main(["extract", "-o", str(small), PRODUCE]) == 0
+    assert small.read_bytes() == whole.read_bytes()
+    assert len(written) > 10
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, of: type, name: str) -> list[object]:
+    """The calls of a method."""
+    calls: list[object] = []
+    plain = getattr(of, name)
+    monkeypatch.setattr(of, name, lambda self, *given: calls.append(given) or plain(self, *given))
+    return calls
+
+
+def test_no_room_for_plans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(harvest, "MAX_PLAN_BYTES", 5000)
+    def full(_self: object, _data: bytes) -> int:
+        raise OSError(28, "No space left on device", "/some/tmp")
+
+    monkeypatch.setattr(plan_spool.TemporaryPlans, "write", full)
     assert main(["extract", "-o", str(tmp_path / "o"), PRODUCE]) == 3
-    assert "select fewer exchanges" in capfd.readouterr().err
+    assert capfd.readouterr().err == "kdissect: /some/tmp: No space left on device\n"
     assert not (tmp_path / "o").exists()
 
 

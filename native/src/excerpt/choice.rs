@@ -1,0 +1,123 @@
+//! Frames of the exchanges of a block that are to be kept: `kdissect.excerpt.find_frames.FrameSearch`.
+
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+
+use crate::engine::completed::Row;
+use crate::engine::exchange_block::ExchangeBlock;
+use crate::excerpt::plan;
+use crate::excerpt::plans::PlanRuns;
+
+/// What `choose` gives for an exchange that is not kept, and for one that Python took: `find_frames.NOT_TAKEN` and
+/// `find_frames.DONE`.
+const NOT_TAKEN: i64 = -1;
+const DONE: i64 = -2;
+
+/// Asks for each exchange, or once for those of a connection, an API, a version and a client id.
+#[pyclass(module = "kdissect._native")]
+pub struct FrameChoice {
+    runs: Py<PlanRuns>,
+    choose: Py<PyAny>,
+    is_by_kind: bool,
+    /// By the addresses of the connections' infos, which are held while they are here.
+    known: HashMap<usize, Known>,
+}
+
+/// What is known of a connection.
+struct Known {
+    _info: Py<PyAny>,
+    client_id: Py<PyAny>,
+    kinds: Vec<(u32, i64)>,
+    taken: u64,
+}
+
+#[pymethods]
+impl FrameChoice {
+    /// `choose` gives the number of the connection whose frames are kept, or one of the numbers above. With
+    /// `is_by_kind` it gives the same for all exchanges of a kind, but for `DONE`.
+    #[new]
+    fn new(runs: Py<PlanRuns>, choose: Py<PyAny>, is_by_kind: bool) -> Self {
+        FrameChoice { runs, choose, is_by_kind, known: HashMap::new() }
+    }
+
+    /// Take the exchanges of a block. Raises what `choose` does.
+    fn take(&mut self, py: Python<'_>, block: &Bound<'_, ExchangeBlock>) -> PyResult<()> {
+        let rows = block.borrow().rows.len();
+        for at in 0..rows {
+            let known = self.known_number(py, &block.borrow(), at);
+            let number = match known {
+                Some(number) => number,
+                None => self.ask(py, block, at)?,
+            };
+            if number >= 0 {
+                self.keep(py, &block.borrow(), at, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection is over; gives how many of its exchanges were taken here.
+    fn close(&mut self, info: &Bound<'_, PyAny>) -> u64 {
+        self.known.remove(&(info.as_ptr() as usize)).map_or(0, |known| known.taken)
+    }
+}
+
+/// Row and connection.
+fn found(block: &ExchangeBlock, at: usize) -> Option<(&Row, &Py<PyAny>)> {
+    let found = block.rows.get(at)?;
+    Some((&found.row, block.connections.get(found.connection as usize)?))
+}
+
+impl FrameChoice {
+    fn known_number(&self, py: Python<'_>, block: &ExchangeBlock, at: usize) -> Option<i64> {
+        let (row, info) = found(block, at)?;
+        let known = self.known.get(&(info.as_ptr() as usize))?;
+        let kind = row.request.kind.number();
+        let is_same = known.client_id.bind(py).is(row.request.client_id.bind(py));
+        let found = known.kinds.iter().find(|one| one.0 == kind).filter(|_| is_same && self.is_by_kind)?;
+        Some(found.1)
+    }
+
+    /// Ask Python about an exchange.
+    fn ask(&mut self, py: Python<'_>, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<i64> {
+        let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(NOT_TAKEN) };
+        let number: i64 = self.choose.bind(py).call1((exchange,))?.extract()?;
+        let block = block.borrow();
+        let Some((row, info)) = found(&block, at) else { return Ok(NOT_TAKEN) };
+        if number != DONE {
+            let client_id = &row.request.client_id;
+            let known = self.known.entry(info.as_ptr() as usize).or_insert_with(|| Known {
+                _info: info.clone_ref(py),
+                client_id: client_id.clone_ref(py),
+                kinds: Vec::new(),
+                taken: 0,
+            });
+            if !known.client_id.bind(py).is(client_id.bind(py)) {
+                known.client_id = client_id.clone_ref(py);
+                known.kinds.clear();
+            }
+            if self.is_by_kind {
+                known.kinds.push((row.request.kind.number(), number));
+            }
+        }
+        Ok(number)
+    }
+
+    fn keep(&mut self, py: Python<'_>, block: &ExchangeBlock, at: usize, number: i64) -> PyResult<()> {
+        let Some((Row { request, response }, info)) = found(block, at) else { return Ok(()) };
+        if let Some(known) = self.known.get_mut(&(info.as_ptr() as usize)) {
+            known.taken += 1;
+        }
+        let mut runs = self.runs.bind(py).try_borrow_mut()?;
+        let frames = [(Some(&request.content), true), (response.as_ref(), false)];
+        for (content, is_request) in frames {
+            let Some(content) = content else { continue };
+            let data = content.data.as_bytes(py);
+            runs.add_packed(py, |out| {
+                plan::pack(out, number as u32, request, data, content.span.first_ref, is_request);
+            })?;
+        }
+        Ok(())
+    }
+}
