@@ -88,6 +88,15 @@ def test_from_the_middle_where_frames_come_in_two_segments(begins: str, size: in
     assert [each.correlation_id for each in found][-4:] == [11, 12, 13, 14]
 
 
+def test_what_stands_before_a_gap_is_judged_once() -> None:
+    """A request's first twelve bytes twice would be a whole one, and its answer proof."""
+    begin = struct.pack(">ihhi", 10, 18, 0, 5)
+    rest = b"\xff" * 30
+    talk = Conversation().packet(CLIENT, begin, 24).lose(CLIENT, rest).packet(CLIENT, rest, 24)
+    talk.packet(BROKER, b"", 16).packet(BROKER, response(5, b"\0\0"), 24).fin(CLIENT).fin(BROKER)
+    assert [str(c.kind) for c in connections_of(talk.packets)] == ["unknown"]
+
+
 def test_connection_without_data() -> None:
     talk = Conversation().handshake().fin(CLIENT).fin(BROKER)
     assert [str(c.kind) for c in connections_of(talk.packets)] == ["no_data"]

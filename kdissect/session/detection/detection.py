@@ -97,7 +97,9 @@ class Detection:
         self, direction: int, length: int, snapped: bool, ref: int, time_ns: int, is_open: bool
     ) -> ConnectionKind | None:
         """Missing bytes: what stands before them is all there will be."""
-        before = next((held.payload for held in reversed(self._held) if held.direction == direction), b"")
+        last = next((held.payload for held in reversed(self._held) if held.direction == direction), b"")
+        before = self._begun[direction] or last
+        self._begun[direction] = b""
         self._hold_gap(direction, length, snapped, ref, time_ns)
         is_from_start = is_open and direction not in self._headless
         if direction not in self._headless:

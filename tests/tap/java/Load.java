@@ -3,7 +3,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Properties;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -71,11 +70,7 @@ public final class Load implements Action {
         int rate = options.number("rate", 1000);
         byte[] padding = new byte[options.number("size", 200)];
         Arrays.fill(padding, (byte) 'x');
-        Properties patient = Produce.properties(options); // a machine may be busy: that is no error
-        patient.put("max.block.ms", "600000");
-        patient.put("request.timeout.ms", "120000");
-        patient.put("delivery.timeout.ms", "600000");
-        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(patient)) {
+        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(Produce.properties(options))) {
             for (long begun = System.nanoTime(); !stops;) {
                 long due = (System.nanoTime() - begun) / 1000 * rate / 1000000;
                 while (sent.get() < due) {
