@@ -8,7 +8,8 @@ from types import TracebackType
 from kdissect.api import Dissection
 from kdissect.cli.progress_line import progress_of
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.session.events import Event
+from kdissect.model.native import native
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 
 
@@ -56,6 +57,33 @@ def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
     events = dissection.events()
     try:
         dissection.guard.each(events if progress is None else progress.ticking(events), take)
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
+def read_blocks(
+    dissection: Dissection,
+    take: Callable[[Event], object],
+    count: Callable[[native.ExchangeBlock, Callable[[Event], object]], None],
+) -> None:
+    """`read_events` where `count` counts blocks of exchanges, and gives `take` what needs a closer look."""
+    progress, each = progress_of(dissection), dissection.guard.each
+
+    def take_counting(event: Event) -> None:
+        if event.connection.same_as is None:
+            take(event)
+
+    def take_all(events: Events) -> None:
+        if progress is not None:
+            progress.tick()
+        if isinstance(events, native.ExchangeBlock):
+            count(events, take_counting)
+        else:
+            each(events, take_counting)
+
+    try:
+        each(dissection.batches(), take_all)
     finally:
         if progress is not None:
             progress.clear()

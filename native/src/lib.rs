@@ -19,6 +19,7 @@ mod json_out;
 mod lines;
 mod places;
 mod records;
+mod stats;
 mod template;
 mod wire;
 
@@ -31,7 +32,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_capture(module)?;
     add_engine(module)?;
     add_bodies(module)?;
-    add_lines(module)
+    add_lines(module)?;
+    module.add_class::<stats::watermarks::Watermarks>()?;
+    module.add_class::<stats::traffic::TrafficCounter>()
 }
 
 fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
