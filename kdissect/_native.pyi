@@ -37,6 +37,8 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
 from kdissect.session.handover import HeldState
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.traffic import TallyRow
+from kdissect.stats.watermarks import PartitionKey
 
 INTERFACE: int
 RECENT: tuple[int, int]  # bytes, segments
@@ -452,6 +454,34 @@ class FetchPositions:
     def take(
         self,
     ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
+# Statistics
+
+@final
+class Watermarks:
+    # Of so many partitions at most.
+    def __new__(cls, most: int) -> Self: ...
+    def at(self, key: PartitionKey, time_ns: int) -> int | None: ...
+    def learn(self, key: PartitionKey, time_ns: int, offset: int) -> None: ...
+
+@final
+class TrafficCounter:
+    # `by`: kind, client id, state, connection.
+    def __new__(
+        cls,
+        by: tuple[bool, bool, bool, bool],
+        kind_of: Callable[[int, int], tuple[bool, Layout, Layout | None] | None],
+        capture_set_of: Callable[[ConnectionInfo], str | None],
+        tallies_of: Callable[[Exchange], list[int]],
+        meet: Callable[[int, bool, list[int]], None],
+        watermarks: Watermarks,
+        multiplier: float,
+        widths: list[int],
+        most: int,
+    ) -> Self: ...
+    # The first exchange that is Python's, or how many there are.
+    def count(self, block: ExchangeBlock, start: int) -> int: ...
+    # Numbers of tallies and what was counted; a width; numbers of its intervals with their counts.
+    def take(self) -> tuple[list[tuple[int, TallyRow]], int, list[tuple[int, list[int]]]]: ...
 
 # Lines of the list
 

@@ -8,7 +8,8 @@ from types import TracebackType
 from kdissect.api import Dissection
 from kdissect.cli.progress_line import progress_of
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.session.events import Event
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 
 
@@ -56,6 +57,39 @@ def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
     events = dissection.events()
     try:
         dissection.guard.each(events if progress is None else progress.ticking(events), take)
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
+def read_blocks(
+    dissection: Dissection,
+    take: Callable[[Event], object],
+    count_block: Callable[[native.ExchangeBlock, int], int],
+) -> None:
+    """Have `take` take all events that count, but those of blocks that `count_block` takes.
+
+    That is given a block and the number of an exchange, and gives the next one that `take` has to take.
+    """
+    progress, each = progress_of(dissection), dissection.guard.each
+
+    def take_counting(event: Event) -> None:
+        if event.connection.same_as is None:
+            take(event)
+
+    def take_all(events: Events) -> None:
+        if progress is not None:
+            progress.tick()
+        if not (is_compiled and isinstance(events, native.ExchangeBlock)):
+            each(events, take_counting)
+            return
+        at = count_block(events, 0)
+        while at < len(events):
+            take_counting(events[at])
+            at = count_block(events, at + 1)
+
+    try:
+        each(dissection.batches(), take_all)
     finally:
         if progress is not None:
             progress.clear()

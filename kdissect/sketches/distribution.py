@@ -24,6 +24,14 @@ FEW = 8
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 
 
+def bin_multiplier() -> float:
+    """A value above 0 is in bin ceil(log2(value) * this)."""
+    from ddsketch import DDSketch  # start-up, as below
+
+    sketch: Any = DDSketch(RELATIVE_ERROR)
+    return float(sketch._mapping._multiplier)  # noqa: SLF001
+
+
 class Distribution:
     """Counts whole numbers from 0 on; lower ones count as 0. Picklable."""
 

@@ -18,7 +18,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.stats.watermarks import Watermarks, topic_of
+from kdissect.stats.watermarks import HighWatermarks, topic_of
 
 _MS = 1_000_000
 _HELD = frozenset({apis.FETCH, apis.SHARE_FETCH})
@@ -43,7 +43,7 @@ class ResponseTime(NamedTuple):
     empty_early: bool = False
 
 
-def response_time(turn: ExchangeView, watermarks: Watermarks) -> ResponseTime | None:
+def response_time(turn: ExchangeView, watermarks: HighWatermarks) -> ResponseTime | None:
     """The times of an exchange; None without both frames. Learns high watermarks from Fetch answers."""
     latency = turn.exchange.latency_ns
     if latency is None:
@@ -60,7 +60,7 @@ def response_time(turn: ExchangeView, watermarks: Watermarks) -> ResponseTime | 
     return ResponseTime(latency, broker, throttle, wait, is_empty_early(turn))
 
 
-def _held(turn: ExchangeView, time: int, watermarks: Watermarks) -> tuple[int | None, int]:
+def _held(turn: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[int | None, int]:
     """Broker time and wait of a Fetch or ShareFetch that took `time`."""
     request, answer = turn.request, turn.response
     if request is None or answer is None:
@@ -100,7 +100,7 @@ def is_empty_early(turn: ExchangeView) -> bool:
     return not any(row.error_code or row.records for _, row in _partitions(answer.responses))
 
 
-def _found_data(turn: ExchangeView, watermarks: Watermarks) -> bool:
+def _found_data(turn: ExchangeView, watermarks: HighWatermarks) -> bool:
     """Whether a partition had records for the Fetch before it was sent."""
     request = turn.request
     if request.min_bytes > 1:
@@ -113,7 +113,7 @@ def _found_data(turn: ExchangeView, watermarks: Watermarks) -> bool:
     return False
 
 
-def _learn(turn: ExchangeView, watermarks: Watermarks) -> None:
+def _learn(turn: ExchangeView, watermarks: HighWatermarks) -> None:
     frame = turn.exchange.response
     time_ns = 0 if frame is None else frame.end_time_ns
     capture_set, committed = turn.info.capture_set, _reads_committed(turn.request)

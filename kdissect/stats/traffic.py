@@ -14,9 +14,23 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.stats.dimensions import Key
 from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.series import Series
-from kdissect.stats.watermarks import Watermarks
+from kdissect.stats.watermarks import HighWatermarks, Watermarks
 
 _PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
+
+
+DistributionRow = tuple[int, list[tuple[int, int]], int, int, int]
+"""What `Distribution.add_bins` takes."""
+TallyRow = tuple[
+    tuple[int, int],
+    tuple[int, int, int, int, int],
+    tuple[int, int] | None,
+    list[tuple[int, int]],
+    list[DistributionRow | None],
+]
+"""What the compiled part counts of some exchanges: complete and silent ones; those that failed, are unclear,
+were answered empty early, bytes of requests and of responses; first and last time; error codes with their
+counts; latency, broker, throttle and wait."""
 
 
 class Tally:
@@ -70,6 +84,25 @@ class Tally:
         if times is not None:
             self._times(times)
 
+    def add_counted(self, counted: TallyRow) -> None:
+        """Count what the compiled part counted."""
+        (complete, silent), sums, times_ns, errors, times = counted
+        self.exchanges += complete + silent
+        for state, count in ((State.COMPLETE, complete), (State.NO_RESPONSE_EXPECTED, silent)):
+            if count:
+                self.states[str(state)] += count
+        names = "failed", "unclear", "empty_early", "request_bytes", "response_bytes"
+        for name, count in zip(names, sums, strict=True):
+            setattr(self, name, getattr(self, name) + count)
+        for time_ns in times_ns or ():
+            self._seen(time_ns)
+        for code, count in errors:
+            self.errors[error_name(code)] += count
+        distributions = self.latency, self.broker, self.throttle, self.wait
+        for distribution, values in zip(distributions, times, strict=True):
+            if values is not None:
+                distribution.add_bins(*values)
+
     def merge(self, other: Tally) -> None:
         """Count everything of another tally, which stays as it is."""
         for name in ("exchanges", "failed", "unclear", "empty_early", "request_bytes", "response_bytes"):
@@ -109,7 +142,7 @@ class Traffic:
     def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]]) -> None:
         self._keys_of = keys_of
         self.most = in_force().statistic_rows
-        self._watermarks = Watermarks()
+        self.watermarks: HighWatermarks = Watermarks()
         self.rows: dict[Key, Tally] = {}
         self.other = Tally()
         self.total = Tally()
@@ -119,13 +152,17 @@ class Traffic:
         """Count the next exchange, in the order in which the analyzer reports them."""
         exchange = turn.exchange
         errors = exchange.response_summary().errors
-        times = response_time(turn, self._watermarks)
-        for key in self._keys_of(turn):
-            self._row(key).add(exchange, errors, times)
+        times = response_time(turn, self.watermarks)
+        for tally in self.tallies_of(turn):
+            tally.add(exchange, errors, times)
         self.total.add(exchange, errors, times)
         self.series.add(
             time_of(exchange), bytes_of(exchange.request), bytes_of(exchange.response), 1 if errors else 0
         )
+
+    def tallies_of(self, turn: ExchangeView) -> list[Tally]:
+        """The tallies of the rows of an exchange."""
+        return [self._row(key) for key in self._keys_of(turn)]
 
     def merge(self, other: Traffic) -> None:
         """Count everything that was counted elsewhere, by the same dimensions."""

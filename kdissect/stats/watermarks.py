@@ -6,7 +6,7 @@ A Fetch of an offset below the high watermark finds data at once; one at the hig
 differ for who asks how fast a broker is.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 from kdissect.decoders.generated.values import sent
 from kdissect.history.state_table import Table
@@ -16,6 +16,16 @@ _KEPT = 4  # a consumer has one Fetch under way, which may be half a second old
 
 PartitionKey = tuple[str, str | bytes, int, bool]
 """Capture set, topic name or id, partition, whether for readers of committed records alone."""
+
+
+class HighWatermarks(Protocol):
+    """`Watermarks`, here or compiled."""
+
+    def at(self, key: PartitionKey, time_ns: int, /) -> int | None:
+        """The high watermark that was known at a time; it may have risen unseen."""
+
+    def learn(self, key: PartitionKey, time_ns: int, offset: int, /) -> None:
+        """An answer reported the high watermark; negative: it does not say."""
 
 
 class Watermarks:

@@ -20,6 +20,7 @@ mod json_out;
 mod lines;
 mod places;
 mod records;
+mod stats;
 mod template;
 mod transfers;
 mod wire;
@@ -35,7 +36,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_bodies(module)?;
     add_transfers(module)?;
     add_excerpt(module)?;
-    add_lines(module)
+    add_lines(module)?;
+    module.add_class::<stats::watermarks::Watermarks>()?;
+    module.add_class::<stats::traffic::TrafficCounter>()
 }
 
 fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import Reading, read_turns
+from kdissect.cli.event_loop import Reading, read_blocks, read_turns
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
@@ -17,6 +17,7 @@ from kdissect.cli.options.output_options import printing
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.native import is_compiled
 from kdissect.report.columns.traffic import (
     error_columns,
     error_rows,
@@ -26,7 +27,10 @@ from kdissect.report.columns.traffic import (
     traffic_rows,
 )
 from kdissect.report.quantities import duration
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
@@ -107,8 +111,25 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
             dissection.topics.pass_by(turn.exchange)
 
     with metering(options, dissection), reading:
-        read_turns(dissection, take)
+        if is_compiled and test is None and BlockCounter.counts(options.by):
+            count_blocks(dissection, traffic, options.by)
+        else:
+            read_turns(dissection, take)
     return traffic
+
+
+def count_blocks(dissection: Dissection, traffic: Traffic, by: Sequence[str]) -> None:
+    """Count all exchanges by dimensions that `BlockCounter` can tell apart. Compiled only."""
+
+    def take(event: Event) -> None:
+        if isinstance(event, Exchange):
+            traffic.add(ExchangeView(event))
+
+    counter = BlockCounter(traffic, by)
+    try:
+        read_blocks(dissection, take, counter.count)
+    finally:
+        counter.finish()
 
 
 def _print(traffic: Traffic, options: Namespace, output: Output) -> None:

@@ -4,7 +4,6 @@ import json
 import re
 import struct
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.cli.diagnostics import INTERRUPTED
-from kdissect.session.events import Event
+from kdissect.session.events import Events
 from tests.support.console import TXN, run_on_terminal
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
@@ -79,13 +78,17 @@ def test_nothing_from_the_wire_commands_the_terminal(line: str, hostile: str) ->
 def test_control_c_prints_what_was_counted(
     line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    whole = Dissection.events
+    whole = Dissection.batches
 
-    def stopped(dissection: Dissection) -> Iterator[Event]:
-        yield from islice(whole(dissection), 60)
-        raise KeyboardInterrupt
+    def stopped(dissection: Dissection) -> Iterator[Events]:
+        count = 0
+        for events in whole(dissection):
+            yield events
+            count += len(events)
+            if count > 50:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(Dissection, "events", stopped)
+    monkeypatch.setattr(Dissection, "batches", stopped)
     name, *options = line.split()
     assert main([name, TXN, *options]) == INTERRUPTED
     assert "rdk-2.16.0" in capfd.readouterr().out

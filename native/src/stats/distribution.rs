@@ -1,0 +1,60 @@
+//! `kdissect.sketches.distribution.Distribution`: the bins of its sketch, and what is exact.
+
+/// The bin of a value above 0: that of `LogarithmicMapping.key` with its multiplier; None for 0.
+pub fn bin_of(value: i64, multiplier: f64) -> Option<i32> {
+    (value > 0).then(|| ((value as f64).ln() / 2f64.ln() * multiplier).ceil() as i32)
+}
+
+/// Whole numbers from 0 on.
+#[derive(Default)]
+pub struct Distribution {
+    count: u64,
+    zeros: u64,
+    sum: i128,
+    low: i64,
+    high: i64,
+    first: i32,
+    bins: Vec<u64>,
+}
+
+/// Values that are 0, bins that are not empty with their counts, sum, lowest and highest.
+pub type DistributionRow = (u64, Vec<(i32, u64)>, i128, i64, i64);
+
+impl Distribution {
+    /// Count a value and its bin.
+    pub fn add(&mut self, value: i64, bin: Option<i32>) {
+        self.low = if self.count == 0 { value } else { self.low.min(value) };
+        self.high = self.high.max(value);
+        self.count += 1;
+        self.sum += i128::from(value);
+        match bin {
+            None => self.zeros += 1,
+            Some(bin) => self.add_to(bin),
+        }
+    }
+
+    fn add_to(&mut self, bin: i32) {
+        if self.bins.is_empty() {
+            self.first = bin;
+        }
+        if bin < self.first {
+            let more = self.first.abs_diff(bin) as usize;
+            self.bins.splice(0..0, std::iter::repeat_n(0, more));
+            self.first = bin;
+        }
+        let at = self.first.abs_diff(bin) as usize;
+        if at >= self.bins.len() {
+            self.bins.resize(at + 1, 0);
+        }
+        if let Some(count) = self.bins.get_mut(at) {
+            *count += 1;
+        }
+    }
+
+    /// What was counted, which begins anew; None without values.
+    pub fn take(&mut self) -> Option<DistributionRow> {
+        let Distribution { count, zeros, sum, low, high, first, bins } = std::mem::take(self);
+        let held = (first..).zip(bins).filter(|(_, count)| *count > 0).collect();
+        (count > 0).then_some((zeros, held, sum, low, high))
+    }
+}

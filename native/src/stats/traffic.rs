@@ -1,0 +1,390 @@
+//! `kdissect.stats.traffic.Traffic`: exchanges of blocks counted by group, as far as their bodies fit.
+//!
+//! What comes for the first time (a group, a state or an error in it) is met by Python in its order; what comes again
+//! is counted here, and handed over by `take`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyBytes;
+
+use crate::bodies::plan::Layout;
+use crate::bodies::summaries::Mixed;
+use crate::engine::completed::Row;
+use crate::engine::exchange_block::ExchangeBlock;
+use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
+use crate::stats::response_time::{Body, Reading, Room, Times};
+use crate::stats::watermarks::Watermarks;
+
+/// The size in front of a frame, as `traffic._PREFIX_BYTES`.
+const PREFIX: u64 = 4;
+/// Groups, or kinds, that are remembered; more begin anew.
+const MOST: usize = 4096;
+const WIDER: i64 = 10;
+
+/// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests.
+type KindRow<'py> = (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>);
+
+/// By what exchanges are grouped.
+#[derive(Clone, Copy, FromPyObject)]
+struct By(bool, bool, bool, bool);
+
+/// Kind, client id, state and connection of a group, as far as those tell groups apart.
+type Group = (u32, usize, u8, usize);
+
+/// What Python answers.
+struct Asked {
+    kind_of: Py<PyAny>,
+    capture_set_of: Py<PyAny>,
+    tallies_of: Py<PyAny>,
+    meet: Py<PyAny>,
+}
+
+/// What one exchange adds to each of its tallies.
+struct One<'a> {
+    is_answered: bool,
+    request_bytes: u64,
+    response_bytes: u64,
+    time_ns: i64,
+    errors: &'a [i16],
+    times: Option<&'a Times>,
+    bins: [Option<i32>; 4],
+}
+
+/// `kdissect.stats.traffic.Tally`.
+#[derive(Default)]
+struct Tally {
+    states: [u64; 2],
+    is_met: [bool; 2],
+    errors: BTreeMap<i16, u64>,
+    failed: u64,
+    unclear: u64,
+    empty_early: u64,
+    request_bytes: u64,
+    response_bytes: u64,
+    times_ns: Option<(i64, i64)>,
+    latency: Distribution,
+    broker: Distribution,
+    throttle: Distribution,
+    wait: Distribution,
+}
+
+/// `kdissect.stats.traffic.TallyRow`.
+type TallyRow = (
+    (u64, u64),
+    (u64, u64, u64, u64, u64),
+    Option<(i64, i64)>,
+    Vec<(i16, u64)>,
+    [Option<DistributionRow>; 4],
+);
+
+impl Tally {
+    fn knows(&self, one: &One<'_>) -> bool {
+        let is_known = |error: &i16| self.errors.contains_key(error);
+        self.is_met[usize::from(one.is_answered)] && one.errors.iter().all(is_known)
+    }
+
+    fn meet(&mut self, one: &One<'_>) {
+        self.is_met[usize::from(one.is_answered)] = true;
+        for error in one.errors {
+            self.errors.entry(*error).or_default();
+        }
+    }
+
+    fn add(&mut self, one: &One<'_>) {
+        self.states[usize::from(one.is_answered)] += 1;
+        self.request_bytes += one.request_bytes;
+        self.response_bytes += one.response_bytes;
+        let time_ns = one.time_ns;
+        let (first, last) = self.times_ns.unwrap_or((time_ns, time_ns));
+        self.times_ns = Some((first.min(time_ns), last.max(time_ns)));
+        self.failed += u64::from(!one.errors.is_empty());
+        for error in one.errors {
+            *self.errors.entry(*error).or_default() += 1;
+        }
+        let Some(times) = one.times else { return };
+        let [latency, broker, throttle, wait] = one.bins;
+        self.latency.add(times.latency, latency);
+        match times.broker {
+            None => self.unclear += 1,
+            Some(time) => self.broker.add(time, broker),
+        }
+        self.empty_early += u64::from(times.is_empty_early);
+        if times.throttle != 0 {
+            self.throttle.add(times.throttle, throttle);
+        }
+        if times.wait != 0 {
+            self.wait.add(times.wait, wait);
+        }
+    }
+
+    /// What was counted since the last time; None of nothing.
+    fn take(&mut self) -> Option<TallyRow> {
+        let [silent, answered] = std::mem::take(&mut self.states);
+        if silent + answered == 0 {
+            return None;
+        }
+        let sums = (self.failed, self.unclear, self.empty_early, self.request_bytes, self.response_bytes);
+        (self.failed, self.unclear, self.empty_early) = (0, 0, 0);
+        (self.request_bytes, self.response_bytes) = (0, 0);
+        let errors = self.errors.iter_mut().map(|(error, count)| (*error, std::mem::take(count)));
+        let errors = errors.filter(|(_, count)| *count > 0).collect();
+        let times = [self.latency.take(), self.broker.take(), self.throttle.take(), self.wait.take()];
+        Some(((answered, silent), sums, self.times_ns.take(), errors, times))
+    }
+}
+
+/// `kdissect.stats.series.Series`: exchanges, bytes of requests and of responses, and those with errors, by interval.
+struct Series {
+    widths: Vec<i64>,
+    most: usize,
+    width: i64,
+    held: HashMap<i64, [u64; 4]>,
+}
+
+impl Series {
+    fn add(&mut self, time_ns: i64, counts: [u64; 4]) {
+        let held = self.held.entry(time_ns.div_euclid(self.width)).or_default();
+        for (held, more) in held.iter_mut().zip(counts) {
+            *held += more;
+        }
+        while self.held.len() > self.most {
+            let before = self.width;
+            let next = self.widths.iter().find(|width| **width > before);
+            self.width = next.copied().unwrap_or_else(|| before.saturating_mul(WIDER));
+            for (index, counts) in std::mem::take(&mut self.held) {
+                let held = self.held.entry((index * before).div_euclid(self.width)).or_default();
+                for (held, more) in held.iter_mut().zip(counts) {
+                    *held += more;
+                }
+            }
+        }
+    }
+}
+
+/// Counts exchanges of blocks.
+#[pyclass(module = "kdissect._native")]
+pub struct TrafficCounter {
+    asked: Arc<Asked>,
+    by: By,
+    multiplier: f64,
+    watermarks: Py<Watermarks>,
+    kinds: Mixed<u32, Option<Arc<Reading>>>,
+    /// Of the block at hand: the number of each connection's capture set, None for one that does not count.
+    connections: Vec<Option<Option<u32>>>,
+    groups: HashMap<Group, Arc<[usize]>>,
+    /// Client ids of groups, which are known by where they are.
+    client_ids: Vec<Py<PyAny>>,
+    tallies: Vec<Tally>,
+    series: Series,
+    room: Room,
+}
+
+#[pymethods]
+impl TrafficCounter {
+    /// Exchanges are told apart `by` kind, client id, state and connection. `kind_of` says of an API key and a version
+    /// how they are read, None for one that is Python's; `capture_set_of` of a connection the name of its set, None for
+    /// one that does not count; `tallies_of` gives the numbers of the tallies of an exchange; `meet` is called with the
+    /// number of a tally, whether there is a response, and error codes, where one of them is new to it. `multiplier` is
+    /// that of the sketch's bins. A series has so many intervals at `most`, of these `widths`.
+    #[new]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        by: By,
+        kind_of: Py<PyAny>,
+        capture_set_of: Py<PyAny>,
+        tallies_of: Py<PyAny>,
+        meet: Py<PyAny>,
+        watermarks: Py<Watermarks>,
+        multiplier: f64,
+        widths: Vec<i64>,
+        most: usize,
+    ) -> Self {
+        let width = widths.first().copied().unwrap_or(1).max(1);
+        TrafficCounter {
+            asked: Arc::new(Asked { kind_of, capture_set_of, tallies_of, meet }),
+            by,
+            multiplier,
+            watermarks,
+            kinds: Mixed::default(),
+            connections: Vec::new(),
+            groups: HashMap::new(),
+            client_ids: Vec::new(),
+            tallies: Vec::new(),
+            series: Series { widths, most, width, held: HashMap::new() },
+            room: Room::default(),
+        }
+    }
+
+    /// Count exchanges of a block from one on; gives the first that is Python's, or how many there are. A block is
+    /// begun at 0.
+    fn count(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
+        if start == 0 {
+            self.connections.clear();
+            self.connections.resize(block.borrow().connections.len(), None);
+            if self.by.3 {
+                self.client_ids.clear();
+                self.groups.clear(); // what is known of a connection may be something else now
+            }
+        }
+        let mut at = start;
+        while self.count_one(block, at)? {
+            at += 1;
+        }
+        Ok(at)
+    }
+
+    /// What was counted since the last time: of each tally, and of each interval by its number, with their width.
+    #[allow(clippy::type_complexity)]
+    fn take(&mut self) -> (Vec<(usize, TallyRow)>, i64, Vec<(i64, [u64; 4])>) {
+        let tallies = self.tallies.iter_mut().enumerate();
+        let tallies = tallies.filter_map(|(number, tally)| Some((number, tally.take()?))).collect();
+        (tallies, self.series.width, self.series.held.drain().collect())
+    }
+}
+
+impl TrafficCounter {
+    /// Whether the exchange was counted, or does not count.
+    fn count_one(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<bool> {
+        let py = block.py();
+        block.borrow_mut().at = at;
+        let rows = block.borrow();
+        let Some(found) = rows.rows.get(at) else { return Ok(false) };
+        let number = found.connection as usize;
+        let Some(info) = rows.connections.get(number) else { return Ok(false) };
+        let Some(capture_set) = self.capture_set(number, info)? else { return Ok(true) };
+        let row = &found.row;
+        let Some(reading) = self.reading(py, row)? else { return Ok(false) };
+        let Some(times) = self.times(py, row, &reading, capture_set) else { return Ok(false) };
+        let connection = info.as_ptr() as usize;
+        let group = self.group(row, connection);
+        drop(rows);
+        let tallies = match self.groups.get(&group) {
+            Some(tallies) => tallies.clone(),
+            None => match self.new_group(block, at, group)? {
+                Some(tallies) => tallies,
+                None => return Ok(false),
+            },
+        };
+        let rows = block.borrow();
+        let Some(row) = rows.rows.get(at).map(|found| &found.row) else { return Ok(false) };
+        self.add(py, row, times.as_ref(), &tallies)?;
+        Ok(true)
+    }
+
+    fn capture_set(&mut self, number: usize, info: &Py<PyAny>) -> PyResult<Option<u32>> {
+        match self.connections.get(number) {
+            Some(Some(known)) => Ok(*known),
+            _ => Python::attach(|py| {
+                let name: Option<PyBackedStr> = self.asked.capture_set_of.call1(py, (info,))?.extract(py)?;
+                let found = name.map(|name| self.watermarks.bind(py).borrow_mut().set_of(&name));
+                if let Some(known) = self.connections.get_mut(number) {
+                    *known = Some(found);
+                }
+                Ok(found)
+            }),
+        }
+    }
+
+    fn reading(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<Arc<Reading>>> {
+        let kind = &row.request.kind;
+        if let Some(known) = self.kinds.get(&kind.number()) {
+            return Ok(known.clone());
+        }
+        let found = self.asked.kind_of.bind(py).call1((kind.api_key, kind.version))?;
+        let found: Option<KindRow<'_>> = found.extract()?;
+        let reading =
+            found.map(|(waits, answered, asked)| Arc::new(Reading::of(&answered, asked.as_deref(), waits)));
+        if self.kinds.len() >= MOST {
+            self.kinds.clear();
+        }
+        self.kinds.insert(kind.number(), reading.clone());
+        Ok(reading)
+    }
+
+    /// Some(None) without a response; None where a body does not fit.
+    fn times(
+        &mut self,
+        py: Python<'_>,
+        row: &Row,
+        reading: &Reading,
+        capture_set: u32,
+    ) -> Option<Option<Times>> {
+        let Some(response) = &row.response else {
+            self.room.answer.errors.clear();
+            return Some(None);
+        };
+        let request = Body::of(&row.request.content, bytes(py, &row.request.content.data));
+        let response = Body::of(response, bytes(py, &response.data));
+        let mut watermarks = self.watermarks.bind(py).borrow_mut();
+        self.room.times(reading, &request, &response, capture_set, &mut watermarks).map(Some)
+    }
+
+    fn group(&self, row: &Row, connection: usize) -> Group {
+        let By(by_kind, by_client_id, by_state, by_connection) = self.by;
+        (
+            if by_kind { row.request.kind.number() } else { 0 },
+            if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
+            u8::from(by_state && row.response.is_some()),
+            if by_connection { connection } else { 0 },
+        )
+    }
+
+    fn new_group(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        at: usize,
+        group: Group,
+    ) -> PyResult<Option<Arc<[usize]>>> {
+        let py = block.py();
+        let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(None) };
+        let numbers: Vec<usize> = self.asked.tallies_of.bind(py).call1((exchange,))?.extract()?;
+        if self.groups.len() >= MOST {
+            self.groups.clear();
+            self.client_ids.clear();
+        }
+        if let Some(found) = block.borrow().rows.get(at) {
+            self.client_ids.push(found.row.request.client_id.clone_ref(py)); // so that no other one is there
+        }
+        let numbers: Arc<[usize]> = numbers.into();
+        self.groups.insert(group, numbers.clone());
+        Ok(Some(numbers))
+    }
+
+    fn add(&mut self, py: Python<'_>, row: &Row, times: Option<&Times>, tallies: &[usize]) -> PyResult<()> {
+        let bin = |value: i64| bin_of(value, self.multiplier);
+        let bins = times.map_or([None; 4], |times| {
+            [bin(times.latency), times.broker.and_then(bin), bin(times.throttle), bin(times.wait)]
+        });
+        let size = |data: &Py<PyBytes>| bytes(py, data).len() as u64 + PREFIX;
+        let one = One {
+            is_answered: row.response.is_some(),
+            request_bytes: size(&row.request.content.data),
+            response_bytes: row.response.as_ref().map_or(0, |content| size(&content.data)),
+            time_ns: row.request.content.span.first_time,
+            errors: &self.room.answer.errors,
+            times,
+            bins,
+        };
+        for number in tallies {
+            if *number >= self.tallies.len() {
+                self.tallies.resize_with(number + 1, Tally::default);
+            }
+            let Some(tally) = self.tallies.get_mut(*number) else { continue };
+            if !tally.knows(&one) {
+                self.asked.meet.call1(py, (number, one.is_answered, one.errors.to_vec()))?;
+                tally.meet(&one);
+            }
+            tally.add(&one);
+        }
+        let has_errors = u64::from(!one.errors.is_empty());
+        self.series.add(one.time_ns, [1, one.request_bytes, one.response_bytes, has_errors]);
+        Ok(())
+    }
+}
+
+fn bytes<'a>(py: Python<'a>, data: &'a Py<PyBytes>) -> &'a [u8] {
+    data.as_bytes(py)
+}

@@ -1,0 +1,203 @@
+"""Statistics of blocks are those of exchanges one by one, to the last digit."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.encoder import encode
+from kdissect.history.state_table import Table
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.stats.watermarks import Watermarks
+from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
+from tests.native import traffic_said
+from tests.native.python_side import PythonSide
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
+
+SETTINGS = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+BY = (
+    ["api"],
+    ["api_version", "state"],
+    ["client_id", "api"],
+    ["connection"],
+    ["client", "broker", "software"],
+)
+RECORDED = sorted(CAPTURES.glob("*.pcap*"))
+FETCH = 1
+NS = 1_000_000
+
+
+def assert_same(side: PythonSide, paths: list[str], by: list[str], most: int = 1000) -> None:
+    assert traffic_said.counted(paths, by, most) == side.call(traffic_said.counted, paths, by, most)
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_recorded_files(python_side: PythonSide, path: Path) -> None:
+    number = RECORDED.index(path)
+    assert_same(python_side, [str(path)], BY[number % len(BY)])
+
+
+@pytest.mark.parametrize("by", BY, ids=",".join)
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_dimensions_and_few_rows(python_side: PythonSide, by: list[str], most: int) -> None:
+    for name in (*SHIPPED, "kafka44_java_errors.pcapng"):
+        assert_same(python_side, [str(CAPTURES / name)], by, most)
+
+
+def test_files_read_together(python_side: PythonSide) -> None:
+    assert_same(python_side, [str(CAPTURES / name) for name in SHIPPED], ["api"])
+
+
+@SETTINGS
+@given(damage=DAMAGE, name=st.sampled_from(SHIPPED), by=st.sampled_from(BY))
+def test_damaged_captures(
+    python_side: PythonSide, tmp_path: Path, damage: Any, name: str, by: list[str]
+) -> None:
+    path = write_pcap(tmp_path / "damaged.pcap", map(Packet._make, damaged(shipped(name), damage)))
+    assert_same(python_side, [path], by)
+
+
+@SETTINGS
+@given(
+    flips=st.lists(st.tuples(st.integers(0, 2000), st.integers(66, 300), st.integers(1, 255)), max_size=30),
+    name=st.sampled_from(SHIPPED),
+)
+def test_damaged_bodies(python_side: PythonSide, tmp_path: Path, flips: Any, name: str) -> None:
+    packets: list[PlainPacket] = list(shipped(name))
+    for where, at, by in flips:
+        ref, time_ns, link, data, wire = packets[where % len(packets)]
+        if at + 13 < len(data):  # behind the headers of a frame
+            changed = data[: at + 12] + bytes([data[at + 12] ^ by]) + data[at + 13 :]
+            packets[where % len(packets)] = ref, time_ns, link, changed, wire
+    path = write_pcap(tmp_path / "damaged.pcap", map(Packet._make, packets))
+    assert_same(python_side, [path], ["api"])
+
+
+small = st.integers(-1, 3)
+parts = st.tuples(small, small, small, small, small, st.sampled_from([None, b"", b"x"]))
+fetches = st.tuples(
+    st.sampled_from([1, 4, 7, 11, 12, 13, 17]),
+    st.sampled_from([0, 1, 5, 500, -1]),  # max wait
+    st.sampled_from([0, 1, 2]),  # min bytes
+    st.sampled_from([0, 1]),
+    st.sampled_from([0, 0, 1, 30, -5]),  # throttle
+    st.sampled_from([0, 0, 0, 70, -1]),
+    st.sampled_from([0, 7]),  # session
+    st.lists(parts, max_size=4),
+    st.lists(parts, max_size=4),
+    st.integers(0, 600) | st.sampled_from([10**7, 1]),  # milliseconds until the answer
+)
+
+
+@cache
+def body(version: int, is_response: bool, *values: Any) -> bytes:
+    found = dict(values)
+    return encode(body_message(FETCH, version, is_response), version, {k: thaw(v) for k, v in found.items()})
+
+
+def thaw(value: Any) -> Any:
+    """What was frozen for the cache: rows as tuples of pairs."""
+    if isinstance(value, tuple):
+        return [{key: thaw(each) for key, each in row} for row in value]
+    return value
+
+
+def topic_rows(version: int, rows: list[tuple[tuple[str, Any], ...]]) -> Any:
+    topic = ("topic_id", b"\1" * 16) if version >= 13 else ("topic", "t")
+    return ((topic, ("partitions", tuple(rows))),) if rows else ()
+
+
+def conversation(asked: list[Any]) -> Conversation:
+    """Fetches with their answers."""
+    talk = Conversation().handshake()
+    for number, one in enumerate(asked):
+        version, wait, least, isolation, throttle, error, session, sent, answered, late = one
+        wanted = [(("partition", of[0]), ("fetch_offset", of[1])) for of in sent]
+        ask = [("max_wait_ms", wait), ("min_bytes", least), ("topics", topic_rows(version, wanted))]
+        given_back = [
+            (("partition_index", of[0]), ("error_code", of[1]), ("high_watermark", of[2]), ("records", of[5]))
+            + ((("last_stable_offset", of[3]),) if version >= 4 else ())
+            for of in answered
+        ]
+        answer = [("throttle_time_ms", throttle), ("responses", topic_rows(version, given_back))]
+        if version >= 4:
+            ask.append(("isolation_level", isolation))
+        if version >= 7:
+            answer += [("error_code", error), ("session_id", session)]
+        tags = b"\0" if version >= 12 else b""
+        talk.client(request(FETCH, version, number, tags + body(version, False, *ask)))
+        talk.now += late * NS + number
+        talk.broker(response(number, tags + body(version, True, *answer)))
+    return talk
+
+
+@SETTINGS
+@given(st.lists(fetches, max_size=30))
+def test_fetches(python_side: PythonSide, tmp_path: Path, asked: list[Any]) -> None:
+    path = write_pcap(tmp_path / "fetches.pcap", conversation(asked).packets)
+    assert_same(python_side, [path], ["api"])
+
+
+@SETTINGS
+@given(st.lists(st.integers(0, 62).flatmap(lambda bits: st.integers(0, 1 << bits)), max_size=60))
+def test_any_response_times(python_side: PythonSide, tmp_path: Path, times: list[int]) -> None:
+    """Each is in the bin in which Python has it."""
+    talk = Conversation().handshake()
+    for number, time_ns in enumerate(times):
+        talk.client(request(3, 1, number, b"\0\0\0\0"))
+        talk.now += time_ns % (29 * 60 * 10**9)
+        talk.broker(response(number, bytes(12)))
+    path = write_pcap(tmp_path / "times.pcap", talk.packets)
+    assert_same(python_side, [path], ["api"])
+
+
+keys = st.tuples(
+    st.sampled_from(["", "a"]), st.sampled_from(["t", "u", b"t" * 16]), st.integers(-1, 2), st.booleans()
+)
+
+
+@SETTINGS
+@given(st.lists(st.tuples(st.booleans(), keys, st.integers(0, 9), st.integers(-1, 5)), max_size=200))
+def test_watermarks(native: Any, steps: list[Any]) -> None:
+    """Those used last are kept."""
+    plain, compiled = Watermarks(), native.Watermarks(3)
+    plain._known = Table(3)
+    for learns, key, time_ns, offset in steps:
+        if learns:
+            plain.learn(key, time_ns, offset)
+            compiled.learn(key, time_ns, offset)
+        assert compiled.at(key, time_ns) == plain.at(key, time_ns)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_most_exchanges_are_counted_as_rows(native: Any, name: str) -> None:
+    """Or the tests above compare one way with itself."""
+    looked, exchanges = traffic_said.looked_at(str(CAPTURES / name))
+    assert looked < exchanges / 2
+
+
+@pytest.mark.parametrize("version", [1, 4, 7, 12, 13, 17])
+def test_fetches_are_counted_as_rows(native: Any, version: int, tmp_path: Path) -> None:
+    part = (0, 0, 2, 2, 0, b"x")
+    asked = [(version, 500, 1, 0, 0, 0, 7, [part], [part], 3)] * 20
+    path = write_pcap(tmp_path / "fetches.pcap", conversation(asked).packets)
+    looked, exchanges = traffic_said.looked_at(path)
+    assert exchanges == 20
+    assert looked < 5
+
+
+def test_many_error_codes(python_side: PythonSide, tmp_path: Path) -> None:
+    """More than are told apart at once."""
+    talk = Conversation().handshake()
+    for number, count in enumerate((1, 2, 63, 64, 65, 200, 3)):
+        rows = [{"name": "t", "error_code": code + 1} for code in range(count)]
+        talk.client(request(3, 1, number, b"\0\0\0\0"))
+        talk.broker(response(number, encode(body_message(3, 1, True), 1, {"topics": rows})))
+    assert_same(python_side, [write_pcap(tmp_path / "errors.pcap", talk.packets)], ["api"])

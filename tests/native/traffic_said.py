@@ -1,0 +1,61 @@
+"""What both sides count of captures: functions that give values that can be pickled and compared."""
+
+from typing import Any
+
+from kdissect.api import Dissection
+from kdissect.cli.event_loop import read_turns
+from kdissect.cli.statistics.stats_command import count_blocks
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.native import is_compiled
+from kdissect.sketches.distribution import Distribution
+from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.dimensions import Context, key_maker
+from kdissect.stats.traffic import Tally, Traffic
+
+SUMS = (
+    "exchanges", "failed", "unclear", "empty_early", "request_bytes", "response_bytes", "first_ns", "last_ns",
+)  # fmt: skip
+TIMES = ("latency", "broker", "throttle", "wait")
+
+
+def counted(paths: list[str], by: list[str], most: int = 1000) -> Any:
+    """All that is counted, in its order. `most` rows are kept."""
+    dissection = Dissection(paths)
+    traffic = Traffic(key_maker(by, Context(dissection.topics, GroupLinks())))
+    traffic.most = most
+    if is_compiled:
+        count_blocks(dissection, traffic, by)
+    else:
+        read_turns(dissection, traffic.add)
+    rows = [(key, _tally(tally)) for key, tally in traffic.rows.items()]
+    series = traffic.series
+    return rows, _tally(traffic.other), _tally(traffic.total), (series.width_ns, series.points())
+
+
+def _tally(tally: Tally) -> Any:
+    sums = [getattr(tally, name) for name in SUMS]
+    times = [_values(getattr(tally, name)) for name in TIMES]
+    return sums, list(tally.states.items()), list(tally.errors.items()), times
+
+
+def _values(values: Distribution) -> Any:
+    return values.facts(), values.bins()
+
+
+class Looked(Traffic):
+    """Counts those that need a closer look."""
+
+    looked = 0
+
+    def add(self, turn: ExchangeView) -> None:
+        """One of them."""
+        self.looked += 1
+        super().add(turn)
+
+
+def looked_at(path: str) -> tuple[int, int]:
+    """How many exchanges needed a closer look, of how many."""
+    dissection = Dissection(path)
+    traffic = Looked(key_maker(["api"], Context(dissection.topics, GroupLinks())))
+    count_blocks(dissection, traffic, ["api"])
+    return traffic.looked, traffic.total.exchanges
