@@ -256,6 +256,8 @@ def latest_delta(
 
 # Produces and Fetches, counted
 
+# Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
+BatchHeader = tuple[tuple[str | bytes, int], int, int, int, int, int, int]
 _Place = tuple[PartitionRows, bytes, int]  # how a body is read, the frame, where the body begins
 
 @final
@@ -265,6 +267,13 @@ class PartitionRows:
     def __new__(
         cls, layout: Layout, lists: tuple[str, str, str, str], values: list[str], facts: list[str]
     ) -> Self: ...
+    # None where a body is Python's. Facts and how many topics; whether an error code is set that is none of a
+    # row's numbers, a row's first number is not 0, a row has records.
+    def facts(self, frame: bytes, offset: int) -> tuple[list[int | None], int, bool, bool, bool] | None: ...
+    # Partitions, each with its first number.
+    def topics(self, frame: bytes, offset: int) -> list[tuple[str | bytes, list[tuple[int, int]]]] | None: ...
+    # Facts, and of each batch the header.
+    def batches(self, frame: bytes, offset: int) -> tuple[list[int | None], list[BatchHeader]] | None: ...
 
 @final
 class TopicSums:

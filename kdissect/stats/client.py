@@ -4,6 +4,12 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+CLIENTS_KEPT = 10_000  # of which the client is known without a look
+
+Sender = tuple[ConnectionInfo, str | None, str | None, str | None, str | None]
 
 
 class Client(NamedTuple):
@@ -17,6 +23,29 @@ class Client(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """The parts by name, for JSON."""
         return self._asdict()
+
+
+class Clients:
+    """`client_of` for many exchanges of few clients."""
+
+    def __init__(self) -> None:
+        self._known: dict[Sender, Client] = {}
+
+    def of(self, exchange: Exchange) -> Client:
+        """The client of an exchange."""
+        sender = sender_of(exchange)
+        found = self._known.get(sender)
+        if found is None:
+            if len(self._known) >= CLIENTS_KEPT:
+                self._known.clear()
+            found = self._known[sender] = client_of(ExchangeView(exchange))
+        return found
+
+
+def sender_of(exchange: Exchange) -> Sender:
+    """What says who sent a request: the same for all requests of a connection, until one logs in anew."""
+    info = exchange.connection
+    return info, exchange.client_id, info.principal, info.software_name, info.software_version
 
 
 def client_of(turn: ExchangeView) -> Client:

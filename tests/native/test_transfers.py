@@ -10,6 +10,8 @@ from kdissect.api import Dissection
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
+from kdissect.history.producing.produce_parts import produce_parts, produce_results
+from kdissect.history.sessions.fetch_parts import fetch_parts, fetch_topics
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
@@ -68,6 +70,28 @@ def counted(name: str, seed: int | None) -> str:
         groups.add(exchange, wanted)
     facts: dict[str, Any] = {"topics": topic_facts(topics), "groups": group_facts(groups)}
     return json.dumps(facts, indent=1)
+
+
+def parts(name: str, seed: int) -> list[Any]:
+    """What Produces and Fetches say of sessions, batches and partitions."""
+    chance, found = Random(seed), list[Any]()
+    for exchange in Dissection(str(CAPTURES / name)):
+        if chance.random() < 0.3:
+            damage(exchange, chance)
+        if exchange.api_key == apis.FETCH:
+            found += [fetch_parts(exchange), fetch_topics(exchange, False), fetch_topics(exchange, True)]
+        elif exchange.api_key == apis.PRODUCE:
+            found += [produce_parts(exchange), produce_results(exchange)]
+    return found
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_parts_of_captures_that_are_damaged(name: str, python_side: PythonSide) -> None:
+    for seed in range(4):
+        here, there = parts(name, seed), python_side.call(parts, name, seed)
+        assert len(here) == len(there)
+        for one, other in zip(here, there, strict=True):
+            assert one == other or one is None  # then it is fed
 
 
 @pytest.mark.parametrize("name", EVERY)

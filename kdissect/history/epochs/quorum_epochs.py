@@ -40,9 +40,9 @@ class QuorumEpochs:
     def __init__(self) -> None:
         self.epochs: Table[QuorumKey, tuple[int, Evidence]] = Table(PARTITIONS_KEPT)
 
-    def passes(self, exchange: Exchange, _request: Any, _response: Any) -> bool:
+    def passes(self, exchange: Exchange, _parts: Any) -> bool:
         """A Fetch of another topic."""
-        return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
+        return not _is_of_quorum(exchange)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""

@@ -15,12 +15,13 @@ from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
+from kdissect.history.transfer_rows import transfer_places
 from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.client import text_of
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, places
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers
 from kdissect.stats.watermarks import topic_of
 
 _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
@@ -167,7 +168,7 @@ class _FetchPositions:
     def learn(self, exchange: Exchange, put: Callable[[list[Learned]], None]) -> bool:
         """Learn from a Fetch, and have what was learned put where it should be; False: Python has to."""
         # Hot, once a Fetch.
-        found = places(exchange)
+        found = transfer_places(exchange)
         if found is None:
             return False
         numbers = self._numbers

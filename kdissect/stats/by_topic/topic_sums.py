@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from kdissect.history import api_keys as apis
 from kdissect.history.topic_names import TopicNames
+from kdissect.history.transfer_rows import transfer_places
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_topic.topic import Role, Topic, Use, codec_name
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers, places
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers
 
 ROLES = (Role.WRITE, Role.READ, Role.FOLLOW)  # by the numbers of native/src/transfers/topic_sums.rs
 
@@ -29,7 +30,7 @@ class TopicSums:
         Then it has to come behind all that was counted: `take` comes first.
         """
         # Hot, once an exchange.
-        found = places(exchange)
+        found = transfer_places(exchange)
         if found is None:
             return False
         numbers = self._numbers

@@ -4,15 +4,18 @@
 
 use std::ops::Range;
 
+use crc32c::crc32c;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::bodies::plan::{Kind, Layout, Role};
 use crate::bodies::visit::{visit, Done, Spot, Stop, Visitor};
+use crate::records::batch::{batches, ATTRIBUTES_AT};
 
-/// Numbers of a row, and of a body, that can be asked for.
+/// Numbers of a row, and facts of a body, that can be asked for.
 const MOST_VALUES: usize = 2;
+const MOST_FACTS: usize = 6;
 
 /// What a field is wanted for.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,6 +41,7 @@ struct Wants {
 pub struct PartitionRows {
     layout: Py<Layout>,
     wants: Vec<Wants>,
+    facts: usize,
 }
 
 /// A topic by its name or its id.
@@ -57,10 +61,11 @@ pub struct Row {
     pub records: Option<Range<usize>>,
 }
 
-/// A body. Numbers it does not have are None.
+/// A body. Its facts are numbers, of a text how long it is, of a list how many are in it; None for what is null or not
+/// there.
 #[derive(Default)]
 pub struct Body<'a> {
-    pub facts: [Option<i64>; MOST_VALUES],
+    pub facts: [Option<i64>; MOST_FACTS],
     pub topics: Vec<Topic<'a>>,
     pub rows: Vec<Row>,
     /// Whether an error code is set that is none of a row's numbers.
@@ -70,8 +75,8 @@ pub struct Body<'a> {
 #[pymethods]
 impl PartitionRows {
     /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and their number;
-    /// `values` those of numbers beside a partition's, `facts` of the body's own (`struct.field`). Raises
-    /// ValueError for fields that the message does not have.
+    /// `values` those of numbers beside a partition's, `facts` of fields of the body (`struct.field`), empty
+    /// where there is none. Raises ValueError for fields that the message does not have.
     #[new]
     fn new(
         layout: Py<Layout>,
@@ -81,7 +86,73 @@ impl PartitionRows {
     ) -> PyResult<PartitionRows> {
         let found = wants(layout.get(), &lists, &values, &facts);
         let wants = found.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))?;
-        Ok(PartitionRows { layout, wants })
+        Ok(PartitionRows { layout, wants, facts: facts.len() })
+    }
+
+    /// The facts of a body that fills a frame from `offset` on; how many topics; whether an error code is set that is
+    /// none of a row's numbers, a row's first number is not 0, a row has records. None where it is Python's.
+    #[pyo3(name = "facts")]
+    fn facts_of(&self, frame: &Bound<'_, PyBytes>, offset: usize) -> Option<Facts> {
+        let body = self.read(frame, offset)?;
+        let has_number = body.rows.iter().any(|row| row.values[0] != 0);
+        let has_records = body.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()));
+        let facts = body.facts[..self.facts].to_vec();
+        Some((facts, body.topics.len(), body.has_other_errors, has_number, has_records))
+    }
+
+    /// The topics of such a body with their partitions, and of each its first number. None where it is Python's.
+    fn topics<'py>(&self, frame: &Bound<'py, PyBytes>, offset: usize) -> Option<Vec<Listed<'py>>> {
+        let body = self.read(frame, offset)?;
+        let named = |topic: &Topic<'_>| Some((topic.object(frame.py())?, Vec::new()));
+        let mut found = body.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
+        for row in &body.rows {
+            found.get_mut(row.topic)?.1.push((row.partition, row.values[0]));
+        }
+        Some(found)
+    }
+
+    /// The facts of such a body, and the headers of its batches with their partitions. None where it is Python's, or
+    /// has anything else than batches whose checksum is right.
+    fn batches<'py>(
+        &self,
+        frame: &Bound<'py, PyBytes>,
+        offset: usize,
+    ) -> Option<(Vec<Option<i64>>, Vec<Batched<'py>>)> {
+        let (body, data) = (self.read(frame, offset)?, frame.as_bytes());
+        let mut found = Vec::new();
+        for row in &body.rows {
+            for batch in batches(data, row.records.clone().unwrap_or_default())? {
+                if crc32c(data.get(batch.start + ATTRIBUTES_AT..batch.end)?) != batch.crc {
+                    return None;
+                }
+                found.push((
+                    (body.topics.get(row.topic)?.object(frame.py())?, row.partition),
+                    batch.attributes,
+                    batch.last_offset_delta,
+                    batch.producer_id,
+                    batch.producer_epoch,
+                    batch.base_sequence,
+                    batch.count,
+                ));
+            }
+        }
+        Some((body.facts[..self.facts].to_vec(), found))
+    }
+}
+
+type Facts = (Vec<Option<i64>>, usize, bool, bool, bool);
+/// A topic, and its partitions each with a number.
+type Listed<'py> = (Bound<'py, PyAny>, Vec<(i64, i64)>);
+/// Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
+type Batched<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
+
+impl Topic<'_> {
+    /// As Python has it; None for a name that is no text.
+    fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Topic::Name(name) => Some(PyString::new(py, std::str::from_utf8(name).ok()?).into_any()),
+            Topic::Id(id) => Some(PyBytes::new(py, *id).into_any()),
+        }
     }
 }
 
@@ -92,7 +163,7 @@ impl PartitionRows {
         if offset == 0 || offset > data.len() {
             return None; // also of a body whose header does not fit
         }
-        let mut reading = Reading { wants: &self.wants, body: Body::default() };
+        let mut reading = Reading { wants: &self.wants, body: Body::default(), list: None };
         match visit(self.layout.get(), data, offset, &mut reading) {
             Ok(end) if end == data.len() => Some(reading.body),
             _ => None,
@@ -106,7 +177,7 @@ fn wants(
     values: &[String],
     facts: &[String],
 ) -> Option<Vec<Wants>> {
-    if values.len() > MOST_VALUES || facts.len() > MOST_VALUES {
+    if values.len() > MOST_VALUES || facts.len() > MOST_FACTS {
         return None;
     }
     let mut found: Vec<Wants> =
@@ -119,6 +190,9 @@ fn wants(
         want(layout, &mut found, row, value, Want::Value(at))?;
     }
     for (at, fact) in facts.iter().enumerate() {
+        if fact.is_empty() {
+            continue;
+        }
         let (of, field) = match fact.split_once('.') {
             Some((of, field)) => (want(layout, &mut found, 0, of, Want::Nothing)?, field),
             None => (0, fact.as_str()),
@@ -154,6 +228,8 @@ fn want(layout: &Layout, found: &mut [Wants], of: usize, name: &str, want: Want)
 struct Reading<'a, 'l> {
     wants: &'l [Wants],
     body: Body<'a>,
+    /// The fact that is the list that comes next.
+    list: Option<usize>,
 }
 
 impl<'a> Reading<'a, '_> {
@@ -172,7 +248,18 @@ impl<'a> Reading<'a, '_> {
 }
 
 impl<'a> Visitor<'a> for Reading<'a, '_> {
-    fn field(&mut self, _spot: Spot<'_>, _at: usize) {}
+    fn field(&mut self, spot: Spot<'_>, _at: usize) {
+        self.list = match self.want(spot) {
+            Want::Fact(at) => Some(at),
+            _ => None,
+        };
+    }
+
+    fn array(&mut self, count: usize) {
+        if let Some(fact) = self.list.take() {
+            self.body.facts[fact] = i64::try_from(count).ok();
+        }
+    }
 
     fn element(&mut self, spot: Spot<'_>, _index: usize, _at: usize) {
         match self.want(spot) {
@@ -203,6 +290,9 @@ impl<'a> Visitor<'a> for Reading<'a, '_> {
     }
 
     fn text(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
+        if let Want::Fact(at) = self.want(spot) {
+            self.body.facts[at] = i64::try_from(value.len()).ok();
+        }
         self.name(spot, Topic::Name(value))
     }
 
