@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, final
 from kdissect.cli.formats.line_parts import Second
 from kdissect.decoders.as_json.body_text import FieldText, NameOfId
 from kdissect.decoders.decoded import Decoded
+from kdissect.decoders.generated.body_columns import Column, Row
 from kdissect.decoders.generated.native_plan import StructRow
 from kdissect.decoders.generated.summary import Summarizer, Summary
 from kdissect.decoders.generated.validate import Validation
@@ -24,7 +25,7 @@ from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record
 from kdissect.net.streams.reassembly import StreamState
 from kdissect.session.conversation import ConversationState
-from kdissect.session.events import Event
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
 from kdissect.session.handover import HeldState
@@ -87,6 +88,7 @@ class Engine:
             [ConnectionInfo, int, int, int, int, str | None, FrameRow, int, FrameRow | None, int],
             Exchange,
         ],
+        count: Callable[[ConnectionInfo, int, int], None],
         met: Callable[[ConnectionInfo, int, int], None],
     ) -> Self: ...
 
@@ -147,8 +149,26 @@ class InOrder:
     ) -> Self: ...
     @property
     def index(self) -> int: ...
-    def __iter__(self) -> Iterator[list[Event]]: ...
-    def __next__(self) -> list[Event]: ...
+    def __iter__(self) -> Iterator[Events]: ...
+    def __next__(self) -> Events: ...
+
+# Exchanges that packets completed: each becomes one when it is asked for, once.
+@final
+class ExchangeBlock:
+    def __len__(self) -> int: ...
+    def __iter__(self) -> BlockIterator: ...
+    # Raises IndexError.
+    def __getitem__(self, key: int, /) -> Exchange: ...
+    # Of the packet that completed the exchange asked for last.
+    @property
+    def index(self) -> int: ...
+    # Leave out what packets behind that one completed.
+    def cut(self) -> None: ...
+
+@final
+class BlockIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Exchange: ...
 
 # Bodies and records
 
@@ -156,6 +176,17 @@ class InOrder:
 class Layout:
     # Raises ValueError for rows that do not fit together.
     def __new__(cls, flexible: bool, rows: list[StructRow]) -> Self: ...
+
+@final
+class Projection:
+    # `paths`: names from the root on, whether only the size is wanted. Raises ValueError for one that ends at
+    # a struct, or is there twice.
+    def __new__(cls, layout: Layout, paths: list[tuple[list[str], bool]]) -> Self: ...
+    def __len__(self) -> int: ...
+    def add(self, data: bytes, offset: int, /) -> bool: ...
+    def take(self) -> list[Column | None]: ...
+    # Raises ValueError where lists stand beside each other.
+    def rows(self, data: bytes, offset: int, /) -> list[Row] | None: ...
 
 @final
 class Summaries:
@@ -317,6 +348,7 @@ class LineFiller:
         cls,
         exchange: type[Exchange],
         fields_of: Callable[[Exchange], tuple[Any, ...] | None],
+        texts_of: Callable[[ConnectionInfo], tuple[bytes, bytes]],
         template_of: Callable[[Exchange], LineTemplate | None],
         second_of: Callable[[int], Second],
         facts_of: Callable[[Exchange, Summary, Summary | None], tuple[bytes, bool]],
@@ -327,7 +359,7 @@ class LineFiller:
     def skip(self) -> None: ...
     def line(self, exchange: Exchange) -> bytes: ...
     # How many bytes are held now.
-    def hold(self, events: list[Event]) -> int: ...
+    def hold(self, events: Events) -> int: ...
     def take(self) -> bytes: ...
 
 @final

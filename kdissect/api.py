@@ -18,13 +18,13 @@ from kdissect.model.limits import Limits
 from kdissect.model.run_budget import start_run
 from kdissect.model.wording import path_text
 from kdissect.session.detection.known_brokers import Brokers, End
-from kdissect.session.events import Event
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 
-_NOTHING: list[Event] = []
+_NOTHING: Events = []
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
@@ -92,8 +92,9 @@ class Dissection:
         for events in self.batches():
             yield from events
 
-    def batches(self) -> Iterator[list[Event]]:
-        """The same in lists, at least one for the packets that are read together, also empty ones."""
+    def batches(self) -> Iterator[Events]:
+        """The same in lists and blocks, at least one for the packets that are read together, also empty
+        ones."""
         analyzer, feed = self.analyzer, self.guard.fed
         observer = self.observer
         for packets in self.captures.batches():
@@ -121,7 +122,7 @@ class Dissection:
             tuple(KeyLogUse(log.path, len(log.log), log.is_used) for log in self.key_logs.files),
         )  # fmt: skip
 
-    def _observed(self, events: list[Event]) -> list[Event]:
+    def _observed(self, events: Events) -> Events:
         if self.observer is not None:
             for event in events:
                 self.observer(event)

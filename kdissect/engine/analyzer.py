@@ -50,7 +50,7 @@ from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
-from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.events import ConnectionClosed, Event, Events
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ class Analyzer:
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
         """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
-        self.index = 0
-        """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
+        self._index = 0
+        self._block: native.ExchangeBlock | None = None  # what `feed_each` gave last, if that is one
         self._log = AnomalyLog(self.limits.anomalies)
         self._tally = ConnectionTally()
         # Who compares connections must have them from the first packet.
@@ -142,6 +142,11 @@ class Analyzer:
         """How many of each kind there were, those beyond the first included."""
         return self._log.counts
 
+    @property
+    def index(self) -> int:
+        """Which packet of those that `feed_each` was given is taken, or completed the event at hand."""
+        return self._index if self._block is None else self._block.index
+
     def feed(self, packet: Packet) -> list[Event]:
         """Analyse one packet; gives the events it completed."""
         return self.feed_batch((packet,))
@@ -150,46 +155,48 @@ class Analyzer:
         """Analyse packets in their order, with or without names; gives the events they completed."""
         return list(chain.from_iterable(self.feed_each(packets)))
 
-    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
-        """`feed_batch` packet by packet: gives events before the next packet changes what they point at.
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[Events]:
+        """`feed_batch` bit by bit: gives events before a packet changes what they point at.
 
         So what is seen of a connection in its info is what was known at the event, however packets come in
-        batches.
+        batches. Of a block of packets exchanges come in blocks, too, where that is compiled.
         """
         self._rest = iter(())  # of a block, which is of one file, nothing is left where it is given up
+        self._block = None
         if is_compiled and isinstance(packets, PacketBlock):
             return self._feed_block(packets)
         return self._feed_packets(packets)
 
-    def feed_on(self, without: Collection[int]) -> Iterator[list[Event]]:
+    def feed_on(self, without: Collection[int]) -> Iterator[Events]:
         """`feed_each` behind the packet at which it raised or was left, without those of some files.
 
         For `engine.guard`; of a block nothing comes any more.
         """
+        self._block = None
         return self._feed_rest(rest_without(self._rest, without))
 
-    def _feed_packets(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
-        self.index = 0  # until a packet is taken the first is at hand
+    def _feed_packets(self, packets: Sequence[PlainPacket]) -> Iterator[Events]:
+        self._index = 0  # until a packet is taken the first is at hand
         segments = self.parser.parse_batch(packets)
         yield from self._feed_rest(enumerate(zip(packets, segments, strict=True)))
 
-    def _feed_rest(self, rest: Rest) -> Iterator[list[Event]]:
+    def _feed_rest(self, rest: Rest) -> Iterator[Events]:
         self._rest, events = rest, self._events
         for index, (packet, segment) in rest:
             if segment is not None:
-                self.index = index
+                self._index = index
                 self._feed_parsed(segment, packet[0], packet[1])
                 if events:
                     yield self._take()
         self._rest = iter(())
 
-    def _feed_block(self, block: PacketBlock) -> Iterator[list[Event]]:
+    def _feed_block(self, block: PacketBlock) -> Iterator[Events]:
         """The same, compiled: what is unusual about a packet is left to `_feed_packet`."""
         events, parser = self._events, self.parser
-        self.index = 0
+        self._index = 0
         at, file = 0, block.first_ref >> FILE_SHIFT
         while at < len(block) and file != self._file:  # until a segment of the file comes
-            self.index = at
+            self._index = at
             self._feed_packet(block[at])
             at += 1
             if events:
@@ -200,7 +207,7 @@ class Analyzer:
         packed = block.pack()
 
         def feed_unusual(index: int) -> int:
-            self.index = index
+            self._index = index
             found = packed.segment(block.data, index)
             if found is not None:
                 self._feed_segment(found[0], block.first_ref + index, found[1])
@@ -215,10 +222,12 @@ class Analyzer:
         )  # fmt: skip
         try:
             for found in fed:
-                self.index = fed.index
+                self._index = fed.index
+                self._block = found if isinstance(found, native.ExchangeBlock) else None
                 yield found
+                self._block = None
         except Exception:
-            self.index = fed.index
+            self._index = fed.index
             raise
 
     def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int, native.Counts] | None:

@@ -12,24 +12,26 @@ from typing import Any, Protocol, TypeVar
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.faults import told
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import PacketBlock, PlainPacket, ref_file, ref_number
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 Thing = TypeVar("Thing")
-Events = TypeVar("Events", covariant=True)
+Given = TypeVar("Given", covariant=True)
 
 
-class Feeder(Protocol[Events]):
+class Feeder(Protocol[Given]):
     """An analyzer, or what feeds one."""
 
-    index: int
-    """Which of the packets is taken."""
+    @property
+    def index(self) -> int:
+        """Which of the packets is taken, or completed the event at hand."""
 
-    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[Events]:
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[Given]:
         """Take packets."""
 
-    def feed_on(self, without: Collection[int]) -> Iterator[Events]:
+    def feed_on(self, without: Collection[int]) -> Iterator[Given]:
         """Go on behind the packet at which `feed_each` raised, without those of some files."""
 
 
@@ -40,6 +42,7 @@ class Guard:
         self._files = files
         self._feeder: Feeder[Any] = analyzer
         self._packets: Sequence[PlainPacket] = ()
+        self._given: object = None  # by the feeder, last
         self.given_up: set[int] = set()
         """Indexes of the inputs that were given up."""
         self.errors: list[str] = []
@@ -59,7 +62,7 @@ class Guard:
             except Exception as error:
                 self.note(error, thing)
 
-    def fed(self, packets: Sequence[PlainPacket], feeder: Feeder[Events]) -> Iterator[Events]:
+    def fed(self, packets: Sequence[PlainPacket], feeder: Feeder[Given]) -> Iterator[Given]:
         """What `feeder` gives for packets that are read together, but for those of inputs given up."""
         given_up = self.given_up
         if given_up:
@@ -70,6 +73,7 @@ class Guard:
             known = len(given_up)
             try:
                 for events in feeding:
+                    self._given = events
                     yield events
                     if len(given_up) != known:
                         break
@@ -81,7 +85,7 @@ class Guard:
 
     def closed(self, analyzer: Analyzer, close: Callable[[], Iterable[Thing]]) -> Iterator[Thing]:
         """What `close` gives, which closes the analyzer; without what raises in it."""
-        self._packets = ()
+        self._packets, self._given = (), None
         left = analyzer.open_connections()
         while True:
             try:
@@ -107,6 +111,8 @@ class Guard:
         elif index not in self.given_up:
             self.given_up.add(index)
             self._files[index].give_up(f"given up at {where}: {why}")
+            if is_compiled and isinstance(self._given, native.ExchangeBlock):
+                self._given.cut()  # it is of one file
 
     def _place_of(self, thing: object) -> tuple[int | None, str]:
         """Index of an input, and where in it."""

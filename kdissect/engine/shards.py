@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from struct import Struct
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -19,7 +20,7 @@ from zlib import crc32
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.segment import PlainSegment, reverse_flow
-from kdissect.session.events import Event
+from kdissect.session.events import Event, Events
 
 # Flows of other shards that are known to be passed by, 45 bytes and a place in a set each. Past it they are
 # found out again.
@@ -63,14 +64,16 @@ class ShardAnalyzer(Analyzer):
         super().__setstate__(state)
         self._others = _none_passed()  # they are found out again
 
-    def placed(self, fed: Iterable[list[Event]]) -> Iterator[tuple[EventKey, Event]]:
+    def placed(self, fed: Iterable[Events]) -> Iterator[tuple[EventKey, Event]]:
         """What `feed_each` gives for the next batch, with places."""
-        for events in fed:
-            for number, event in enumerate(events):
-                if event.connection.over_ns:
-                    yield _ended(self._batch, self.index, event, number), event
-                else:
-                    yield _AT_PACKET(self._batch, self.index, 1, number), event
+        packet, number = -1, 0
+        for event in chain.from_iterable(fed):
+            number = number + 1 if self.index == packet else 0  # of those of one packet
+            packet = self.index
+            if event.connection.over_ns:
+                yield _ended(self._batch, packet, event, number), event
+            else:
+                yield _AT_PACKET(self._batch, packet, 1, number), event
         self._batch += 1
 
     def placed_end(

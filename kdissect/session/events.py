@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect.model.native import native
     from kdissect.session.problem import Problem
 
 
@@ -28,3 +29,5 @@ class ConnectionClosed(NamedTuple):
 
 
 Event = Exchange | ConnectionOpened | ConnectionClosed
+Events: TypeAlias = "list[Event] | native.ExchangeBlock"
+"""Events in the order in which they happened; a block makes an exchange when it is asked for."""

@@ -136,7 +136,7 @@ class Exchange:
         response: FrameRow | None,
         response_body_offset: int,
     ) -> Self:
-        """What the compiled engine paired, or held without a response; counted with its connection."""
+        """What the compiled engine paired, or held without a response."""
         # Hot, once an exchange.
         self = cls(
             connection, ordinal, api_key, api_version, correlation_id, client_id, Frame(*request),
@@ -144,11 +144,9 @@ class Exchange:
         )  # fmt: skip
         if response is None:
             self.state = _NO_RESPONSE
-            connection.no_response_expected += 1
         else:
             self.state = _COMPLETE
             self.response, self.response_body_offset = Frame(*response), response_body_offset
-            connection.complete += 1
         return self
 
     def __repr__(self) -> str:

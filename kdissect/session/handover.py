@@ -79,8 +79,15 @@ def place(store: Store, info: ConnectionInfo) -> native.Held | None:
         )  # fmt: skip
         a, b, c, d, e, f = (min(limit, MOST_NUMBER) for limit in most)
         assert isinstance(store.counts, native.Counts)
-        store.engine = native.Engine(store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _met)
+        store.engine = native.Engine(
+            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met
+        )
     return native.Held(store.engine, info)
+
+
+def _count(info: ConnectionInfo, complete: int, silent: int) -> None:
+    info.complete += complete
+    info.no_response_expected += silent
 
 
 def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:

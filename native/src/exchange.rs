@@ -6,6 +6,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use crate::engine::completed::{Content, Row};
+
 /// Values of a tuple one behind another; none once there is one that does not fit.
 struct Fields<'a, 'py> {
     tuple: &'a Bound<'py, PyTuple>,
@@ -50,6 +52,21 @@ impl<'py> Frame<'py> {
         };
         (usize::try_from(frame.size) == Ok(frame.data.as_bytes().len())).then_some(frame)
     }
+
+    /// Of a row of a block.
+    fn of_content(py: Python<'py>, content: &Content) -> Frame<'py> {
+        let (data, span) = (content.data.bind(py).clone(), content.span);
+        let size = data.as_bytes().len() as i64;
+        Frame {
+            data,
+            body_offset: content.body as i64,
+            size,
+            first_ref: span.first_ref,
+            last_ref: span.last_ref,
+            time_ns: span.first_time,
+            end_time_ns: span.last_time,
+        }
+    }
 }
 
 /// An exchange with whole frames and nothing odd about it. Only where none belongs it has no response.
@@ -89,6 +106,26 @@ impl<'py> Exchange<'py> {
                 _ => Some(Frame::of(&mut fields)?),
             },
         })
+    }
+
+    /// Of a row of a block, of a connection with these texts.
+    pub fn of_row(
+        py: Python<'py>,
+        row: &Row,
+        connection: (Bound<'py, PyBytes>, Bound<'py, PyBytes>),
+    ) -> Exchange<'py> {
+        let request = &row.request;
+        Exchange {
+            connection,
+            client_id: request.client_id.bind(py).clone(),
+            kept_summary: py.None().into_bound(py),
+            api_key: request.kind.api_key.into(),
+            api_version: request.kind.version.into(),
+            ordinal: request.ordinal,
+            correlation_id: request.id.into(),
+            request: Frame::of_content(py, &request.content),
+            response: row.response.as_ref().map(|content| Frame::of_content(py, content)),
+        }
     }
 
     /// First byte of the response minus last byte of the request. None without one, or beyond 64 bits.

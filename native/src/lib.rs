@@ -50,11 +50,14 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::held::Held>()?;
     module.add_class::<engine::flows::HeldFlows>()?;
     module.add_class::<engine::flows::PassedBy>()?;
+    module.add_class::<engine::exchange_block::ExchangeBlock>()?;
+    module.add_class::<engine::exchange_block::BlockIterator>()?;
     module.add_class::<engine::in_order::InOrder>()
 }
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::plan::Layout>()?;
+    module.add_class::<bodies::projection::Projection>()?;
     module.add_class::<bodies::summaries::Summaries>()?;
     module.add_class::<bodies::validate::Validators>()?;
     module.add_class::<bodies::canonical_body::PlainBody>()?;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyIndexError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::bodies::summaries::Mixed;
+use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Exchange;
 use crate::template::{LineTemplate, Rest};
 
@@ -43,10 +45,11 @@ enum Need {
     Line,
 }
 
-/// What Python answers: each is called with an exchange, `second_of` with a time.
+/// What Python answers: each is called with an exchange, `second_of` with a time, `texts_of` with a connection.
 struct Asked {
     class: Py<PyAny>,
     fields_of: Py<PyAny>,
+    texts_of: Py<PyAny>,
     template_of: Py<PyAny>,
     second_of: Py<PyAny>,
     facts_of: Py<PyAny>,
@@ -70,12 +73,13 @@ pub struct LineFiller {
 
 #[pymethods]
 impl LineFiller {
-    /// Exchanges are of the class `exchange`, and `fields_of` reads them; `template_of`, `second_of` and `facts_of`
+    /// Exchanges are of the class `exchange`, and `fields_of` reads them; `texts_of` a connection; `template_of`, `second_of` and `facts_of`
     /// give parts of lines, `line_of` the line of one that is unusual, with its number.
     #[new]
     fn new(
         exchange: Py<PyAny>,
         fields_of: Py<PyAny>,
+        texts_of: Py<PyAny>,
         template_of: Py<PyAny>,
         second_of: Py<PyAny>,
         facts_of: Py<PyAny>,
@@ -83,7 +87,15 @@ impl LineFiller {
     ) -> Self {
         LineFiller {
             number: 0,
-            asked: Arc::new(Asked { class: exchange, fields_of, template_of, second_of, facts_of, line_of }),
+            asked: Arc::new(Asked {
+                class: exchange,
+                fields_of,
+                texts_of,
+                template_of,
+                second_of,
+                facts_of,
+                line_of,
+            }),
             templates: Mixed::default(),
             facts: Mixed::default(),
             asked_second: Second::default(),
@@ -116,9 +128,12 @@ impl LineFiller {
     }
 
     /// Hold the lines of the exchanges among events; gives how many bytes are held now.
-    fn hold(slf: &Bound<'_, Self>, events: &Bound<'_, PyList>) -> PyResult<usize> {
+    fn hold(slf: &Bound<'_, Self>, events: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut out = std::mem::take(&mut slf.borrow_mut().out);
-        let result = put_lines(slf, events, &mut out);
+        let result = match events.cast::<ExchangeBlock>() {
+            Ok(block) => put_block(slf, block, &mut out),
+            Err(_) => put_lines(slf, events.cast()?, &mut out),
+        };
         let held = out.len();
         slf.borrow_mut().out = out;
         result.map(|()| held)
@@ -126,6 +141,7 @@ impl LineFiller {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let asked = &self.asked;
+        visit.call(&asked.texts_of)?;
         visit.call(&asked.template_of)?;
         visit.call(&asked.second_of)?;
         visit.call(&asked.facts_of)?;
@@ -155,6 +171,41 @@ fn put_lines(slf: &Bound<'_, LineFiller>, events: &Bound<'_, PyList>, out: &mut 
     Ok(())
 }
 
+fn put_block(
+    slf: &Bound<'_, LineFiller>,
+    block: &Bound<'_, ExchangeBlock>,
+    out: &mut Vec<u8>,
+) -> PyResult<()> {
+    let (py, asked) = (slf.py(), slf.borrow().asked.clone());
+    let mut texts: Vec<Option<(Bound<'_, PyBytes>, Bound<'_, PyBytes>)>> = Vec::new();
+    texts.resize(block.borrow().connections.len(), None);
+    for at in 0.. {
+        let of_row = {
+            let mut block = block.borrow_mut();
+            block.at = at;
+            let Some(row) = block.rows.get(at) else { return Ok(()) };
+            let number = row.connection as usize;
+            let Some((known, info)) = texts.get_mut(number).zip(block.connections.get(number)) else {
+                return Ok(());
+            };
+            let text = match known {
+                Some(text) => text,
+                None => known.insert(asked.texts_of.bind(py).call1((info,))?.extract()?),
+            };
+            Exchange::of_row(py, &row.row, text.clone())
+        };
+        let exchange = || -> PyResult<Bound<'_, PyAny>> {
+            let found = ExchangeBlock::exchange(block, at)?;
+            found.ok_or_else(|| PyIndexError::new_err("no exchange of this number"))
+        };
+        if !put_one(slf, &of_row, &exchange, out)? {
+            let line = unusual_line(slf, &exchange()?)?;
+            out.extend_from_slice(line.cast::<PyBytes>()?.as_bytes());
+        }
+    }
+    Ok(())
+}
+
 /// The line of an exchange that fills no template.
 fn unusual_line<'py>(
     slf: &Bound<'py, LineFiller>,
@@ -170,23 +221,35 @@ fn unusual_line<'py>(
 
 /// Whether the line was put behind what is in `out`; else nothing was done.
 fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
+    let fields = slf.borrow().asked.clone().fields_of.bind(slf.py()).call1((event,))?;
+    match Exchange::of(&fields) {
+        Some(exchange) => put_one(slf, &exchange, &|| Ok(event.clone()), out),
+        None => Ok(false),
+    }
+}
+
+/// The same of what an exchange has; `event` gives the exchange itself, for who asks.
+fn put_one<'py>(
+    slf: &Bound<'py, LineFiller>,
+    exchange: &Exchange<'py>,
+    event: &dyn Fn() -> PyResult<Bound<'py, PyAny>>,
+    out: &mut Vec<u8>,
+) -> PyResult<bool> {
     let py = slf.py();
     let asked = slf.borrow().asked.clone();
-    let fields = asked.fields_of.bind(py).call1((event,))?;
-    let Some(exchange) = Exchange::of(&fields) else { return Ok(false) };
     let mut facts: Option<Bound<'_, PyBytes>> = None;
     for _ in 0..MOST_QUESTIONS {
-        let need = slf.borrow_mut().put(&exchange, facts.as_ref().map(|facts| facts.as_bytes()), out)?;
+        let need = slf.borrow_mut().put(exchange, facts.as_ref().map(|facts| facts.as_bytes()), out)?;
         match need {
             Need::Nothing => return Ok(true),
             Need::Line => return Ok(false),
             Need::Template => {
-                let found = asked.template_of.bind(py).call1((event,))?;
+                let found = asked.template_of.bind(py).call1((event()?,))?;
                 let Ok(template) = found.cast_into::<LineTemplate>() else { return Ok(false) };
-                if !template.get().takes(&exchange) {
+                if !template.get().takes(exchange) {
                     return Ok(false);
                 }
-                slf.borrow_mut().know(&exchange, template.unbind());
+                slf.borrow_mut().know(exchange, template.unbind());
             }
             Need::AskedSecond(time_ns) => {
                 let Some(found) = second(py, &asked, time_ns)? else { return Ok(false) };
@@ -197,7 +260,7 @@ fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec
                 slf.borrow_mut().answered_second = found;
             }
             Need::Facts(request, response, numbers) => {
-                let found = asked.facts_of.bind(py).call1((event, request, response))?;
+                let found = asked.facts_of.bind(py).call1((event()?, request, response))?;
                 let (text, is_lasting) = found.extract::<(Bound<'_, PyBytes>, bool)>()?;
                 if is_lasting && numbers.0 > 0 && numbers.1 > 0 {
                     slf.borrow_mut().remember(numbers, text.as_bytes());

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli import COMMANDS, main
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model import faults
+from kdissect.model.packets.packet import ref_number
 from kdissect.rules.judge import Judge
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.exchange import Exchange
@@ -233,3 +235,28 @@ def test_workers_bound_faults_too(three: Path) -> None:
         assert code == 3
         assert err.startswith(f"kdissect: {files[1]}: given up at packet ".encode())
         assert err.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("number", [0, 3, 20])
+def test_nothing_comes_of_packets_behind_the_one_at_hand(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where exchanges come in blocks: those that are made already are not given."""
+    path = CAPTURES / FILES["b"]
+    completed = [(exchange.response or exchange.request) for exchange in Dissection(str(path))]
+    last = completed[number]
+    assert last is not None
+    monkeypatch.setattr(faults, "_listener", [lambda _: None])
+    dissection, taken = Dissection(str(path)), list[Exchange]()
+
+    def take(exchange: Exchange) -> None:
+        if exchange.connection.close is None:
+            taken.append(exchange)
+            if len(taken) == number + 1:
+                raise RuntimeError("the fault that was put in")
+
+    dissection.guard.each(dissection, take)
+    (file,) = dissection.captures.files
+    assert file.error is not None
+    assert f"given up at packet {ref_number(last.last_ref)}: " in str(file.error)
+    assert len(taken) == number + 1

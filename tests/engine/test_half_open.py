@@ -12,7 +12,7 @@ from kdissect.model.limits import Limits
 from kdissect.model.native import native
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.model.packets.segment import PlainSegment
-from tests.engine.test_in_order import blocks, plain
+from tests.engine.test_in_order import blocks, each, plain
 
 RST = 4
 SECOND_NS = 1_000_000_000
@@ -79,9 +79,8 @@ def test_nobody_can_tell_in_blocks(seed: int, most: int) -> None:
     given = packets(seed)
     held, opened = (Analyzer(limits=Limits(connections=most)) for _ in "ab")
     opened._holds_syns = False
-    said = [[plain(events) for events in held.feed_each(block)] for block in blocks(given, [3, 50, 1])]
-    expected = [plain(events) for events in (opened.feed_batch([packet]) for packet in given) if events]
-    assert [events for block in said for events in block] == expected
+    said = list(each(held, blocks(given, [3, 50, 1])))
+    assert said == list(each(opened, [[packet] for packet in given]))
     assert plain(held.close({"": given[-1][1]})) == plain(opened.close({"": given[-1][1]}))
     assert repr(held.anomalies) == repr(opened.anomalies)
 

@@ -1,6 +1,7 @@
 """A block of packets and the same packets one by one tell the same, whatever happened to them."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -108,10 +109,20 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, (tuple, list)) else repr(value)
 
 
+def each(analyzer: Analyzer, batches: Iterable[Sequence[PlainPacket]]) -> Iterator[Any]:
+    """Each event as it stood when it was told, with the number of the packet that completed it."""
+    before = 0
+    for batch in batches:
+        for events in analyzer.feed_each(batch):
+            for event in events:
+                yield before + analyzer.index, plain(event)
+        before += len(batch)
+
+
 def told(batches: list[Any]) -> tuple[list[Any], Any]:
-    """What was told packet by packet, as it stood then, and what the parser counted."""
+    """What was told of each packet, as it stood then, and what the parser counted."""
     analyzer = Analyzer()
-    said = [plain(events) for batch in batches for events in analyzer.feed_each(batch)]
+    said: list[Any] = list(each(analyzer, batches))
     parser = analyzer.parser
     counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
     said += [

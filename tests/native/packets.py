@@ -14,7 +14,7 @@ from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, PlainPacket
 from kdissect.net.streams.reassembly import StreamState
-from tests.engine.test_in_order import blocks, damaged, plain, told
+from tests.engine.test_in_order import blocks, damaged, each, plain, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
 
 
@@ -46,7 +46,7 @@ def facts(file: CaptureFile) -> Any:
 def told_with_few(packets: list[PlainPacket], most: int) -> Any:
     """What is told where at most so many connections may be open."""
     analyzer = Analyzer(limits=Limits(connections=most))
-    said = [plain(events) for block in blocks(packets, [40]) for events in analyzer.feed_each(block)]
+    said = list(each(analyzer, blocks(packets, [40])))
     return said, plain(analyzer.close()), repr(analyzer.anomalies)
 
 
@@ -55,7 +55,7 @@ def told_of_sets(packets: list[PlainPacket], cuts: list[int]) -> Any:
     analyzer = Analyzer(capture_set_of=str)
     again = [((1 << FILE_SHIFT) | number, *rest) for number, *rest in packets]
     turns = zip(blocks(packets, cuts), blocks(again, cuts), strict=True)  # type: ignore[arg-type]
-    said = [plain(events) for block in chain(*turns) for events in analyzer.feed_each(block)]
+    said = list(each(analyzer, chain(*turns)))
     return said, plain(analyzer.close())
 
 
@@ -110,7 +110,7 @@ def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
     rest = packets[len(packets) // 2 :]
     for batch in (blocks(rest, [100]), [rest]):
         analyzer: Analyzer = pickle.loads(state)
-        said.append([plain(events) for block in batch for events in analyzer.feed_each(block)])
+        said.append(list(each(analyzer, batch)))
         said.append([list(stream.recent) for stream in streams(analyzer)])
         said.append(plain(analyzer.close()))
     return said
@@ -178,7 +178,7 @@ def told_of_talk(
     for batches in (blocks(packets, cuts), [packets]):
         analyzer = Analyzer(limits=limits)
         for batch in batches:
-            found += [plain(events) for events in analyzer.feed_each(batch)]
+            found += [event for _, event in each(analyzer, [batch])]
             counts = analyzer._store.counts
             found.append([counts.frame_bytes, counts.pending_bytes, counts.pending_requests])
         found.append(plain(analyzer.close()))

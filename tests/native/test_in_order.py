@@ -10,7 +10,9 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import PacketBlock, PlainPacket
 from kdissect.net.streams.recent import RECENT_BYTES, RECENT_SEGMENTS
+from kdissect.session import handover
 from kdissect.session.conversation import KINDS_LENT
+from kdissect.session.exchange import Exchange
 from kdissect.session.pairing import ANSWERED_KEPT, NO_RESPONSE_HOLD
 from tests.engine.test_in_order import (
     CAPTURES,
@@ -198,6 +200,105 @@ def test_what_is_kept_of_even_segments(python_side: PythonSide, size: int) -> No
     packets: Any = talk.packets
     for end in range(6, len(packets), 3):
         assert_same(python_side, packets[:end], [])
+
+
+def block_of_exchanges(count: int = 12) -> tuple[Analyzer, Any]:
+    """The first block of an analyzer whose connection has so many exchanges, and the analyzer."""
+    talk = Conversation().handshake()
+    for number in range(count):
+        talk.client(request(3, 1, number, b"\0\0\0\0")).broker(response(number, bytes(8)))
+    analyzer = Analyzer()
+    (block,) = blocks(damaged(talk.packets, []), [])
+    return analyzer, analyzer.feed_each(block)
+
+
+def first_block(native: Any, fed: Any) -> Any:
+    return next(events for events in fed if isinstance(events, native.ExchangeBlock))
+
+
+def test_an_exchange_of_a_block_is_made_once(native: Any) -> None:
+    _, fed = block_of_exchanges()
+    block = first_block(native, fed)
+    assert len(block) > 8
+    found = list(block)
+    assert [exchange.ordinal for exchange in found] == sorted(exchange.ordinal for exchange in found)
+    assert all(block[at] is exchange for at, exchange in enumerate(found))
+    assert block[-1] is found[-1]
+    for at in (len(block), -len(block) - 1):
+        with pytest.raises(IndexError):
+            block[at]
+
+
+@pytest.mark.parametrize("asked_for", [0, 1, 5, None])
+def test_what_nobody_asks_for_is_counted_too(native: Any, asked_for: int | None) -> None:
+    """At the exchange asked for a connection counts those up to it, behind the block all of them."""
+    analyzer, fed = block_of_exchanges()
+    block = first_block(native, fed)
+    info = next(flow[2].info for flow in analyzer._flows.values())
+    before = info.complete
+    if asked_for is not None:
+        assert block[asked_for].connection is info
+        assert info.complete == before + asked_for + 1
+        assert block.index == analyzer.index
+    list(fed)
+    assert info.complete == before + len(block)
+
+
+def test_the_rest_of_a_block_can_be_left_out(native: Any) -> None:
+    analyzer, fed = block_of_exchanges()
+    block = first_block(native, fed)
+    for number, _ in enumerate(block):
+        if number == 2:
+            block.cut()
+    assert number == 2
+    assert len(block) == 3
+    list(fed)
+    assert next(flow[2].info for flow in analyzer._flows.values()).complete == block[2].ordinal + 1
+
+
+def test_exchanges_come_in_blocks(native: Any) -> None:
+    """And not packet by packet: of connections that talk in turns, too."""
+    given = [
+        events
+        for block in blocks(small_frames(), [])
+        for events in Analyzer().feed_each(block)
+        if len(events) > 3
+    ]
+    assert sum(map(len, given)) > 40
+    assert all(isinstance(events, native.ExchangeBlock) for events in given)
+
+
+def test_a_block_ends_where_a_connection_has_something_new(native: Any) -> None:
+    """What an exchange points at is as it was then: kinds of requests that come later are not there yet."""
+    talk = Conversation().handshake()
+    for number, key in enumerate([3] * 8 + [12] * 4 + [3] * 4):
+        talk.client(request(key, 1, number, b"\0\0\0\0")).broker(response(number, bytes(8)))
+    (block,) = blocks(damaged(talk.packets, []), [])
+    seen = [
+        (event.api_key, list(event.connection.api_versions_seen))
+        for events in Analyzer().feed_each(block)
+        for event in events
+        if isinstance(event, Exchange)
+    ]
+    assert seen == [(3, [(3, 1)])] * 8 + [(12, [(3, 1), (12, 1)])] * 4 + [(3, [(3, 1), (12, 1)])] * 4
+
+
+def test_what_came_before_an_error_is_given(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_of: object) -> None:
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr(handover, "_met", fails)
+    talk = Conversation().handshake()
+    for number, key in enumerate([3] * 8 + [12]):
+        talk.client(request(key, 1, number, b"\0\0\0\0")).broker(response(number, bytes(8)))
+    (block,) = blocks(damaged(talk.packets, []), [])
+    found: list[Any] = []
+    analyzer = Analyzer()
+    with pytest.raises(RuntimeError, match="on purpose"):
+        for events in analyzer.feed_each(block):
+            found += events
+    assert sum(isinstance(event, Exchange) for event in found) == 8
+    assert analyzer.index == len(block) - 2  # the request of the new kind
 
 
 def test_numbers_are_those_of_python(native: Any) -> None:

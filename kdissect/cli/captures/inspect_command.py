@@ -15,7 +15,7 @@ from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.model.native import is_compiled, native
-from kdissect.session.events import Event
+from kdissect.session.events import Events
 from kdissect.session.exchange import Exchange
 
 
@@ -99,7 +99,7 @@ def _copy_held(dissection: Dissection, output: Output, filler: native.LineFiller
     """The same with a filler that holds lines, as many as the output would."""
     hold, take, most = filler.hold, filler.take, output.most_held
 
-    def fill(events: list[Event]) -> None:
+    def fill(events: Events) -> None:
         if hold(events) > most:
             output.write(take())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.line_filler import fields_of
+from kdissect.cli.formats.line_filler import fields_of, known_texts
 from kdissect.cli.formats.line_parts import (
     NO_SECOND,
     LineTexts,
@@ -71,8 +71,9 @@ class FastLines:
         self.filler: native.LineFiller | None = None
         if is_compiled:
             self.filler = native.LineFiller(
-                Exchange, fields_of, self.template_of, self.second_of, self.facts_of, self.line_of
-            )
+                Exchange, fields_of, known_texts,
+                self.template_of, self.second_of, self.facts_of, self.line_of,
+            )  # fmt: skip
         self._topics_of = topics_of
         self._texts = LineTexts(files)
         self._kinds: dict[tuple[int | None, int | None, str | None], LineKind] = {}

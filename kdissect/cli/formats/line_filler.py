@@ -4,8 +4,14 @@ from typing import Any
 
 from kdissect.cli.formats.line_parts import texts_of
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
 
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
+
+
+def known_texts(connection: ConnectionInfo) -> tuple[bytes, bytes]:
+    """Id and ends of a connection."""
+    return connection.line_texts or texts_of(connection)
 
 
 def fields_of(exchange: Exchange) -> tuple[Any, ...] | None:

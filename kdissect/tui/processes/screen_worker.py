@@ -30,7 +30,7 @@ from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
 from kdissect.model.limits import use
 from kdissect.model.packets.packet import FILE_SHIFT
-from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
+from kdissect.session.events import ConnectionClosed, ConnectionOpened, Events
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.processes.spool import SpoolWriter
 from kdissect.tui.processes.worker_messages import (
@@ -99,7 +99,7 @@ class Worker:
             self._send(Done(tuple(map(str, errors)), tuple(self._dissection.unread().lines())))
             self._is_over = True
 
-    def _step(self, events: Sequence[Event]) -> None:
+    def _step(self, events: Events) -> None:
         with self._lock:
             self._take(events)
             if self._order.rows:
@@ -115,7 +115,7 @@ class Worker:
                 if not self._is_over and time.monotonic() > self._next_flush:
                     self._flush()
 
-    def _take(self, events: Sequence[Event]) -> None:
+    def _take(self, events: Events) -> None:
         """Rows first: studies may take their time."""
         first = self._numbers.count
         remember = bool(self._order.studies)
@@ -137,7 +137,7 @@ class Worker:
         if self._writer.waiting >= _ROWS_A_PARCEL:
             self._flush()
 
-    def _study(self, events: Sequence[Event], row: int) -> None:
+    def _study(self, events: Events, row: int) -> None:
         """Have the studies see what the filter takes; `row` is that of the first exchange."""
         studies, accepts = self.studies, self._accepts
         for event in events:

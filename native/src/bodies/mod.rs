@@ -4,6 +4,7 @@ pub mod body_text;
 pub mod canonical_body;
 pub mod partition_rows;
 pub mod plan;
+pub mod projection;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;

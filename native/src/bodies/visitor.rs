@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::bodies::plan::{Field, Kind, Layout, Role, Struct};
+use crate::bodies::visit::Spot;
 use crate::wire::{Form, Wire};
 
 /// Takes what a walk finds.
@@ -10,12 +11,22 @@ pub trait Look {
     /// Whether tags that a message knows are Python's, whatever stands in them.
     const LEAVES_TAGS: bool = false;
 
-    /// Whether a field is to be found.
-    fn wants(field: &Field) -> bool;
+    /// Whether a field is to be found, for one who asks the same of every layout.
+    fn wants(_field: &Field) -> bool {
+        false
+    }
 
     /// The value of such a field stands there in the body; of an array, that of an element. None where Python
     /// is to look at it.
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()>;
+
+    /// Such a field is null; not called for an array.
+    fn null(&mut self, _what: What) {}
+
+    /// So many elements of such an array come next, or of such a struct that may be null; None for null.
+    fn count(&mut self, _what: What, _count: Option<usize>) -> Option<()> {
+        Some(())
+    }
 }
 
 /// Of which field a value is.
@@ -24,6 +35,8 @@ pub struct What {
     pub kind: Kind,
     pub role: Role,
     pub is_element: bool,
+    /// What `Program::to` was given for it.
+    pub slot: usize,
 }
 
 /// A text, or bytes, behind its length.
@@ -39,8 +52,10 @@ enum Step {
     Skip(Sized),
     Fixed(usize, What),
     Sized(Sized, What),
-    Struct(usize, bool),
-    Each(Box<Step>, bool),
+    Struct(usize),
+    /// One that may be null.
+    Maybe(usize, Option<What>),
+    Each(Box<Step>, bool, Option<What>),
 }
 
 struct Steps {
@@ -58,13 +73,19 @@ pub struct Program {
 impl Program {
     /// To all that `L` wants.
     pub fn of<L: Look>(layout: &Layout) -> Program {
+        Program::to::<L>(layout, &|spot| L::wants(spot.field).then_some(0))
+    }
+
+    /// To the fields that have a slot. One of an array of structs, or of a struct that may be null, is for `count`.
+    pub fn to<L: Look>(layout: &Layout, slot: &dyn Fn(Spot<'_>) -> Option<usize>) -> Program {
         let structs = vec![false; layout.structs.len()];
-        let mut wanted = Wanted { layout, wants: L::wants, leaves_tags: L::LEAVES_TAGS, structs };
+        let mut wanted = Wanted { layout, slot, leaves_tags: L::LEAVES_TAGS, structs };
         for (number, of) in layout.structs.iter().enumerate().rev() {
-            let found = of.fields.iter().chain(&of.tagged).any(|field| wanted.is_in(field));
+            let found = spots(of, number).any(|spot| wanted.is_in(spot));
             wanted.structs[number] = found;
         }
-        let structs = layout.structs.iter().map(|of| wanted.steps(of)).collect();
+        let structs =
+            layout.structs.iter().enumerate().map(|(number, of)| wanted.steps(of, number)).collect();
         Program { flexible: layout.flexible, structs }
     }
 
@@ -79,54 +100,69 @@ impl Program {
 /// What is wanted of a message: which fields, and which structs for something in them.
 struct Wanted<'a> {
     layout: &'a Layout,
-    wants: fn(&Field) -> bool,
+    slot: &'a dyn Fn(Spot<'_>) -> Option<usize>,
     leaves_tags: bool,
     structs: Vec<bool>,
 }
 
 impl Wanted<'_> {
-    fn is_in(&self, field: &Field) -> bool {
-        match field.kind {
-            Kind::Struct(number) => self.structs.get(number) == Some(&true),
-            _ => (self.wants)(field),
+    fn is_in(&self, spot: Spot<'_>) -> bool {
+        match spot.field.kind {
+            Kind::Struct(number) if self.structs.get(number) == Some(&true) => true,
+            _ => (self.slot)(spot).is_some(),
         }
     }
 
-    fn steps(&self, of: &Struct) -> Steps {
+    fn steps(&self, of: &Struct, number: usize) -> Steps {
         let mut steps = Vec::new();
-        for field in &of.fields {
-            match (self.step(field), steps.last_mut()) {
+        let (tagged, fields): (Vec<_>, Vec<_>) = spots(of, number).partition(|spot| spot.is_tag);
+        for spot in fields {
+            match (self.step(spot), steps.last_mut()) {
                 (Step::Pass(more), Some(Step::Pass(width))) => *width += more,
                 (step, _) => steps.push(step),
             }
         }
-        let tags =
-            of.tagged.iter().filter(|field| self.leaves_tags || self.is_in(field)).map(|field| field.tag);
-        Steps { steps: steps.into(), tags: tags.collect() }
+        let tags = tagged.iter().filter(|spot| self.leaves_tags || self.is_in(**spot));
+        Steps { steps: steps.into(), tags: tags.map(|spot| spot.field.tag).collect() }
     }
 
-    fn step(&self, field: &Field) -> Step {
+    fn step(&self, spot: Spot<'_>) -> Step {
+        let field = spot.field;
         if !field.is_array {
-            return self.one(field, field.nullable);
+            return self.one(spot, field.nullable);
         }
         match self.layout.width(field.kind) {
-            Some(width) if !self.is_in(field) => Step::PassEach(width, field.nullable),
-            _ => Step::Each(Box::new(self.one(field, false)), field.nullable),
+            Some(width) if !self.is_in(spot) => Step::PassEach(width, field.nullable),
+            _ => Step::Each(Box::new(self.one(spot, false)), field.nullable, self.what(spot)),
         }
     }
 
     /// Through a value, or an element.
-    fn one(&self, field: &Field, nullable: bool) -> Step {
-        let what = What { kind: field.kind, role: field.role, is_element: field.is_array };
-        let sized = Sized { is_short: field.kind == Kind::String, nullable };
-        match (field.kind, self.layout.width(field.kind), self.is_in(field)) {
-            (Kind::Struct(number), _, _) => Step::Struct(number, nullable),
-            (_, Some(width), true) => Step::Fixed(width, what),
-            (_, Some(width), false) => Step::Pass(width),
-            (_, None, true) => Step::Sized(sized, what),
-            (_, None, false) => Step::Skip(sized),
+    fn one(&self, spot: Spot<'_>, nullable: bool) -> Step {
+        let kind = spot.field.kind;
+        let sized = Sized { is_short: kind == Kind::String, nullable };
+        match (kind, self.layout.width(kind), self.what(spot)) {
+            (Kind::Struct(number), _, _) if !nullable => Step::Struct(number),
+            (Kind::Struct(number), _, what) => Step::Maybe(number, what),
+            (_, Some(width), Some(what)) => Step::Fixed(width, what),
+            (_, Some(width), None) => Step::Pass(width),
+            (_, None, Some(what)) => Step::Sized(sized, what),
+            (_, None, None) => Step::Skip(sized),
         }
     }
+
+    fn what(&self, spot: Spot<'_>) -> Option<What> {
+        let field = spot.field;
+        let slot = (self.slot)(spot)?;
+        Some(What { kind: field.kind, role: field.role, is_element: field.is_array, slot })
+    }
+}
+
+/// All fields of a struct, those that may stand among its tags last.
+fn spots(of: &Struct, structure: usize) -> impl Iterator<Item = Spot<'_>> {
+    let spot = move |is_tag| move |(index, field)| Spot { field, structure, index, is_tag };
+    let tagged = of.tagged.iter().enumerate().map(spot(true));
+    of.fields.iter().enumerate().map(spot(false)).chain(tagged)
 }
 
 struct Walk<'a, L> {
@@ -163,25 +199,37 @@ impl<L: Look> Walk<'_, L> {
             Step::Fixed(width, what) => self.see(*width, *what),
             Step::Sized(sized, what) => match self.length(*sized)? {
                 Some(size) => self.see(size, *what),
-                None => Some(()),
-            },
-            Step::Struct(number, nullable) => {
-                if *nullable && self.is_null()? {
-                    return Some(());
+                None => {
+                    self.look.null(*what);
+                    Some(())
                 }
-                self.of_struct(*number)
+            },
+            Step::Struct(number) => self.of_struct(*number),
+            Step::Maybe(number, what) => {
+                let is_null = self.is_null()?;
+                if let Some(what) = what {
+                    self.look.count(*what, (!is_null).then_some(1))?;
+                }
+                if is_null {
+                    Some(())
+                } else {
+                    self.of_struct(*number)
+                }
             }
-            Step::Each(one, nullable) => self.each(one, *nullable),
+            Step::Each(one, nullable, what) => self.each(one, *nullable, *what),
         }
     }
 
     /// Every element takes a byte at least: more elements than bytes are refused before the first.
-    fn each(&mut self, one: &Step, nullable: bool) -> Option<()> {
-        let count = self.count(nullable)?;
-        if count > self.wire.left() {
+    fn each(&mut self, one: &Step, nullable: bool, what: Option<What>) -> Option<()> {
+        let count = self.length(Sized { is_short: false, nullable })?;
+        if count.unwrap_or(0) > self.wire.left() {
             return None;
         }
-        for _ in 0..count {
+        if let Some(what) = what {
+            self.look.count(what, count)?;
+        }
+        for _ in 0..count.unwrap_or(0) {
             self.step(one)?;
         }
         Some(())

@@ -29,8 +29,8 @@ pub struct Content {
 }
 
 impl Content {
-    pub fn row(self, py: Python<'_>) -> FrameRow<'_> {
-        let (data, span) = (self.data.into_bound(py), self.span);
+    pub fn row<'py>(&self, py: Python<'py>) -> FrameRow<'py> {
+        let (data, span) = (self.data.bind(py).clone(), self.span);
         let size = data.as_bytes().len();
         let first_ref = PyInt::new(py, span.first_ref);
         let first_time = PyInt::new(py, span.first_time);
@@ -58,20 +58,15 @@ pub struct Row {
 }
 
 impl Row {
-    /// As `kdissect.session.exchange.Exchange`, of a connection.
+    /// As `kdissect.session.exchange.Exchange`, of a connection that counted it.
     pub fn exchange<'py>(
-        self,
+        &self,
         py: Python<'py>,
         engine: &Engine,
         info: &Py<PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Request { ordinal, kind, id, client_id, content, .. } = self.request;
-        let body = content.body;
-        let (response, response_body) = match self.response {
-            Some(content) => (content.body, Some(content.row(py))),
-            None => (0, None),
-        };
-        let (response, response_body) = (response_body, response);
+        let Request { ordinal, kind, id, client_id, content, .. } = &self.request;
+        let response = self.response.as_ref();
         let arguments = (
             info,
             ordinal,
@@ -80,10 +75,31 @@ impl Row {
             id,
             client_id,
             content.row(py),
-            body,
-            response,
-            response_body,
+            content.body,
+            response.map(|content| content.row(py)),
+            response.map_or(0, |content| content.body),
         );
         engine.exchange_of.bind(py).call1(arguments)
     }
+
+    /// Bytes of its frames.
+    pub fn bytes(&self, py: Python<'_>) -> usize {
+        let of = |content: &Content| content.data.as_bytes(py).len();
+        of(&self.request.content) + self.response.as_ref().map_or(0, of)
+    }
+}
+
+/// Have a connection count rows that are its own.
+pub fn count<'a>(
+    py: Python<'_>,
+    engine: &Engine,
+    info: &Py<PyAny>,
+    rows: impl Iterator<Item = &'a Row>,
+) -> PyResult<()> {
+    let (mut complete, mut silent) = (0, 0);
+    for row in rows {
+        *if row.response.is_some() { &mut complete } else { &mut silent } += 1;
+    }
+    engine.count.call1(py, (info, complete, silent))?;
+    Ok(())
 }

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-use crate::engine::completed::{Content, Row};
+use crate::engine::completed::{count, Content, Row};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::handover::HeldState;
 use crate::engine::shared::Engine;
@@ -42,10 +42,21 @@ pub struct Work {
     pieces: Vec<Piece>,
     told: Vec<Told>,
     pub rows: Vec<Row>,
+    /// Rows of packets before wait to be handed on, and are to find their connections as those left them.
+    pub has_waiting: bool,
+}
+
+/// What became of a segment.
+pub enum Turn {
+    Taken,
+    /// It is not for here, and nothing was changed.
+    Unusual,
+    /// Nothing was changed: what waits is to be handed on first.
+    Later,
 }
 
 impl Lent {
-    /// Take a segment; false where it is not for here, and nothing was changed.
+    /// Take a segment.
     pub fn take(
         &mut self,
         py: Python<'_>,
@@ -54,18 +65,20 @@ impl Lent {
         direction: usize,
         segment: &Segment<'_>,
         work: &mut Work,
-    ) -> PyResult<bool> {
+    ) -> PyResult<Turn> {
         let packet = &segment.packet;
         let [first, second] = &mut self.directions;
         let (mine, peer) = if direction == 0 { (first, second) } else { (second, first) };
         if !mine.stream.is_next(&peer.stream, segment.seq, segment.ack) {
-            return Ok(false);
+            return Ok(Turn::Unusual);
         }
         if !packet.payload.is_empty() {
-            let Some(framing) = &mut mine.framing else { return Ok(false) };
+            let Some(framing) = &mut mine.framing else { return Ok(Turn::Unusual) };
             work.pieces.clear();
             work.told.clear();
-            let Some(plan) = framing.plan(py, packet, engine, &mut work.pieces) else { return Ok(false) };
+            let Some(plan) = framing.plan(py, packet, engine, &mut work.pieces) else {
+                return Ok(Turn::Unusual);
+            };
             if let Plan::Cut(cuts) = &plan {
                 let mut ahead = self.talk.ahead();
                 for piece in &work.pieces {
@@ -75,8 +88,11 @@ impl Lent {
                     } else {
                         self.talk.response(content, work.told.len())
                     };
-                    let Some(told) = told else { return Ok(false) };
+                    let Some(told) = told else { return Ok(Turn::Unusual) };
                     work.told.push(told);
+                }
+                if work.has_waiting && work.told.iter().any(Told::is_of_new_kind) {
+                    return Ok(Turn::Later);
                 }
                 for (piece, told) in work.pieces.iter().zip(work.told.drain(..)) {
                     let data = cuts.bytes(py, packet.payload, piece).unbind();
@@ -91,7 +107,7 @@ impl Lent {
         mine.stream.packets += 1;
         self.last_time_ns = packet.time_ns;
         self.taken += 1;
-        Ok(true)
+        Ok(Turn::Taken)
     }
 }
 
@@ -101,6 +117,8 @@ pub struct Held {
     pub engine: Py<Engine>,
     pub info: Py<PyAny>,
     pub lent: Option<Box<Lent>>,
+    /// Where it stands in the block of this number.
+    pub in_block: (u64, u32),
 }
 
 /// `kdissect.model.packets.segment.PlainSegment`.
@@ -111,7 +129,7 @@ impl Held {
     /// Exchanges are of the connection `info`.
     #[new]
     fn new(engine: Py<Engine>, info: Py<PyAny>) -> Self {
-        Held { engine, info, lent: None }
+        Held { engine, info, lent: None, in_block: (0, 0) }
     }
 
     /// Whether the connection is here.
@@ -171,11 +189,15 @@ impl Held {
         let lent = held.lent.as_mut().ok_or_else(not_here)?;
         let packet = Packet { payload: payload.as_bytes(), reference, time_ns };
         let segment = Segment { seq, ack, ip_id, packet };
-        if !lent.take(py, engine.get(), &info, direction, &segment, &mut work)? {
+        let turn = lent.take(py, engine.get(), &info, direction, &segment, &mut work)?;
+        if !matches!(turn, Turn::Taken) {
             return Ok(false);
         }
         drop(held); // what follows runs code of Python
-        for row in work.rows {
+        if !work.rows.is_empty() {
+            count(py, engine.get(), &info, work.rows.iter())?;
+        }
+        for row in &work.rows {
             events.append(row.exchange(py, engine.get(), &info)?)?;
         }
         Ok(true)

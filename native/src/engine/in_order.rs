@@ -4,14 +4,16 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::engine::exchange_block::{ExchangeBlock, Gathered};
 use crate::engine::flows::{HeldFlows, PassedBy};
 use crate::engine::framing;
 use crate::engine::half_open::Syns;
-use crate::engine::held::{Held, Segment, Work};
+use crate::engine::held::{Held, Segment, Turn, Work};
 use crate::headers::Packet;
 use crate::places::{Place, Places};
 
-/// Gives lists of the events that a packet completed, before the next one is taken.
+/// Gives what packets complete: exchanges in blocks, before a packet is taken that could change what they point at,
+/// and a list of the events of each packet that is for Python.
 #[pyclass(module = "kdissect._native")]
 pub struct InOrder {
     data: Py<PyBytes>,
@@ -25,6 +27,12 @@ pub struct InOrder {
     syns: Option<Syns>,
     unusual: Py<PyAny>,
     work: Work,
+    gathered: Option<Gathered>,
+    /// The block that was given last.
+    given: Option<Py<ExchangeBlock>>,
+    /// What is to be done once a block was given: the packet taken last is for Python, or raised this.
+    is_for_python: bool,
+    error: Option<PyErr>,
 }
 
 /// What became of a packet.
@@ -32,7 +40,9 @@ enum Taken {
     Unusual,
     Done,
     /// Something was completed, of this connection.
-    Told(Py<Held>),
+    Completed(Py<Held>),
+    /// Nothing was done: what is gathered is to be given first.
+    Later,
 }
 
 #[pymethods]
@@ -56,8 +66,23 @@ impl InOrder {
         unusual: Py<PyAny>,
     ) -> Self {
         let until_ns = time(until_ns);
-        let work = Work::default();
-        InOrder { data, first_ref, places, at, lanes, until_ns, events, others, syns, unusual, work }
+        InOrder {
+            data,
+            first_ref,
+            places,
+            at,
+            lanes,
+            until_ns,
+            events,
+            others,
+            syns,
+            unusual,
+            work: Work::default(),
+            gathered: None,
+            given: None,
+            is_for_python: false,
+            error: None,
+        }
     }
 
     /// Index of the packet that was taken last.
@@ -70,21 +95,33 @@ impl InOrder {
         slf
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(given) = self.given.take() {
+            ExchangeBlock::settle(given.bind(py))?;
+        }
         loop {
-            match self.take(py)? {
-                None => return Ok(None),
-                Some(Taken::Done) => {}
-                Some(Taken::Told(held)) => return self.completed(py, &held).map(Some),
-                Some(Taken::Unusual) => {
-                    self.until_ns = time(&self.unusual.bind(py).call1((self.index(),))?);
-                    let events = self.events.bind(py);
-                    if !events.is_empty() {
-                        let found = events.get_slice(0, events.len());
-                        events.del_slice(0, events.len())?; // connections hold this very list
-                        return Ok(Some(found));
-                    }
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if std::mem::take(&mut self.is_for_python) {
+                if let Some(found) = self.ask_python(py)? {
+                    return Ok(Some(found.into_any()));
                 }
+            }
+            let is_over = match self.take(py) {
+                Ok(is_over) => is_over,
+                Err(error) => {
+                    self.error = Some(error);
+                    false
+                }
+            };
+            if let Some(gathered) = self.gathered.take() {
+                let block = Bound::new(py, gathered.done())?;
+                self.given = Some(block.clone().unbind());
+                return Ok(Some(block.into_any()));
+            }
+            if is_over {
+                return Ok(None);
             }
         }
     }
@@ -96,21 +133,20 @@ fn time(time_ns: &Bound<'_, PyAny>) -> i64 {
 }
 
 impl InOrder {
-    /// What was completed, as events.
-    fn completed<'py>(&mut self, py: Python<'py>, held: &Py<Held>) -> PyResult<Bound<'py, PyList>> {
-        let (engine, info) = {
-            let held = held.borrow(py);
-            (held.engine.clone_ref(py), held.info.clone_ref(py))
-        };
-        let found = PyList::empty(py);
-        for row in self.work.rows.drain(..) {
-            found.append(row.exchange(py, engine.get(), &info)?)?;
+    /// Have Python take the packet taken last; gives the events that it completed, if any.
+    fn ask_python<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        self.until_ns = time(&self.unusual.bind(py).call1((self.index(),))?);
+        let events = self.events.bind(py);
+        if events.is_empty() {
+            return Ok(None);
         }
-        Ok(found)
+        let found = events.get_slice(0, events.len());
+        events.del_slice(0, events.len())?; // connections hold this very list
+        Ok(Some(found))
     }
 
-    /// Go on behind a packet that is unusual or with which events came; None behind the last one.
-    fn take(&mut self, py: Python<'_>) -> PyResult<Option<Taken>> {
+    /// Gather what packets complete up to one that is for Python, or until there is enough; whether that was all.
+    fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
         let block = Block {
             data: self.data.bind(py).as_bytes(),
             until_ns: self.until_ns,
@@ -118,15 +154,33 @@ impl InOrder {
             others: self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?,
             syns: self.syns.as_ref(),
         };
+        self.work.has_waiting = false;
         while let Some(place) = self.places.get().items.get(self.at) {
-            let reference = self.first_ref + self.at as i64;
+            let (index, reference) = (self.at, self.first_ref + self.at as i64);
             self.at += 1;
             match block.take(py, place, reference, &mut self.work)? {
                 Taken::Done => {}
-                taken => return Ok(Some(taken)),
+                Taken::Completed(held) => {
+                    let mut held = held.bind(py).try_borrow_mut()?;
+                    let gathered =
+                        self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
+                    gathered.add(py, &mut held, index, &mut self.work.rows);
+                    self.work.has_waiting = true;
+                    if gathered.is_full() {
+                        return Ok(false);
+                    }
+                }
+                Taken::Unusual => {
+                    self.is_for_python = true;
+                    return Ok(false);
+                }
+                Taken::Later => {
+                    self.at -= 1;
+                    return Ok(false);
+                }
             }
         }
-        Ok(None)
+        Ok(true)
     }
 }
 
@@ -173,13 +227,14 @@ fn give(
 ) -> PyResult<Taken> {
     let mut there = held.bind(py).try_borrow_mut()?;
     let there = &mut *there;
-    let taken = match &mut there.lent {
+    let turn = match &mut there.lent {
         Some(lent) => lent.take(py, there.engine.get(), &there.info, direction, segment, work)?,
-        None => false,
+        None => Turn::Unusual,
     };
-    Ok(match (taken, work.rows.is_empty()) {
-        (false, _) => Taken::Unusual,
-        (true, true) => Taken::Done,
-        (true, false) => Taken::Told(held.clone_ref(py)),
+    Ok(match turn {
+        Turn::Unusual => Taken::Unusual,
+        Turn::Later => Taken::Later,
+        Turn::Taken if work.rows.is_empty() => Taken::Done,
+        Turn::Taken => Taken::Completed(held.clone_ref(py)),
     })
 }

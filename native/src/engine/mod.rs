@@ -6,6 +6,7 @@
 
 pub mod completed;
 pub mod counts;
+pub mod exchange_block;
 pub mod flows;
 pub mod framing;
 pub mod half_open;

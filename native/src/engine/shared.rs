@@ -47,6 +47,7 @@ pub struct Engine {
     pub limits: Limits,
     kind_of: Py<PyAny>,
     pub exchange_of: Py<PyAny>,
+    pub count: Py<PyAny>,
     pub met: Py<PyAny>,
     kinds: Mutex<HashMap<u32, Arc<Kind>>>,
 }
@@ -54,17 +55,19 @@ pub struct Engine {
 #[pymethods]
 impl Engine {
     /// `kind_of` gives the row of an API key and a version; `exchange_of` makes what is paired, or waits for nothing
-    /// any more, an exchange; `met` is called with a connection, an API key and a version that its requests did not
-    /// have before.
+    /// any more, an exchange; `count` is called with a connection and how many of its requests were answered and how
+    /// many ask for no answer, before these are exchanges; `met` with a connection, an API key and a version that its
+    /// requests did not have before.
     #[new]
     fn new(
         counts: Py<Counts>,
         limits: Limits,
         kind_of: Py<PyAny>,
         exchange_of: Py<PyAny>,
+        count: Py<PyAny>,
         met: Py<PyAny>,
     ) -> Self {
-        Engine { counts, limits, kind_of, exchange_of, met, kinds: Mutex::default() }
+        Engine { counts, limits, kind_of, exchange_of, count, met, kinds: Mutex::default() }
     }
 }
 

@@ -55,6 +55,14 @@ pub struct Asked {
     id: i32,
     body: usize,
     is_silent: bool,
+    /// No request of the connection was of this kind.
+    is_new: bool,
+}
+
+impl Told {
+    pub fn is_of_new_kind(&self) -> bool {
+        matches!(self, Told::Request(asked) if asked.is_new)
+    }
 }
 
 /// What requests of one payload come to that were looked at and not taken yet.
@@ -95,12 +103,13 @@ impl Talk {
         let is_ours = kind.is_ordinary && i32::from(length) == self.client_length;
         let stop = CLIENT_ID_AT + usize::try_from(length).unwrap_or(0); // -1 for null
         let body = stop + kind.tags.len();
+        let is_new = !self.seen.contains(&kind.number());
         let is_ours = is_ours
             && *data.get(CLIENT_ID_AT..stop)? == *self.client_bytes.as_bytes(py)
             && *data.get(stop..body)? == *kind.tags
-            && (self.seen.contains(&kind.number()) || self.seen.len() < KINDS);
+            && (!is_new || self.seen.len() < KINDS);
         let is_silent = is_ours && kind.acks(data.get(body..)?)? == 0;
-        is_ours.then_some(Asked { kind, id, body, is_silent })
+        is_ours.then_some(Asked { kind, id, body, is_silent, is_new })
     }
 
     /// Whether all limits leave room for a request of so many bytes.

@@ -1,0 +1,184 @@
+//! Exchanges that packets completed, as rows. Who counts or writes them reads the rows; one becomes an object
+//! (`kdissect.session.exchange.Exchange`) when somebody asks for it.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+
+use crate::engine::completed::{count, Row};
+use crate::engine::held::Held;
+use crate::engine::shared::Engine;
+
+/// So many rows are handed on, or so many bytes in their frames, however much of the packets is left.
+const MOST_ROWS: usize = 4096;
+const MOST_BYTES: usize = 1 << 18;
+
+/// Blocks that were begun, of all analyses: 0 is the number of none.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// One exchange of a block.
+pub struct BlockRow {
+    pub row: Row,
+    /// Index among the block's connections.
+    pub connection: u32,
+    /// Index of the packet that completed it.
+    packet: usize,
+    made: Option<Py<PyAny>>,
+}
+
+/// A block while rows are added to it.
+pub struct Gathered {
+    number: u64,
+    engine: Py<Engine>,
+    connections: Vec<Py<PyAny>>,
+    rows: Vec<BlockRow>,
+    bytes: usize,
+}
+
+impl Gathered {
+    pub fn of(engine: Py<Engine>) -> Gathered {
+        let number = BEGUN.fetch_add(1, Relaxed) + 1;
+        Gathered { number, engine, connections: Vec::new(), rows: Vec::new(), bytes: 0 }
+    }
+
+    /// Take what a packet completed of a connection.
+    pub fn add(&mut self, py: Python<'_>, held: &mut Held, packet: usize, rows: &mut Vec<Row>) {
+        if held.in_block.0 != self.number {
+            held.in_block = (self.number, self.connections.len() as u32);
+            self.connections.push(held.info.clone_ref(py));
+        }
+        let connection = held.in_block.1;
+        for row in rows.drain(..) {
+            self.bytes += row.bytes(py);
+            self.rows.push(BlockRow { row, connection, packet, made: None });
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.rows.len() >= MOST_ROWS || self.bytes >= MOST_BYTES
+    }
+
+    pub fn done(self) -> ExchangeBlock {
+        let Gathered { engine, connections, rows, .. } = self;
+        ExchangeBlock { engine, connections, rows, at: 0, counted: 0 }
+    }
+}
+
+/// Some exchanges in the order of their completion. Their connections are as the last of them left them, but that they
+/// count no exchange before it is asked for, or the block is over.
+#[pyclass(module = "kdissect._native")]
+pub struct ExchangeBlock {
+    engine: Py<Engine>,
+    pub connections: Vec<Py<PyAny>>,
+    pub rows: Vec<BlockRow>,
+    /// The row at hand.
+    pub at: usize,
+    /// Rows that their connections have counted.
+    counted: usize,
+}
+
+#[pymethods]
+impl ExchangeBlock {
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn __iter__(slf: Py<Self>) -> BlockIterator {
+        BlockIterator { block: slf, next: 0 }
+    }
+
+    /// Raises IndexError.
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, at: isize) -> PyResult<Bound<'py, PyAny>> {
+        let rows = slf.borrow().rows.len();
+        let at = if at < 0 { rows.checked_add_signed(at) } else { Some(at.unsigned_abs()) };
+        let found = at.map(|at| ExchangeBlock::exchange(slf, at)).transpose()?.flatten();
+        found.ok_or_else(|| PyIndexError::new_err("no exchange of this number"))
+    }
+
+    /// Index of the packet that completed the exchange at hand: the one asked for last.
+    #[getter]
+    fn index(&self) -> usize {
+        self.rows.get(self.at).or(self.rows.last()).map_or(0, |row| row.packet)
+    }
+
+    /// Leave out what packets behind that one completed.
+    fn cut(&mut self) {
+        let packet = self.index();
+        self.rows.retain(|row| row.packet <= packet);
+    }
+}
+
+impl ExchangeBlock {
+    /// The exchange of a row, which is the one at hand then; None behind the last one.
+    pub fn exchange<'py>(slf: &Bound<'py, Self>, at: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        let Some(stop) = slf.borrow_mut().go_to(at) else { return Ok(None) };
+        ExchangeBlock::count(slf, stop)?;
+        let block = slf.borrow();
+        let Some(row) = block.rows.get(at) else { return Ok(None) };
+        if let Some(made) = &row.made {
+            return Ok(Some(made.bind(py).clone()));
+        }
+        let Some(info) = block.connections.get(row.connection as usize) else { return Ok(None) };
+        let made = row.row.exchange(py, block.engine.get(), info)?;
+        drop(block);
+        if let Some(row) = slf.borrow_mut().rows.get_mut(at) {
+            row.made = Some(made.clone().unbind());
+        }
+        Ok(Some(made))
+    }
+
+    /// Have a row at hand; gives the first one behind what its packet completed.
+    fn go_to(&mut self, at: usize) -> Option<usize> {
+        let packet = self.rows.get(at)?.packet;
+        self.at = at;
+        let behind = self.rows.iter().skip(at).take_while(|row| row.packet == packet);
+        Some(at + behind.count())
+    }
+
+    /// The block is over: connections count what nobody asked for.
+    pub fn settle(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let stop = slf.borrow().rows.len();
+        ExchangeBlock::count(slf, stop)
+    }
+
+    /// Have connections count their rows up to this one.
+    fn count(slf: &Bound<'_, Self>, stop: usize) -> PyResult<()> {
+        let start = slf.borrow().counted;
+        if start >= stop {
+            return Ok(());
+        }
+        slf.borrow_mut().counted = stop;
+        let block = slf.borrow();
+        let mut rows: Vec<&BlockRow> = block.rows.get(start..stop).unwrap_or_default().iter().collect();
+        rows.sort_by_key(|row| row.connection);
+        for of_one in rows.chunk_by(|one, other| one.connection == other.connection) {
+            let info = of_one.first().and_then(|row| block.connections.get(row.connection as usize));
+            if let Some(info) = info {
+                count(slf.py(), block.engine.get(), info, of_one.iter().map(|row| &row.row))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Goes through a block.
+#[pyclass(module = "kdissect._native")]
+pub struct BlockIterator {
+    block: Py<ExchangeBlock>,
+    next: usize,
+}
+
+#[pymethods]
+impl BlockIterator {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let at = self.next;
+        self.next += 1;
+        ExchangeBlock::exchange(self.block.bind(py), at)
+    }
+}
