@@ -287,6 +287,8 @@ def latest_delta(
 
 # Produces and Fetches, counted
 
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | bool]
+NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
 # Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 BatchHeader = tuple[tuple[str | bytes, int], int, int, int, int, int, int]
 _Place = tuple[PartitionRows, bytes, int]  # how a body is read, the frame, where the body begins
@@ -313,6 +315,10 @@ class TopicSums:
     def count(
         self, user: int, broker: int, writes: bool, request: _Place, response: _Place | None
     ) -> int: ...
+    # From one on; the next one, and what was done with the one before (native/src/transfers/block.rs).
+    def count_block(
+        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+    ) -> tuple[int, int]: ...
     # The broker, and the name or the id.
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # By client, role, topic requests, batches, records, bytes, unconfirmed, refused; topics and partitions;
@@ -334,6 +340,9 @@ class FetchPositions:
     def learn(
         self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
     ) -> int: ...
+    def learn_block(
+        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+    ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # Client, topic, partition; offset and time asked for, offset behind records, high watermark.
     def take(

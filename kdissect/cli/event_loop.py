@@ -8,7 +8,8 @@ from types import TracebackType
 from kdissect.api import Dissection
 from kdissect.cli.progress_line import progress_of
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.session.events import Event
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 
 
@@ -50,6 +51,34 @@ def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None
     read_all(dissection, take_counting)
 
 
+def read_blocks(
+    dissection: Dissection,
+    take: Callable[[Event], object],
+    count_block: Callable[[native.ExchangeBlock, int], int],
+) -> None:
+    """Have `take` take all events that count, but those of blocks that `count_block` takes.
+
+    That is given a block and the number of an exchange, and gives the next one that `take` has to take.
+    """
+    progress = progress_of(dissection)
+
+    def take_all(events: Events) -> None:
+        block = events if is_compiled and isinstance(events, native.ExchangeBlock) else None
+        at = 0 if block is None else count_block(block, 0)
+        while at < len(events):
+            event = events[at]
+            if event.connection.same_as is None:
+                take(event)
+            at = at + 1 if block is None else count_block(block, at + 1)
+
+    batches = dissection.batches()
+    try:
+        dissection.guard.each(batches if progress is None else progress.ticking(batches), take_all)
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
 def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
     """The same with all events there are."""
     progress = progress_of(dissection)
@@ -61,16 +90,11 @@ def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
             progress.clear()
 
 
-def read_exchanges(dissection: Dissection, take: Callable[[Exchange], object]) -> None:
-    """Have `take` take the exchanges that count, in the order of their completion."""
+def read_turns(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
+    """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
 
     def take_counting(event: Event) -> None:
         if isinstance(event, Exchange) and event.connection.same_as is None:
-            take(event)
+            take(ExchangeView(event))
 
     read_all(dissection, take_counting)
-
-
-def read_turns(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
-    """The same with views of the exchanges, each decoded at most once."""
-    read_exchanges(dissection, lambda exchange: take(ExchangeView(exchange)))

@@ -48,7 +48,8 @@ class TransferRows(NamedTuple):
 
 
 @lru_cache(maxsize=_VERSIONS)
-def _rows(api_key: int, version: int) -> TransferRows | None:
+def transfer_rows(api_key: int, version: int) -> TransferRows | None:
+    """How a Produce or a Fetch is read; None for a version that is not known. Compiled only."""
     request, response = (_rows_of(api_key, version, is_response) for is_response in (False, True))
     return None if request is None or response is None else TransferRows(request, response)
 
@@ -77,7 +78,7 @@ def transfer_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
     request, response = exchange.request, exchange.response
     if exchange.api_key is None or exchange.api_version is None or request is None:
         return None
-    rows = _rows(exchange.api_key, exchange.api_version)
+    rows = transfer_rows(exchange.api_key, exchange.api_version)
     if rows is None or request.is_cut:
         return None
     asked = rows.request, request.data, exchange.request_body_offset

@@ -33,7 +33,7 @@ class Clients:
 
     def of(self, exchange: Exchange) -> Client:
         """The client of an exchange."""
-        sender = sender_of(exchange)
+        sender = sender_of(exchange.connection, exchange.client_id)
         found = self._known.get(sender)
         if found is None:
             if len(self._known) >= CLIENTS_KEPT:
@@ -42,22 +42,21 @@ class Clients:
         return found
 
 
-def sender_of(exchange: Exchange) -> Sender:
+def sender_of(info: ConnectionInfo, client_id: str | None) -> Sender:
     """What says who sent a request: the same for all requests of a connection, until one logs in anew."""
-    info = exchange.connection
-    return info, exchange.client_id, info.principal, info.software_name, info.software_version
+    return info, client_id, info.principal, info.software_name, info.software_version
 
 
 def client_of(turn: ExchangeView) -> Client:
     """The client of an exchange."""
-    info = turn.info
+    return client_named(turn.info, turn.exchange.client_id)
+
+
+def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
+    """The client that sends with a client id on a connection."""
     software = " ".join(part for part in (info.software_name, info.software_version) if part)
-    return Client(info.principal, turn.exchange.client_id, software or None, _address_of(turn))
-
-
-def _address_of(turn: ExchangeView) -> str:
-    """The client's address, or its name, without the port."""
-    return turn.info.client_text.rpartition(":")[0].strip("[]")
+    address = info.client_text.rpartition(":")[0].strip("[]")  # or its name, without the port
+    return Client(info.principal, client_id, software or None, address)
 
 
 def text_of(value: Any) -> str:

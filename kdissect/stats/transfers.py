@@ -5,18 +5,24 @@ It takes exchanges as far as it can, and leaves the others to Python before anyt
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kdissect.engine.exchange_rows import topic_id_text
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
-from kdissect.session.exchange import Exchange
+from kdissect.history.transfer_rows import TransferRows
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_group.group_links import ClientKey, client_key
-from kdissect.stats.client import Client, Sender, client_of, sender_of
+from kdissect.stats.by_group.group_links import ClientKey, client_key_of
+from kdissect.stats.client import Client, Sender, client_named, sender_of
 
 LEFT, COUNTED, ENOUGH, NEW_TOPICS = 0, 1, 2, 4  # of native/src/transfers/mod.rs
 SENDERS_KEPT = 10_000
+
+
+Way = TransferRows | bool
+"""How exchanges of a kind are counted from a block; True: they are passed by; False: they are Python's."""
+WayOf = Callable[[int, int], Way]
+NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
 
 
 class Named(NamedTuple):
@@ -54,18 +60,16 @@ class Numbers:
         """Whether what was counted should be taken now: a topic may have another name, or there are many."""
         return self._names.changes != self._changes or len(self._senders) >= SENDERS_KEPT
 
-    def of(self, exchange: Exchange) -> tuple[int, int]:
-        """The numbers of the client that sent a request and of the broker."""
-        sender = sender_of(exchange)
+    def of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
+        """The numbers of the client that sends on a connection and of the broker."""
+        sender = sender_of(info, client_id)
         found = self._senders.get(sender)
         if found is None:
-            info = exchange.connection
             broker = self._brokers.setdefault((info.capture_set, info.broker_address), len(self._infos))
             if broker == len(self._infos):
                 self._infos.append(info)
             found = self._senders[sender] = len(self.clients), broker
-            view = ExchangeView(exchange)
-            self.clients.append((client_of(view), client_key(view)))
+            self.clients.append((client_named(info, client_id), client_key_of(info, client_id)))
         return found
 
     def name(self, new: list[tuple[int, str | bytes]]) -> None:
