@@ -110,7 +110,8 @@ class KindWatchers:
         self.in_stream_order = Watchers(in_stream_order, key, version)
         self.own = self.as_completed.own + self.in_stream_order.own
         self.has_throttle = has_throttle(key, version)
-        self.parts = PARTS.get(key) if any(passes is not None for passes, _ in self.own) else None
+        reads_parts = any(isinstance(machine, Passing) and machine.reads_parts for _, machine in self.own)
+        self.parts = PARTS.get(key) if reads_parts else None
 
 
 class History:
@@ -200,7 +201,9 @@ class History:
             track = self._tracks[exchange.connection.id] = Track()
         if not self._watches_all:
             if track.is_next(exchange):
-                return [exchange], self._take_own(exchange, parts)
+                return [exchange], self._take_own(
+                    exchange, self._watching(exchange.api_key, exchange.api_version), parts
+                )
         elif (exchange.api_key, exchange.api_version) in track.settled or (
             before is not None and track.is_offered_by(before, self.versions)
         ):
@@ -233,13 +236,11 @@ class History:
             return None
         if kind[0] == API_VERSIONS:
             self.versions.offer_again(exchange)
-        return self._take_own(exchange)
+        return self._take_own(exchange, watchers)
 
-    def _take_own(self, exchange: Exchange, parts: Parts | None = None) -> list[Fact]:
+    def _take_own(self, exchange: Exchange, watchers: KindWatchers, parts: Parts | None = None) -> list[Fact]:
         """Feed an exchange to the machines that watch its API, but for those that it passes by."""
         # Hot, once an exchange.
-        kind = exchange.api_key, exchange.api_version
-        watchers = self._watchers.get(kind) or self._watching(*kind)
         view = self._view(exchange) if exchange.connection.anomaly_counts else None
         if not watchers.own:
             return []
@@ -247,7 +248,7 @@ class History:
             parts = watchers.parts(exchange)
         facts: list[Fact] = []
         for passes, machine in watchers.own:
-            if parts is None or passes is None or not passes(exchange, parts):
+            if passes is None or not passes(exchange, parts):
                 view = view or self._view(exchange)
                 facts += self._feed_one(machine, view)
         return facts

@@ -33,10 +33,13 @@ class Choosy(Protocol):
 class Passing(Protocol):
     """A machine that sees by a few values that there is nothing to tell of an exchange."""
 
+    reads_parts: ClassVar[bool]
+    """Whether `passes` looks at the values; else it is called without any."""
+
     def passes(self, exchange: Exchange, parts: Any) -> bool:
         """Whether `feed` would tell nothing of an exchange; what it would learn is learned then.
 
-        `parts` are those values, which `PARTS` reads of an exchange whose bodies fit.
+        `parts` are those values, which `PARTS` reads of an exchange whose bodies fit; None for any other one.
         """
 
 

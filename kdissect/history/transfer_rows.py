@@ -13,7 +13,7 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
 from kdissect.history.listed_partitions import partition_lists
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
 
@@ -70,6 +70,11 @@ def _path(message: Message, version: int, name: str) -> str:
     if name == _REPLICA_ID and _REPLICA_STATE in fields:
         return f"{_REPLICA_STATE}.{name}"
     return name if name in fields else ""
+
+
+def unread_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
+    """`transfer_places` of an exchange whose bodies nobody decoded yet; None where that is not compiled."""
+    return transfer_places(exchange) if is_compiled and exchange.bodies_cache is None else None
 
 
 def transfer_places(exchange: Exchange) -> tuple[Place, Place | None] | None:

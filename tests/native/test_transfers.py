@@ -81,7 +81,12 @@ def parts(name: str, seed: int) -> list[Any]:
         if chance.random() < 0.3:
             damage(exchange, chance)
         if exchange.api_key == apis.FETCH:
-            found += [fetch_parts(exchange), fetch_topics(exchange, False), fetch_topics(exchange, True)]
+            told = fetch_parts(exchange)
+            found += [
+                told and (*told[:-1], *told.rows()),
+                fetch_topics(exchange, False),
+                fetch_topics(exchange, True),
+            ]
         elif exchange.api_key == apis.PRODUCE:
             found += [produce_parts(exchange), produce_results(exchange)]
     return found

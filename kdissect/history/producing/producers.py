@@ -13,7 +13,7 @@ from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView, PartitionKey
 from kdissect.history.fact import Fact, evidence_of
 from kdissect.history.listed_partitions import topic_namer
-from kdissect.history.producing.produce_parts import BatchHeader, ProduceParts, produce_results
+from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
@@ -52,6 +52,7 @@ class Producers:
     """Producers by id."""
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID, apis.END_TXN})
+    reads_parts: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
@@ -70,12 +71,14 @@ class Producers:
             return []
         return self._given(view, producer_id, answer.producer_epoch)
 
-    def passes(self, exchange: Exchange, parts: ProduceParts) -> bool:
+    def passes(self, exchange: Exchange, parts: ProduceParts | None) -> bool:
         """A Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
-        batches = parts.batches
-        if parts.without_id == len(batches):
-            return True
-        return len(batches) == 1 and self._continues(exchange, batches[0], parts)
+        if parts is None:
+            return False
+        if len(parts.batches) == 1:  # nearly always
+            header = parts.batches[0]
+            return header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, header, parts)
+        return parts.without_id == len(parts.batches)
 
     def _continues(self, exchange: Exchange, header: BatchHeader, parts: ProduceParts) -> bool:
         """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""

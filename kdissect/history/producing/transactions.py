@@ -48,6 +48,7 @@ class Transactions:
         {apis.INIT_PRODUCER_ID, apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.TXN_OFFSET_COMMIT,
          apis.END_TXN, apis.WRITE_TXN_MARKERS, apis.PRODUCE}
     )  # fmt: skip
+    reads_parts: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.ids: Table[IdKey, TransactionalId] = Table(IDS_KEPT)
@@ -69,9 +70,9 @@ class Transactions:
         step = _STEPS[view.key]
         return step(self, view, self._id(view, request.transactional_id))
 
-    def passes(self, _exchange: Exchange, parts: ProduceParts) -> bool:
+    def passes(self, _exchange: Exchange, parts: ProduceParts | None) -> bool:
         """A Produce outside of transactions."""
-        return not parts.is_transactional
+        return parts is not None and not parts.is_transactional
 
     def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:
         key = view.info.capture_set, str(transactional_id)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.listed_partitions import Topics, topic_lister
-from kdissect.history.transfer_rows import Place, transfer_places
-from kdissect.model.native import is_compiled
+from kdissect.history.transfer_rows import Place, unread_places
 from kdissect.session.exchange import Exchange
+
+
+def _no_rows() -> tuple[bool, bool]:
+    return False, False
 
 
 class FetchParts(NamedTuple):
@@ -30,13 +35,22 @@ class FetchParts(NamedTuple):
     answered_session: int = 0
     throttle_ms: int = 0
     answers: int = 0
-    has_errors: bool = False
-    has_records: bool = False
+    rows: Callable[[], tuple[bool, bool]] = _no_rows
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a partition of the answer has an error code."""
+        return self.rows()[0]
+
+    @property
+    def has_records(self) -> bool:
+        """Whether one has records."""
+        return self.rows()[1]
 
 
 def fetch_parts(exchange: Exchange) -> FetchParts | None:
     """The parts of a Fetch; None where a body does not fit. Raises nothing."""
-    found = transfer_places(exchange) if is_compiled else None
+    found = unread_places(exchange)
     read = None if found is None else _read(*found)
     if read is not None:
         return read
@@ -50,21 +64,27 @@ def fetch_parts(exchange: Exchange) -> FetchParts | None:
 
 def parts_of(request: Any, response: Any) -> FetchParts:
     """The parts of bodies that fit; `response` is None where there is none."""
-    topics = request.topics or ()
+    forgotten = getattr(request, "forgotten_topics_data", None)
     asked = (
         getattr(request, "session_id", 0), getattr(request, "session_epoch", 0),
-        len(getattr(request, "forgotten_topics_data", None) or ()),
-        request.max_wait_ms, request.min_bytes, len(topics),
+        len(forgotten) if forgotten else 0, request.max_wait_ms, request.min_bytes, len(request.topics or ()),
     )  # fmt: skip
     if response is None:
         return FetchParts(*asked)
     responses = response.responses or ()
-    rows = [row for topic in responses for row in topic.partitions or ()]
     return FetchParts(
         *asked, True, bool(getattr(response, "error_code", 0)), getattr(response, "session_id", 0),
-        getattr(response, "throttle_time_ms", 0), len(responses), any(row.error_code for row in rows),
-        any(row.records for row in rows),
+        getattr(response, "throttle_time_ms", 0), len(responses), partial(_rows, responses),
     )  # fmt: skip
+
+
+def _rows(responses: Any) -> tuple[bool, bool]:
+    has_errors = has_records = False
+    for topic in responses:
+        for row in topic.partitions or ():
+            has_errors |= row.error_code != 0
+            has_records |= bool(row.records)
+    return has_errors, has_records
 
 
 def _read(asked: Place, answered: Place | None) -> FetchParts | None:
@@ -82,14 +102,15 @@ def _read(asked: Place, answered: Place | None) -> FetchParts | None:
     if response is None:
         return None
     (answered_session, throttle_ms), answers, is_refused, has_errors, has_records = response
+    rows_told = has_errors, has_records
     return FetchParts(
-        *parts, True, is_refused, answered_session or 0, throttle_ms or 0, answers, has_errors, has_records
+        *parts, True, is_refused, answered_session or 0, throttle_ms or 0, answers, lambda: rows_told
     )
 
 
 def fetch_topics(exchange: Exchange, is_response: bool) -> Topics | None:
     """The topics of a body of a Fetch, with partitions; None where it does not fit. Raises nothing."""
-    found = transfer_places(exchange) if is_compiled else None
+    found = unread_places(exchange)
     place = None if found is None else found[is_response]
     if place is not None:
         rows, frame, offset = place

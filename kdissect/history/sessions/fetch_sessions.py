@@ -123,6 +123,7 @@ class FetchSessions:
     """Fetch sessions by broker and id."""
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.FETCH})
+    reads_parts: ClassVar[bool] = True
 
     def __init__(self, increments: bool = True) -> None:
         self._increments = increments
@@ -148,11 +149,10 @@ class FetchSessions:
             return self._full(fetch)
         return self._incremental(fetch)
 
-    def passes(self, exchange: Exchange, parts: FetchParts) -> bool:
+    def passes(self, exchange: Exchange, parts: FetchParts | None) -> bool:
         """A fetch without a session, or by names and as expected in one, for nothing new, and answered so."""
         # Hot, once a Fetch.
-        version = exchange.api_version
-        if version is None or version < SESSIONS_FROM:
+        if parts is None or not self.concerns(apis.FETCH, exchange.api_version or 0):
             return False
         epoch, session_id = parts.epoch, parts.session_id
         if not parts.is_answered or parts.is_refused or parts.forgets:
