@@ -411,6 +411,10 @@ def latest_delta(
 
 # Produces and Fetches, counted
 
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | bool]
+NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
+# Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
+BatchHeader = tuple[tuple[str | bytes, int], int, int, int, int, int, int]
 _Place = tuple[PartitionRows, bytes, int]  # how a body is read, the frame, where the body begins
 
 @final
@@ -420,6 +424,13 @@ class PartitionRows:
     def __new__(
         cls, layout: Layout, lists: tuple[str, str, str, str], values: list[str], facts: list[str]
     ) -> Self: ...
+    # None where a body is Python's. Facts and how many topics; whether an error code is set that is none of a
+    # row's numbers, a row's first number is not 0, a row has records.
+    def facts(self, frame: bytes, offset: int) -> tuple[list[int | None], int, bool, bool, bool] | None: ...
+    # Partitions, each with its first number.
+    def topics(self, frame: bytes, offset: int) -> list[tuple[str | bytes, list[tuple[int, int]]]] | None: ...
+    # Facts, and of each batch the header.
+    def batches(self, frame: bytes, offset: int) -> tuple[list[int | None], list[BatchHeader]] | None: ...
 
 @final
 class TopicSums:
@@ -428,6 +439,10 @@ class TopicSums:
     def count(
         self, user: int, broker: int, writes: bool, request: _Place, response: _Place | None
     ) -> int: ...
+    # From one on; the next one, and what was done with the one before (native/src/transfers/block.rs).
+    def count_block(
+        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+    ) -> tuple[int, int]: ...
     # The broker, and the name or the id.
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # By client, role, topic requests, batches, records, bytes, unconfirmed, refused; topics and partitions;
@@ -449,6 +464,9 @@ class FetchPositions:
     def learn(
         self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
     ) -> int: ...
+    def learn_block(
+        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+    ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # Client, topic, partition; offset and time asked for, offset behind records, high watermark.
     def take(

@@ -95,16 +95,11 @@ def read_blocks(
             progress.clear()
 
 
-def read_exchanges(dissection: Dissection, take: Callable[[Exchange], object]) -> None:
-    """Have `take` take the exchanges that count, in the order of their completion."""
+def read_turns(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
+    """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
 
     def take_counting(event: Event) -> None:
         if isinstance(event, Exchange) and event.connection.same_as is None:
-            take(event)
+            take(ExchangeView(event))
 
     read_all(dissection, take_counting)
-
-
-def read_turns(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
-    """The same with views of the exchanges, each decoded at most once."""
-    read_exchanges(dissection, lambda exchange: take(ExchangeView(exchange)))

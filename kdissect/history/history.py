@@ -17,7 +17,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
-from kdissect.history.machine import Choosy, Machine, Passing
+from kdissect.history.machine import PARTS, Choosy, Machine, Parts, Passing
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
@@ -74,14 +74,14 @@ class Track(StreamOrder):
 
 
 Feed = Callable[[ExchangeView], list[Fact]]
-Passes = Callable[[Exchange, Any, Any], bool]
+Passes = Callable[[Exchange, Any], bool]
 
 
 class Watchers:
     """`machines` watch an API; `feeds` are those of the ones that can learn anything from the version.
 
-    `own` leaves out those that watch every exchange; beside each feed stands what tells that an exchange
-    passes the machine by, None where nothing does.
+    `own` leaves out those that watch every exchange; beside each stands what tells that an exchange passes it
+    by, None where nothing does.
     """
 
     __slots__ = ("feeds", "machines", "own")
@@ -90,15 +90,18 @@ class Watchers:
         self.machines = tuple(m for m in machines if m.api_keys is None or key in m.api_keys)
         learning = [m for m in self.machines if not isinstance(m, Choosy) or m.concerns(key, version)]
         self.feeds: tuple[Feed, ...] = tuple(m.feed for m in learning)
-        self.own: tuple[tuple[Passes | None, Feed], ...] = tuple(
-            (m.passes if isinstance(m, Passing) else None, m.feed) for m in learning if m.api_keys is not None
+        self.own: tuple[tuple[Passes | None, Machine], ...] = tuple(
+            (m.passes if isinstance(m, Passing) else None, m) for m in learning if m.api_keys is not None
         )
 
 
 class KindWatchers:
-    """Those of one API and version by their order, and whether its answers have a throttle time."""
+    """Those of one API and version by their order, and whether its answers have a throttle time.
 
-    __slots__ = ("as_completed", "has_throttle", "in_stream_order", "own")
+    `parts` gives the values by which an exchange passes some of them by, None where there are none.
+    """
+
+    __slots__ = ("as_completed", "has_throttle", "in_stream_order", "own", "parts")
 
     def __init__(
         self, as_completed: tuple[Machine, ...], in_stream_order: tuple[Machine, ...], key: int, version: int
@@ -107,6 +110,8 @@ class KindWatchers:
         self.in_stream_order = Watchers(in_stream_order, key, version)
         self.own = self.as_completed.own + self.in_stream_order.own
         self.has_throttle = has_throttle(key, version)
+        reads_parts = any(isinstance(machine, Passing) and machine.reads_parts for _, machine in self.own)
+        self.parts = PARTS.get(key) if reads_parts else None
 
 
 class History:
@@ -137,6 +142,9 @@ class History:
         self._reports_problems = only is None or "connection_problems" in only
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
+        everything = (*self._in_stream_order, *self._as_completed)
+        self._watches_all = any(machine.api_keys is None for machine in everything)
+        """Whether a machine watches every exchange."""
         self._watchers: dict[Kind, KindWatchers] = {}
         self._tracks: dict[str, Track] = {}
         self._holed: set[str] = set()
@@ -159,14 +167,14 @@ class History:
             )  # fmt: skip
         return found
 
-    def add(self, event: Event) -> list[Fact]:
-        """Take the analyzer's next event."""
-        return self.take(event)[1]
+    def add(self, event: Event, parts: Parts | None = None) -> list[Fact]:
+        """Take the analyzer's next event; `parts` are what `PARTS` gives of an exchange, if that is known."""
+        return self.take(event, parts)[1]
 
-    def take(self, event: Event) -> tuple[list[Exchange], list[Fact]]:
-        """Take the analyzer's next event; gives also the exchanges whose turn it is by their requests."""
+    def take(self, event: Event, parts: Parts | None = None) -> tuple[list[Exchange], list[Fact]]:
+        """The same; gives also the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
-            return self.take_exchange(event)
+            return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed):
             track = self._tracks.pop(event.connection.id, None)
             return ([], []) if track is None else self._flush(track)
@@ -181,7 +189,7 @@ class History:
         return self.connection_problems.finish() if self._reports_problems else []
 
     def take_exchange(
-        self, exchange: Exchange, before: Exchange | None = None
+        self, exchange: Exchange, before: Exchange | None = None, parts: Parts | None = None
     ) -> tuple[list[Exchange], list[Fact]]:
         """`take` of an exchange.
 
@@ -191,6 +199,11 @@ class History:
         track = self._tracks.get(exchange.connection.id)
         if track is None:
             track = self._tracks[exchange.connection.id] = Track()
+        if not self._watches_all:
+            if track.is_next(exchange):
+                return [exchange], self._take_own(
+                    exchange, self._watching(exchange.api_key, exchange.api_version), parts
+                )
         elif (exchange.api_key, exchange.api_version) in track.settled or (
             before is not None and track.is_offered_by(before, self.versions)
         ):
@@ -210,15 +223,12 @@ class History:
         asked, answered = exchange.bodies_cache or _NO_BODIES
         if asked is None or self._missed or exchange.connection.anomaly_counts:
             return None
-        request, _, _, fits, _, _, _ = asked
-        if not fits:
+        if not asked.fits:
             return None
         kind = exchange.api_key, exchange.api_version
         watchers = self._watchers.get(kind) or self._watching(*kind)
-        response = None
         if answered is not None:
-            response, _, _, fits, _, _, _ = answered
-            if not fits or (watchers.has_throttle and response.throttle_time_ms):
+            if not answered.fits or (watchers.has_throttle and answered.value.throttle_time_ms):
                 return None
         elif exchange.response is not None:
             return None
@@ -226,12 +236,21 @@ class History:
             return None
         if kind[0] == API_VERSIONS:
             self.versions.offer_again(exchange)
+        return self._take_own(exchange, watchers)
+
+    def _take_own(self, exchange: Exchange, watchers: KindWatchers, parts: Parts | None = None) -> list[Fact]:
+        """Feed an exchange to the machines that watch its API, but for those that it passes by."""
+        # Hot, once an exchange.
+        view = self._view(exchange) if exchange.connection.anomaly_counts else None
+        if not watchers.own:
+            return []
+        if parts is None and watchers.parts is not None:
+            parts = watchers.parts(exchange)
         facts: list[Fact] = []
-        view = None
-        for passes, feed in watchers.own:
-            if passes is None or not passes(exchange, request, response):
+        for passes, machine in watchers.own:
+            if passes is None or not passes(exchange, parts):
                 view = view or self._view(exchange)
-                facts += feed(view)
+                facts += self._feed_one(machine, view)
         return facts
 
     def finish(self) -> list[Fact]:
@@ -275,14 +294,20 @@ class History:
             for feed in watchers.feeds:
                 facts += feed(view)
             return facts
-        others_whole = view.others_whole
         for machine in watchers.machines:
-            place = machine, view.info.capture_set, str(view.info.client.host)
-            if machine.api_keys is not None:
-                view.others_whole = others_whole and place not in self._missed
-            facts += machine.feed(view)
-            if view.is_misread and self._counts_missed(machine):
-                self._missed.add(place)
+            facts += self._feed_one(machine, view)
+        return facts
+
+    def _feed_one(self, machine: Machine, view: ExchangeView) -> list[Fact]:
+        if view.is_read and not self._missed:
+            return machine.feed(view)
+        others_whole = view.others_whole
+        place = machine, view.info.capture_set, str(view.info.client.host)
+        if machine.api_keys is not None:
+            view.others_whole = others_whole and place not in self._missed
+        facts = machine.feed(view)
+        if view.is_misread and self._counts_missed(machine):
+            self._missed.add(place)
         view.others_whole = others_whole
         return facts
 

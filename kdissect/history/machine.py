@@ -1,9 +1,13 @@
 """What every history is."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
+from kdissect.history.producing.produce_parts import ProduceParts, produce_parts
+from kdissect.history.sessions.fetch_parts import FetchParts, fetch_parts
 from kdissect.session.exchange import Exchange
 
 
@@ -27,10 +31,21 @@ class Choosy(Protocol):
 
 @runtime_checkable
 class Passing(Protocol):
-    """A machine that sees at a glance that there is nothing to tell of an exchange."""
+    """A machine that sees by a few values that there is nothing to tell of an exchange."""
 
-    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+    reads_parts: ClassVar[bool]
+    """Whether `passes` looks at the values; else it is called without any."""
+
+    def passes(self, exchange: Exchange, parts: Any) -> bool:
         """Whether `feed` would tell nothing of an exchange; what it would learn is learned then.
 
-        `request` and `response` are values of bodies that fit, `response` None where there is no answer.
+        `parts` are those values, which `PARTS` reads of an exchange whose bodies fit; None for any other one.
         """
+
+
+Parts = FetchParts | ProduceParts
+PARTS: dict[int, Callable[[Exchange], Parts | None]] = {
+    apis.PRODUCE: produce_parts,
+    apis.FETCH: fetch_parts,
+}
+"""What reads the values by which exchanges pass machines by, by API; None for one that has to be fed."""

@@ -4,6 +4,12 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+CLIENTS_KEPT = 10_000  # of which the client is known without a look
+
+Sender = tuple[ConnectionInfo, str | None, str | None, str | None, str | None]
 
 
 class Client(NamedTuple):
@@ -19,16 +25,38 @@ class Client(NamedTuple):
         return self._asdict()
 
 
+class Clients:
+    """`client_of` for many exchanges of few clients."""
+
+    def __init__(self) -> None:
+        self._known: dict[Sender, Client] = {}
+
+    def of(self, exchange: Exchange) -> Client:
+        """The client of an exchange."""
+        sender = sender_of(exchange.connection, exchange.client_id)
+        found = self._known.get(sender)
+        if found is None:
+            if len(self._known) >= CLIENTS_KEPT:
+                self._known.clear()
+            found = self._known[sender] = client_of(ExchangeView(exchange))
+        return found
+
+
+def sender_of(info: ConnectionInfo, client_id: str | None) -> Sender:
+    """What says who sent a request: the same for all requests of a connection, until one logs in anew."""
+    return info, client_id, info.principal, info.software_name, info.software_version
+
+
 def client_of(turn: ExchangeView) -> Client:
     """The client of an exchange."""
-    info = turn.info
+    return client_named(turn.info, turn.exchange.client_id)
+
+
+def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
+    """The client that sends with a client id on a connection."""
     software = " ".join(part for part in (info.software_name, info.software_version) if part)
-    return Client(info.principal, turn.exchange.client_id, software or None, _address_of(turn))
-
-
-def _address_of(turn: ExchangeView) -> str:
-    """The client's address, or its name, without the port."""
-    return turn.info.client_text.rpartition(":")[0].strip("[]")
+    address = info.client_text.rpartition(":")[0].strip("[]")  # or its name, without the port
+    return Client(info.principal, client_id, software or None, address)
 
 
 def text_of(value: Any) -> str:

@@ -14,12 +14,13 @@ from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
+from kdissect.history.sessions.fetch_parts import FetchParts, fetch_parts
 from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSession, SessionKey
 from kdissect.history.state_table import Table
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.client import Client, client_of, is_follower
+from kdissect.stats.client import Client, Clients, is_follower
 from kdissect.stats.response_time import is_empty_early
 
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
@@ -93,15 +94,18 @@ class FetchSessionTraffic:
     """Fetchers by client and broker."""
 
     def __init__(self) -> None:
-        self.history = History(only=("fetch_sessions",))
+        self.history = History(only=("fetch_sessions",), increments=False)
         self.fetchers: Table[FetcherKey, Fetcher] = Table(CLIENTS_KEPT)
+        self._clients = Clients()
         self._of_connection: Table[str, FetcherKey] = Table(CONNECTIONS_KEPT)
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. Told are the clients with a Fetch that is wanted."""
+        parts = None
         if isinstance(event, Exchange) and event.api_key == apis.FETCH and event.request is not None:
-            self._asked(event, wanted)
-        self._apply(self.history.add(event))
+            parts = fetch_parts(event)
+            self._asked(event, parts, wanted)
+        self._apply(self.history.add(event, parts))
 
     def finish(self) -> None:
         """The input is over."""
@@ -111,17 +115,16 @@ class FetchSessionTraffic:
         """The state of a session."""
         return self.history.fetch_sessions.sessions.peek(key)
 
-    def _asked(self, exchange: Exchange, wanted: bool) -> None:
-        turn = ExchangeView(exchange)
+    def _asked(self, exchange: Exchange, parts: FetchParts | None, wanted: bool) -> None:
         info = exchange.connection
-        key = FetcherKey(info.capture_set, info.broker_text, client_of(turn))
+        key = FetcherKey(info.capture_set, info.broker_text, self._clients.of(exchange))
         self._of_connection.put(info.id, key)
         fetcher = self.fetchers.get_or(key, Fetcher)
         if not fetcher.requests:
-            fetcher.is_follower = is_follower(turn)
+            fetcher.is_follower = is_follower(ExchangeView(exchange))
         fetcher.requests += 1
         fetcher.is_wanted |= wanted
-        fetcher.empty_early += is_empty_early(turn)
+        fetcher.empty_early += parts is not None and is_empty_early(exchange, parts)
 
     def _apply(self, facts: list[Fact]) -> None:
         for fact in facts:

@@ -18,6 +18,8 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.sessions.fetch_parts import FetchParts, parts_of
+from kdissect.session.exchange import Exchange
 from kdissect.stats.watermarks import HighWatermarks, topic_of
 
 _MS = 1_000_000
@@ -57,7 +59,7 @@ def response_time(turn: ExchangeView, watermarks: HighWatermarks) -> ResponseTim
     wait = 0
     if turn.key in _HELD:
         broker, wait = _held(turn, broker or 0, watermarks)
-    return ResponseTime(latency, broker, throttle, wait, is_empty_early(turn))
+    return ResponseTime(latency, broker, throttle, wait, _is_empty_early(turn))
 
 
 def _held(turn: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[int | None, int]:
@@ -79,25 +81,26 @@ def _held(turn: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[in
     return (time if ready else None), 0
 
 
-def is_empty_early(turn: ExchangeView) -> bool:
+def _is_empty_early(turn: ExchangeView) -> bool:
+    if turn.key != apis.FETCH or turn.request is None or turn.response is None:
+        return False
+    return is_empty_early(turn.exchange, parts_of(turn.request, turn.response))
+
+
+def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
     """Whether a Fetch was answered without records or an error in less than a tenth of its max wait.
 
     A broker holds such a Fetch (KIP-74, kafka.server.DelayedFetch). Where it does not, its clients ask again
     at once: they spin. Of one that is throttled the broker reads nothing for so long (KIP-219).
     """
-    latency = turn.exchange.latency_ns
-    if turn.key != apis.FETCH or latency is None:
+    latency = exchange.latency_ns
+    if latency is None or not parts.is_answered or parts.is_refused or parts.min_bytes < 1:
         return False
-    request, answer = turn.request, turn.response
-    if request is None or answer is None or request.min_bytes < 1:
+    if latency * _EARLY >= parts.max_wait_ms * _MS or parts.throttle_ms > 0:
         return False
-    if latency * _EARLY >= request.max_wait_ms * _MS or sent(answer, "error_code", 0):
-        return False
-    if (sent(answer, "throttle_time_ms", 0) or 0) > 0:
-        return False
-    if not answer.responses:  # in a session: nothing is new. Without one the broker refused the request.
-        return bool(sent(answer, "session_id", 0))
-    return not any(row.error_code or row.records for _, row in _partitions(answer.responses))
+    if not parts.answers:  # in a session: nothing is new. Without one the broker refused the request.
+        return bool(parts.answered_session)
+    return not (parts.has_errors or parts.has_records)
 
 
 def _found_data(turn: ExchangeView, watermarks: HighWatermarks) -> bool:

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.cli.event_loop import read_blocks
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
+from kdissect.history.producing.produce_parts import produce_parts, produce_results
+from kdissect.history.sessions.fetch_parts import fetch_parts, fetch_topics
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
+from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
@@ -70,10 +74,64 @@ def counted(name: str, seed: int | None) -> str:
     return json.dumps(facts, indent=1)
 
 
+def parts(name: str, seed: int) -> list[Any]:
+    """What Produces and Fetches say of sessions, batches and partitions."""
+    chance, found = Random(seed), list[Any]()
+    for exchange in Dissection(str(CAPTURES / name)):
+        if chance.random() < 0.3:
+            damage(exchange, chance)
+        if exchange.api_key == apis.FETCH:
+            told = fetch_parts(exchange)
+            found += [
+                told and (*told[:-1], *told.rows()),
+                fetch_topics(exchange, False),
+                fetch_topics(exchange, True),
+            ]
+        elif exchange.api_key == apis.PRODUCE:
+            found += [produce_parts(exchange), produce_results(exchange)]
+    return found
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_parts_of_captures_that_are_damaged(name: str, python_side: PythonSide) -> None:
+    for seed in range(4):
+        here, there = parts(name, seed), python_side.call(parts, name, seed)
+        assert len(here) == len(there)
+        for one, other in zip(here, there, strict=True):
+            assert one == other or one is None  # then it is fed
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_captures_as_they_are_and_damaged(name: str, python_side: PythonSide) -> None:
     for seed in (None, 1, 2):
         assert counted(name, seed).splitlines() == python_side.call(counted, name, seed).splitlines()
+
+
+def read(name: str) -> tuple[str, int]:
+    """The same from blocks, as commands read them; how many Produces and Fetches became objects."""
+    topics, groups = TopicTraffic(TopicNames()), GroupTraffic(TopicNames())
+    made = 0
+    for counted in (topics, groups):
+
+        def take(event: Event, counted: TopicTraffic | GroupTraffic = counted) -> None:
+            nonlocal made
+            if isinstance(event, Exchange):
+                made += event.api_key in TRANSFERS
+                counted.add(event)
+
+        read_blocks(Dissection(str(CAPTURES / name)), take, counted.count_block)
+    facts: dict[str, Any] = {"topics": topic_facts(topics), "groups": group_facts(groups)}
+    return json.dumps(facts, indent=1), made
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_blocks(name: str, python_side: PythonSide) -> None:
+    assert read(name)[0].splitlines() == python_side.call(counted, name, None).splitlines()
+
+
+def test_rows_of_blocks_do_not_become_objects(python_side: PythonSide) -> None:
+    name = "kafka44_rdkafka_groups.pcapng"
+    assert read(name)[1] < python_side.call(read, name)[1] / 10
 
 
 def test_taken_after_every_exchange(python_side: PythonSide, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.sessions.fetch_parts import fetch_parts
 from kdissect.session.exchange import Exchange
 from kdissect.stats import fetch_session_traffic as fetch_sessions
 from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
@@ -152,4 +152,6 @@ def test_without_a_session_a_partition_without_records_is_told(
     body = {"replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 9, "isolation_level": 0}
     talk = Talk()
     exchange = talk.ask(FETCH, 4, body | {"topics": [asked]}, {"throttle_time_ms": 0, "responses": responses})
-    assert is_empty_early(ExchangeView(exchange)) is expected
+    parts = fetch_parts(exchange)
+    assert parts is not None
+    assert is_empty_early(exchange, parts) is expected

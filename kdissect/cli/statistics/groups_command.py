@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_exchanges
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
@@ -24,6 +24,8 @@ from kdissect.report.columns.groups import (
     rejoin_columns,
     rows_of,
 )
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 
@@ -47,8 +49,16 @@ def run(arguments: Sequence[str]) -> int:
         traffic = GroupTraffic(dissection.topics)
         accepts = reporting_filter(options, dissection)
         reading = Reading()
+
+        def take(event: Event) -> None:
+            if isinstance(event, Exchange):
+                traffic.add(event, takes(accepts, event))
+
         with reading:
-            read_exchanges(dissection, lambda exchange: traffic.add(exchange, takes(accepts, exchange)))
+            if accepts is None:
+                read_blocks(dissection, take, traffic.count_block)
+            else:
+                read_events(dissection, take)
         groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
@@ -61,7 +61,10 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Fact
             traffic.add(event, takes(accepts, event))
 
     with reading:
-        read_events(dissection, take)
+        if accepts is None:
+            read_blocks(dissection, take, traffic.count_block)
+        else:
+            read_events(dissection, take)
     wanted = name_test(options, "--topic", "topic", options.topic)
     return {
         "topics": topic_facts(traffic, wanted),

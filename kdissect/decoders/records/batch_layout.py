@@ -13,7 +13,6 @@ OVERHEAD = 12  # baseOffset and batchLength, which batchLength does not count
 # spec/001 "5.3.1 Record Batch": baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes,
 # lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence, record count.
 HEADER_V2 = struct.Struct(">qiibIhiqqqhii")
-ATTRIBUTES, PRODUCER_ID = 5, 9  # their places among these numbers
 ATTRIBUTES_AT = 21  # the CRC covers everything from here on
 
 # spec/001 "5.3.3 Old Message Format": offset, message_size, crc, magic, attributes [, timestamp].

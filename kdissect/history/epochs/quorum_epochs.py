@@ -36,11 +36,12 @@ class QuorumEpochs:
     api_keys: ClassVar[frozenset[int] | None] = frozenset(
         {apis.FETCH, apis.VOTE, apis.BEGIN_QUORUM_EPOCH, apis.END_QUORUM_EPOCH, apis.FETCH_SNAPSHOT}
     )
+    reads_parts: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.epochs: Table[QuorumKey, tuple[int, Evidence]] = Table(PARTITIONS_KEPT)
 
-    def passes(self, exchange: Exchange, _request: Any, _response: Any) -> bool:
+    def passes(self, exchange: Exchange, _parts: Any) -> bool:
         """A Fetch of another topic."""
         return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
 

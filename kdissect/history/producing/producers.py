@@ -8,13 +8,12 @@ one fact and not all that follow.
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
-from kdissect.decoders.records.batch_layout import PRODUCER_ID
-from kdissect.engine.records.record_sets import LoneBatch, lone_batch
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
-from kdissect.history.exchange_view import ExchangeView, PartitionKey, partition_of
+from kdissect.history.exchange_view import ExchangeView, PartitionKey
 from kdissect.history.fact import Fact, evidence_of
 from kdissect.history.listed_partitions import topic_namer
+from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
@@ -53,6 +52,7 @@ class Producers:
     """Producers by id."""
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID, apis.END_TXN})
+    reads_parts: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
@@ -71,38 +71,39 @@ class Producers:
             return []
         return self._given(view, producer_id, answer.producer_epoch)
 
-    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
-        """A Produce whose batch has no producer id, or continues where the last one ended, and is taken."""
-        if exchange.api_key != apis.PRODUCE:
+    def passes(self, exchange: Exchange, parts: ProduceParts | None) -> bool:
+        """A Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
+        if parts is None:
             return False
-        lone = lone_batch(exchange)
-        return lone is not None and (
-            lone.header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, lone, request, response)
-        )
+        if len(parts.batches) == 1:  # nearly always
+            header = parts.batches[0]
+            return header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, header, parts)
+        return parts.without_id == len(parts.batches)
 
-    def _continues(self, exchange: Exchange, lone: LoneBatch, request: Any, response: Any) -> bool:
+    def _continues(self, exchange: Exchange, header: BatchHeader, parts: ProduceParts) -> bool:
         """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""
         # Hot, once an exchange of an idempotent producer.
-        _, _, _, _, _, bits, last_delta, _, _, producer_id, epoch, sequence, count = lone.header
+        partition, bits, last_delta, producer_id, epoch, sequence, count = header
         info = exchange.connection
-        if bits & _SPECIAL or request.acks != ALL_IN_SYNC or info.anomaly_counts:
+        if bits & _SPECIAL or parts.acks != ALL_IN_SYNC or info.anomaly_counts:
             return False
         known = self.producers.peek((info.capture_set, producer_id))
         if known is None:
             return False
-        partition = partition_of(lone.records_field)
         here = known.partitions.peek(partition)
         losses = self._damaged.peek(info.id) or 0
         if here is None or not here.continues(epoch, sequence, losses, exchange):
             return False
-        if response is not None and not _is_taken(response, partition, exchange.api_version):
+        is_answered = exchange.response is not None
+        topic, number = partition
+        if is_answered and produce_results(exchange) != [(topic, [(number, 0)])]:
             return False
         self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
         known.partitions.get(partition)
         known.client(exchange.client_id)
         known.batches += 1
         known.records += max(0, count)
-        error = None if response is None else 0
+        error = 0 if is_answered else None
         here.append(Sent(sequence, last_delta, evidence_of(exchange), error))
         return True
 
@@ -289,17 +290,6 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
         kind = ProducerFact.REFUSED
     fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True)
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
-
-
-def _is_taken(response: Any, partition: PartitionKey, version: int | None) -> bool:
-    """Whether a Produce response names this partition alone, without an error."""
-    topics = response.responses
-    if version is None or len(topics) != 1:
-        return False
-    rows = topics[0].partition_responses
-    if len(rows) != 1 or rows[0].error_code:
-        return False
-    return (topic_namer(apis.PRODUCE, version, True)(topics[0]), rows[0].index) == partition
 
 
 def _errors(view: ExchangeView) -> dict[PartitionKey, int]:

@@ -5,11 +5,12 @@ connection and those of the partitions' leaders. A producer waits for the answer
 the next, so the order of completion is that of the transaction.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
+from kdissect.history.producing.produce_parts import ProduceParts
 from kdissect.history.producing.transaction import Outcome, TransactionalId, TransactionState
 from kdissect.history.producing.transaction_steps import (
     TransactionFact,
@@ -47,6 +48,7 @@ class Transactions:
         {apis.INIT_PRODUCER_ID, apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.TXN_OFFSET_COMMIT,
          apis.END_TXN, apis.WRITE_TXN_MARKERS, apis.PRODUCE}
     )  # fmt: skip
+    reads_parts: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.ids: Table[IdKey, TransactionalId] = Table(IDS_KEPT)
@@ -68,9 +70,9 @@ class Transactions:
         step = _STEPS[view.key]
         return step(self, view, self._id(view, request.transactional_id))
 
-    def passes(self, exchange: Exchange, request: Any, _response: Any) -> bool:
+    def passes(self, _exchange: Exchange, parts: ProduceParts | None) -> bool:
         """A Produce outside of transactions."""
-        return exchange.api_key == apis.PRODUCE and getattr(request, "transactional_id", None) is None
+        return parts is not None and not parts.is_transactional
 
     def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:
         key = view.info.capture_set, str(transactional_id)

@@ -12,7 +12,8 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, evidence_of
-from kdissect.history.listed_partitions import Topics, topic_lister, topic_namer
+from kdissect.history.listed_partitions import Topics, topic_namer
+from kdissect.history.sessions.fetch_parts import FetchParts, fetch_topics
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange
 
@@ -122,6 +123,7 @@ class FetchSessions:
     """Fetch sessions by broker and id."""
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.FETCH})
+    reads_parts: ClassVar[bool] = True
 
     def __init__(self, increments: bool = True) -> None:
         self._increments = increments
@@ -147,30 +149,26 @@ class FetchSessions:
             return self._full(fetch)
         return self._incremental(fetch)
 
-    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+    def passes(self, exchange: Exchange, parts: FetchParts | None) -> bool:
         """A fetch without a session, or by names and as expected in one, for nothing new, and answered so."""
         # Hot, once a Fetch.
-        epoch, session_id = request.session_epoch, request.session_id
-        if response is None or response.error_code or request.forgotten_topics_data:
+        if parts is None or not self.concerns(apis.FETCH, exchange.api_version or 0):
+            return False
+        epoch, session_id = parts.epoch, parts.session_id
+        if not parts.is_answered or parts.is_refused or parts.forgets:
             return False
         if not session_id:
-            if epoch != FINAL or response.session_id:
+            if epoch != FINAL or parts.answered_session:
                 return False
             self.without_session += 1
             return True
-        version = exchange.api_version
-        if epoch <= 0 or not response.session_id or self._increments or version is None:
+        if epoch <= 0 or not parts.answered_session or self._increments:
             return False
         info = exchange.connection
         session = self.sessions.get((info.capture_set, info.broker_address, session_id))
-        if session is None or session.next_epoch != epoch:
+        if session is None or session.next_epoch != epoch or not _names_known(exchange, parts, session):
             return False
-        topics = topic_lister(apis.FETCH, version, False)(request)
-        if not session.expects(topics, version >= TOPIC_IDS_FROM):
-            return False
-        if not session.holds(topic_lister(apis.FETCH, version, True)(response)):
-            return False
-        session.count(epoch, evidence_of(exchange), _has_records(response))
+        session.count(epoch, evidence_of(exchange), parts.has_records)
         return True
 
     def _key(self, view: ExchangeView, session_id: int) -> SessionKey:
@@ -233,6 +231,19 @@ class FetchSessions:
         facts += _answered(fetch, session, answer, self._increments)
         session.last = view.evidence
         return facts
+
+
+def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -> bool:
+    """Whether a fetch asks for nothing new, and by names or ids as before, and is answered so."""
+    if parts.asked:
+        topics = fetch_topics(exchange, False)
+        with_ids = (exchange.api_version or 0) >= TOPIC_IDS_FROM
+        if topics is None or not session.expects(topics, with_ids):
+            return False
+    if not parts.answers:
+        return True
+    topics = fetch_topics(exchange, True)
+    return topics is not None and session.holds(topics)
 
 
 def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:

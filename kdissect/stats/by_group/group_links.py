@@ -9,6 +9,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
+from kdissect.session.info import ConnectionInfo
 
 CLIENTS_KEPT = 20_000  # 300 bytes each
 _GROUPS_OF_CLIENT = 16  # several consumers of one process may share a client id
@@ -24,7 +25,12 @@ _MEMBERS_ASK = frozenset(
 
 def client_key(turn: ExchangeView) -> ClientKey:
     """The client of an exchange."""
-    return turn.info.capture_set, turn.info.client.host, turn.exchange.client_id
+    return client_key_of(turn.info, turn.exchange.client_id)
+
+
+def client_key_of(info: ConnectionInfo, client_id: str | None) -> ClientKey:
+    """The client that sends with a client id on a connection."""
+    return info.capture_set, info.client.host, client_id
 
 
 class GroupLinks:

@@ -20,7 +20,9 @@ from kdissect.history.groups.group_payloads import assigned_partitions, connect_
 from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.state_table import Table
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topic_names import ANNOUNCING, TopicNames
+from kdissect.history.transfer_rows import transfer_rows
+from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name, request_message
 from kdissect.session.exchange import Exchange
@@ -30,6 +32,7 @@ from kdissect.stats.by_group.group_log import GroupLog
 from kdissect.stats.by_group.positions import Positions, name_of
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.leaders import Leaders
+from kdissect.stats.transfers import Way
 
 GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _BEATS = frozenset(
@@ -84,6 +87,16 @@ class GroupTraffic:
             return
         if wanted and self._is_filtered:
             self._want_groups_of_client(ExchangeView(exchange))
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
+        return start if self._is_filtered else self.positions.learn_block(block, start, _way_of, self._see)
+
+    def _see(self, info: ConnectionInfo) -> bool:
+        if info.same_as is not None:
+            return False
+        self.leaders.see(info)
+        return True
 
     def _take(self, turn: ExchangeView) -> None:
         self.leaders.learn(turn)
@@ -214,6 +227,13 @@ def _is_watched(api_key: int) -> bool:
         return True
     message = request_message(api_key)
     return message is not None and any(field.name in GROUP_FIELDS for field in message.root.fields)
+
+
+def _way_of(api_key: int, version: int) -> Way:
+    """Fetches are counted, where the version is known, and what is about no group is passed by."""
+    if api_key == apis.FETCH:
+        return transfer_rows(api_key, version) or False
+    return not _is_watched(api_key) and api_key not in ANNOUNCING and api_key != apis.FETCH_SNAPSHOT
 
 
 def _searched(turn: ExchangeView) -> tuple[str, ...]:

@@ -15,12 +15,13 @@ from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
+from kdissect.history.transfer_rows import transfer_places
 from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.client import text_of
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, places
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf
 from kdissect.stats.watermarks import topic_of
 
 _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
@@ -69,6 +70,22 @@ class Positions:
         if turn.request is not None:
             self._asked(turn)
             self._answered(turn)
+
+    def learn_block(
+        self, block: native.ExchangeBlock, start: int, way_of: WayOf, see: Callable[[ConnectionInfo], bool]
+    ) -> int:
+        """Take Fetches of a block from one on, as `way_of` says; gives the next exchange that is Python's.
+
+        `see` is asked about each connection: whether its exchanges count.
+        """
+        fetches = self._fetches
+        if fetches is None:
+            return start
+
+        def numbers_of(info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
+            return fetches.numbers.of(info, client_id) if see(info) else None
+
+        return fetches.learn_block(block, start, way_of, numbers_of, self._put_all)
 
     def learn_commit(self, turn: ExchangeView) -> None:
         """Take the next commit of offsets."""
@@ -157,37 +174,54 @@ class Positions:
         return name_of(self._names, turn.info, topic_of(topic))
 
 
+Put = Callable[[list[Learned]], None]
+
+
 class _FetchPositions:
     """Fetches that the compiled part learned from, until that is taken."""
 
     def __init__(self, names: TopicNames) -> None:
-        self._numbers = Numbers(names)
+        self.numbers = Numbers(names)
         self._fetches = native.FetchPositions()
 
-    def learn(self, exchange: Exchange, put: Callable[[list[Learned]], None]) -> bool:
+    def learn(self, exchange: Exchange, put: Put) -> bool:
         """Learn from a Fetch, and have what was learned put where it should be; False: Python has to."""
         # Hot, once a Fetch.
-        found = places(exchange)
+        found = transfer_places(exchange)
         if found is None:
             return False
-        numbers = self._numbers
+        numbers = self.numbers
         if numbers.are_old:
             put(self.take())
-        client, broker = numbers.of(exchange)
+        client, broker = numbers.of(exchange.connection, exchange.client_id)
         asked, answered = found
         frame = exchange.request
         assert frame is not None  # there are places in it
         done = self._fetches.learn(client, broker, frame.time_ns, asked, answered)
-        if done > COUNTED:
-            if done & NEW_TOPICS:
-                numbers.name(self._fetches.new_topics())
-            if done & ENOUGH:
-                put(self.take())
+        self._follow(done, put)
         return done != LEFT
+
+    def learn_block(
+        self, block: native.ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf, put: Put
+    ) -> int:
+        """The same with exchanges of a block from one on; gives the next that is Python's."""
+        if self.numbers.are_old:
+            put(self.take())
+        done = ENOUGH
+        while done not in (LEFT, COUNTED) and start < len(block):
+            start, done = self._fetches.learn_block(block, start, way_of, numbers_of)
+            self._follow(done, put)
+        return start
+
+    def _follow(self, done: int, put: Put) -> None:
+        if done & NEW_TOPICS:
+            self.numbers.name(self._fetches.new_topics())
+        if done & ENOUGH:
+            put(self.take())
 
     def take(self) -> list[Learned]:
         """What was learned, by client and partition, in the order in which it was; then it is forgotten."""
-        numbers = self._numbers
+        numbers = self.numbers
         names = [named.text for named in numbers.topics]
         found = [
             (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark)

@@ -14,6 +14,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
+from kdissect.history.producing.produce_parts import ProduceParts, produce_parts
 from kdissect.history.producing.producers import PRODUCERS_KEPT, ProducerFact, ProducerKey
 from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.history.producing.transactions import IDS_KEPT, IdKey
@@ -61,12 +62,15 @@ class ProducerTraffic:
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. A selective traffic notes whom wanted ones are about."""
+        parts = None
         if isinstance(event, Exchange):
             self._names.pass_by(event)
             self._know(event.connection)
+            if event.api_key == apis.PRODUCE:
+                parts = produce_parts(event)
             if wanted:
-                self._want(ExchangeView(event))
-        self._keep(self.history.add(event))
+                self._want(event, parts)
+        self._keep(self.history.add(event, parts))
 
     def _know(self, info: ConnectionInfo) -> None:
         brokers = self._infos.setdefault(info.capture_set, {})
@@ -93,11 +97,12 @@ class ProducerTraffic:
             topic = name or topic_id_text(topic)
         return f"{topic}-{partition}"
 
-    def _want(self, turn: ExchangeView) -> None:
-        if turn.key == apis.PRODUCE:
-            self._count_without_id(turn)
+    def _want(self, exchange: Exchange, parts: ProduceParts | None) -> None:
+        if exchange.api_key == apis.PRODUCE:
+            self._count_without_id(exchange, parts)
         if not self.is_selective:
             return
+        turn = ExchangeView(exchange)
         capture_set = turn.info.capture_set
         producer_ids, transactional_ids = _producers_named(turn)
         for producer_id in producer_ids:
@@ -105,10 +110,14 @@ class ProducerTraffic:
         for name in transactional_ids:
             self._wanted_ids.put((capture_set, name), True)
 
-    def _count_without_id(self, turn: ExchangeView) -> None:
-        client_id = turn.exchange.client_id
+    def _count_without_id(self, exchange: Exchange, parts: ProduceParts | None) -> None:
+        client_id = exchange.client_id
         if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
             client_id = "(others)"
+        if parts is not None:
+            self.without_id[client_id] += parts.without_id
+            return
+        turn = ExchangeView(exchange)
         batches = [batch for _, batch in turn.batches if batch.producer_id == NO_PRODUCER_ID]
         # A message set of magic 0 or 1 has no batches: it counts as one.
         sets = {partition for partition, batch in turn.batches if batch.magic < CURRENT_MAGIC}

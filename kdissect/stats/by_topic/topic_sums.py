@@ -6,13 +6,18 @@ from collections.abc import Callable
 
 from kdissect.history import api_keys as apis
 from kdissect.history.topic_names import TopicNames
+from kdissect.history.transfer_rows import transfer_places, transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_topic.topic import Role, Topic, Use, codec_name
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers, places
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers, NumbersOf, Way
 
 ROLES = (Role.WRITE, Role.READ, Role.FOLLOW)  # by the numbers of native/src/transfers/topic_sums.rs
+
+
+TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which nothing but what they carry counts
 
 
 class TopicSums:
@@ -29,20 +34,40 @@ class TopicSums:
         Then it has to come behind all that was counted: `take` comes first.
         """
         # Hot, once an exchange.
-        found = places(exchange)
+        found = transfer_places(exchange)
         if found is None:
             return False
         numbers = self._numbers
         if numbers.are_old:
             self.take()
-        client, broker = numbers.of(exchange)
+        client, broker = numbers.of(exchange.connection, exchange.client_id)
         done = self._sums.count(client, broker, exchange.api_key == apis.PRODUCE, *found)
-        if done > COUNTED:
-            if done & NEW_TOPICS:
-                numbers.name(self._sums.new_topics())
-            if done & ENOUGH:
-                self.take()
+        self._follow(done)
         return done != LEFT
+
+    def count_block(self, block: native.ExchangeBlock, start: int, numbers_of: NumbersOf) -> int:
+        """Count exchanges of a block from one on; gives the next that is Python's, else how many there are.
+
+        `numbers_of` is asked for each client that sends on a connection; None: its exchanges do not count.
+        """
+        if self._numbers.are_old:
+            self.take()
+        done = ENOUGH
+        while done not in (LEFT, COUNTED) and start < len(block):
+            start, done = self._sums.count_block(block, start, _way_of, numbers_of)
+            self._follow(done)
+        return start
+
+    def numbers(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
+        """The numbers of the client that sends on a connection and of the broker."""
+        return self._numbers.of(info, client_id)
+
+    def _follow(self, done: int) -> None:
+        """Do what is due after an exchange was counted."""
+        if done & NEW_TOPICS:
+            self._numbers.name(self._sums.new_topics())
+        if done & ENOUGH:
+            self.take()
 
     def take(self) -> None:
         """Put everything that was counted into the topics."""
@@ -62,6 +87,11 @@ class TopicSums:
         for topic, control, sizes, records in batches:
             topics[topic].add_batches(control, sizes, records)
         self._numbers.clear()
+
+
+def _way_of(api_key: int, version: int) -> Way:
+    """Produces and Fetches are counted, where the version is known."""
+    return api_key in TRANSFERS and (transfer_rows(api_key, version) or False)
 
 
 class _Topics(dict[int, Topic]):

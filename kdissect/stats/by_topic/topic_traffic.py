@@ -16,13 +16,14 @@ from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
-from kdissect.model.native import is_compiled
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
 from kdissect.stats.by_topic.topic import Role, Topic, Use
-from kdissect.stats.by_topic.topic_sums import TopicSums
+from kdissect.stats.by_topic.topic_sums import TRANSFERS, TopicSums
 from kdissect.stats.client import client_of, is_follower, text_of
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Named
@@ -32,7 +33,6 @@ TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
 _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
-_TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which nothing but what they carry counts
 PartitionKey = tuple[str | bytes, int | None]
 
 
@@ -60,7 +60,7 @@ class TopicTraffic:
         """
         self._names.pass_by(exchange)
         self.leaders.see(exchange.connection)
-        is_transfer = exchange.api_key in _TRANSFERS
+        is_transfer = exchange.api_key in TRANSFERS
         if is_transfer and (not counts or (self._sums is not None and self._sums.count(exchange))):
             return
         view = ExchangeView(exchange)
@@ -68,6 +68,16 @@ class TopicTraffic:
         self.leaders.learn(view)
         if counts:
             self._count(view)
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block that all count, from one on; gives the next one that is for `add`."""
+        return start if self._sums is None else self._sums.count_block(block, start, self._numbers_of)
+
+    def _numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
+        if info.same_as is not None or self._sums is None:
+            return None
+        self.leaders.see(info)
+        return self._sums.numbers(info, client_id)
 
     def catch_up(self) -> None:
         """Have everything that was taken in the topics, before they are looked at."""

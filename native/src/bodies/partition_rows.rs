@@ -4,15 +4,18 @@
 
 use std::ops::Range;
 
+use crc32c::crc32c;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::bodies::plan::{Kind, Layout, Role};
 use crate::bodies::visitor::{Look, Program, What};
+use crate::records::batch::{batches, ATTRIBUTES_AT};
 
-/// Numbers of a row, and of a body, that can be asked for.
+/// Numbers of a row, and facts of a body, that can be asked for.
 const MOST_VALUES: usize = 2;
+const MOST_FACTS: usize = 6;
 
 /// What a field is wanted for.
 #[derive(Clone, Copy, PartialEq)]
@@ -35,6 +38,7 @@ type Wanted = ((usize, usize, bool), Want);
 pub struct PartitionRows {
     program: Program,
     wants: Vec<Wanted>,
+    facts: usize,
 }
 
 /// A topic by its name or its id.
@@ -54,10 +58,11 @@ pub struct Row {
     pub records: Option<Range<usize>>,
 }
 
-/// A body. Numbers it does not have are None.
+/// A body. Its facts are numbers, of a text how long it is, of a list how many are in it; None for what is null or not
+/// there.
 #[derive(Default)]
 pub struct Body<'a> {
-    pub facts: [Option<i64>; MOST_VALUES],
+    pub facts: [Option<i64>; MOST_FACTS],
     pub topics: Vec<Topic<'a>>,
     pub rows: Vec<Row>,
     /// Whether an error code is set that is none of a row's numbers.
@@ -67,8 +72,8 @@ pub struct Body<'a> {
 #[pymethods]
 impl PartitionRows {
     /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and their number;
-    /// `values` those of numbers beside a partition's, `facts` of the body's own (`struct.field`). Raises
-    /// ValueError for fields that the message does not have.
+    /// `values` those of numbers beside a partition's, `facts` of fields of the body (`struct.field`), empty
+    /// where there is none. Raises ValueError for fields that the message does not have.
     #[new]
     fn new(
         layout: &Layout,
@@ -79,7 +84,73 @@ impl PartitionRows {
         let found = wants(layout, &lists, &values, &facts);
         let wants = found.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))?;
         let slot = |part: What| index_of(&wants, (part.structure, part.index, part.is_tag));
-        Ok(PartitionRows { program: Program::to(layout, &slot), wants })
+        Ok(PartitionRows { program: Program::to(layout, &slot), wants, facts: facts.len() })
+    }
+
+    /// The facts of a body that fills a frame from `offset` on; how many topics; whether an error code is set that is
+    /// none of a row's numbers, a row's first number is not 0, a row has records. None where it is Python's.
+    #[pyo3(name = "facts")]
+    fn facts_of(&self, frame: &Bound<'_, PyBytes>, offset: usize) -> Option<Facts> {
+        let body = self.read(frame, offset)?;
+        let has_number = body.rows.iter().any(|row| row.values[0] != 0);
+        let has_records = body.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()));
+        let facts = body.facts[..self.facts].to_vec();
+        Some((facts, body.topics.len(), body.has_other_errors, has_number, has_records))
+    }
+
+    /// The topics of such a body with their partitions, and of each its first number. None where it is Python's.
+    fn topics<'py>(&self, frame: &Bound<'py, PyBytes>, offset: usize) -> Option<Vec<Listed<'py>>> {
+        let body = self.read(frame, offset)?;
+        let named = |topic: &Topic<'_>| Some((topic.object(frame.py())?, Vec::new()));
+        let mut found = body.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
+        for row in &body.rows {
+            found.get_mut(row.topic)?.1.push((row.partition, row.values[0]));
+        }
+        Some(found)
+    }
+
+    /// The facts of such a body, and the headers of its batches with their partitions. None where it is Python's, or
+    /// has anything else than batches whose checksum is right.
+    fn batches<'py>(
+        &self,
+        frame: &Bound<'py, PyBytes>,
+        offset: usize,
+    ) -> Option<(Vec<Option<i64>>, Vec<Batched<'py>>)> {
+        let (body, data) = (self.read(frame, offset)?, frame.as_bytes());
+        let mut found = Vec::new();
+        for row in &body.rows {
+            for batch in batches(data, row.records.clone().unwrap_or_default())? {
+                if crc32c(data.get(batch.start + ATTRIBUTES_AT..batch.end)?) != batch.crc {
+                    return None;
+                }
+                found.push((
+                    (body.topics.get(row.topic)?.object(frame.py())?, row.partition),
+                    batch.attributes,
+                    batch.last_offset_delta,
+                    batch.producer_id,
+                    batch.producer_epoch,
+                    batch.base_sequence,
+                    batch.count,
+                ));
+            }
+        }
+        Some((body.facts[..self.facts].to_vec(), found))
+    }
+}
+
+type Facts = (Vec<Option<i64>>, usize, bool, bool, bool);
+/// A topic, and its partitions each with a number.
+type Listed<'py> = (Bound<'py, PyAny>, Vec<(i64, i64)>);
+/// Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
+type Batched<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
+
+impl Topic<'_> {
+    /// As Python has it; None for a name that is no text.
+    fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Topic::Name(name) => Some(PyString::new(py, std::str::from_utf8(name).ok()?).into_any()),
+            Topic::Id(id) => Some(PyBytes::new(py, *id).into_any()),
+        }
     }
 }
 
@@ -102,7 +173,7 @@ fn wants(
     values: &[String],
     facts: &[String],
 ) -> Option<Vec<Wanted>> {
-    if values.len() > MOST_VALUES || facts.len() > MOST_VALUES {
+    if values.len() > MOST_VALUES || facts.len() > MOST_FACTS {
         return None;
     }
     let mut found = Vec::new();
@@ -114,6 +185,9 @@ fn wants(
         want(layout, &mut found, row, value, Want::Value(at))?;
     }
     for (at, fact) in facts.iter().enumerate() {
+        if fact.is_empty() {
+            continue;
+        }
         let (of, field) = match fact.split_once('.') {
             Some((of, field)) => (find(layout, 0, of)?.1, field),
             None => (0, fact.as_str()),
@@ -184,6 +258,7 @@ impl Look for Reading<'_, '_> {
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
         let want = self.want(what)?;
         match what.kind {
+            _ if what.is_array && matches!(want, Want::Fact(_)) => {} // that is how many
             Kind::Number(kind) => self.number(want, kind.of(data.get(place)?)?),
             Kind::Records => {
                 if let Some(row) = self.body.rows.last_mut() {
@@ -193,10 +268,19 @@ impl Look for Reading<'_, '_> {
             Kind::Uuid if want == Want::Name => {
                 *self.body.topics.last_mut()? = Topic::Id(self.data.get(place)?.try_into().ok()?);
             }
-            Kind::String if want == Want::Name => {
-                *self.body.topics.last_mut()? = Topic::Name(self.data.get(place)?);
-            }
+            Kind::String => match want {
+                Want::Name => *self.body.topics.last_mut()? = Topic::Name(self.data.get(place)?),
+                Want::Fact(at) => self.body.facts[at] = i64::try_from(place.len()).ok(),
+                _ => {}
+            },
             _ => {}
+        }
+        Some(())
+    }
+
+    fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
+        if let Some(Want::Fact(at)) = self.want(what) {
+            self.body.facts[at] = count.and_then(|count| i64::try_from(count).ok());
         }
         Some(())
     }

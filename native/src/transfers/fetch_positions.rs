@@ -2,9 +2,12 @@
 
 use pyo3::prelude::*;
 
+use super::block::{self, Counts, Part};
 use super::topics::{ByKey, Named, Topics};
-use super::{counted, read, Place, LEFT};
+use super::{counted, part, read, Place, LEFT};
 use crate::bodies::partition_rows::Body;
+use crate::engine::completed::Row;
+use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::batches;
 
 /// Of so many partitions of clients the positions should be taken: some MB.
@@ -57,17 +60,18 @@ impl FetchPositions {
         request: Place<'_>,
         response: Option<Place<'_>>,
     ) -> u8 {
-        let Some((_, asked)) = read(request.0.get(), &request.1, request.2) else { return LEFT };
-        let nothing = Body::default();
-        let answered = match &response {
-            None => Some((&[] as &[u8], nothing)),
-            Some((rows, frame, offset)) => read(rows.get(), frame, *offset),
-        };
-        let Some((data, answered)) = answered else { return LEFT };
-        match self.fetch(client, broker, sent_ns, &asked, (data, &answered)) {
-            None => LEFT,
-            Some(()) => counted(self.positions.found.len(), MOST_HELD, &self.topics),
-        }
+        self.parts((client, broker), sent_ns, part(&request), response.as_ref().map(part))
+    }
+
+    /// The same with the exchanges of a block, from one on (`block::count`).
+    fn learn_block(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        start: usize,
+        way_of: &Bound<'_, PyAny>,
+        numbers_of: &Bound<'_, PyAny>,
+    ) -> PyResult<(usize, u8)> {
+        block::count(self, block, start, way_of, numbers_of)
     }
 
     /// Topics that are new, by number: the broker's number, and the name or the id.
@@ -85,7 +89,38 @@ impl FetchPositions {
     }
 }
 
+impl Counts for FetchPositions {
+    fn count(
+        &mut self,
+        who: (u32, u32),
+        row: &Row,
+        request: Part<'_, '_>,
+        response: Option<Part<'_, '_>>,
+    ) -> u8 {
+        self.parts(who, row.request.content.span.first_time, request, response)
+    }
+}
+
 impl FetchPositions {
+    fn parts(
+        &mut self,
+        (client, broker): (u32, u32),
+        sent_ns: i64,
+        request: Part<'_, '_>,
+        response: Option<Part<'_, '_>>,
+    ) -> u8 {
+        let Some((_, asked)) = read(request) else { return LEFT };
+        let answered = match response {
+            None => Some((&[] as &[u8], Body::default())),
+            Some(response) => read(response),
+        };
+        let Some((data, answered)) = answered else { return LEFT };
+        match self.fetch(client, broker, sent_ns, &asked, (data, &answered)) {
+            None => LEFT,
+            Some(()) => counted(self.positions.found.len(), MOST_HELD, &self.topics),
+        }
+    }
+
     /// None, and nothing is learned, of one that is Python's.
     fn fetch(
         &mut self,

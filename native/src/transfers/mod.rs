@@ -1,5 +1,6 @@
 //! What Produces and Fetches come to, by client, topic and partition.
 
+mod block;
 pub mod fetch_positions;
 pub mod topic_sums;
 mod topics;
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bodies::partition_rows::{Body, PartitionRows};
+use block::Part;
 use topics::Topics;
 
 /// What a call did with an exchange: nothing, it is Python's; it was counted. Then what is held may be enough, which
@@ -25,14 +27,13 @@ fn counted(held: usize, most: usize, topics: &Topics) -> u8 {
 }
 
 /// A body in a frame: how it is read, the frame, where the body begins.
-pub type Place<'py> = (Py<PartitionRows>, Bound<'py, PyAny>, usize);
+pub type Place<'py> = (Py<PartitionRows>, Bound<'py, PyBytes>, usize);
 
-/// The frame and the body of a place; None where it is Python's.
-fn read<'a>(
-    rows: &PartitionRows,
-    frame: &'a Bound<'_, PyAny>,
-    offset: usize,
-) -> Option<(&'a [u8], Body<'a>)> {
-    let frame = frame.cast::<PyBytes>().ok()?;
+fn part<'a, 'py>((rows, frame, offset): &'a Place<'py>) -> Part<'a, 'py> {
+    (rows.get(), frame, *offset)
+}
+
+/// The frame and the body of a part; None where it is Python's.
+fn read<'a>((rows, frame, offset): Part<'a, '_>) -> Option<(&'a [u8], Body<'a>)> {
     Some((frame.as_bytes(), rows.read(frame, offset)?))
 }

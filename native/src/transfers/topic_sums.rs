@@ -2,9 +2,12 @@
 
 use pyo3::prelude::*;
 
+use super::block::{self, Counts, Part};
 use super::topics::{ByKey, Named, Topics};
-use super::{counted, read, Place, LEFT};
-use crate::bodies::partition_rows::{Body, Row};
+use super::{counted, part, read, Place, LEFT};
+use crate::bodies::partition_rows::{Body, Row as PartitionRow};
+use crate::engine::completed::Row;
+use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::{batches, Batch, CONTROL};
 
 /// `topic_sums.ROLES` of Python.
@@ -99,20 +102,18 @@ impl TopicSums {
         request: Place<'_>,
         response: Option<Place<'_>>,
     ) -> u8 {
-        let Some((frame, asked)) = read(request.0.get(), &request.1, request.2) else { return LEFT };
-        let done = match &response {
-            None => self.exchange(user, broker, writes, (frame, &asked), None),
-            Some((rows, frame_back, offset)) => match read(rows.get(), frame_back, *offset) {
-                Some((back, answered)) => {
-                    self.exchange(user, broker, writes, (frame, &asked), Some((back, &answered)))
-                }
-                None => None,
-            },
-        };
-        match done {
-            None => LEFT,
-            Some(()) => counted(self.held + self.partitions.found.len(), MOST_HELD, &self.topics),
-        }
+        self.parts((user, broker), writes, part(&request), response.as_ref().map(part))
+    }
+
+    /// The same with the exchanges of a block, from one on (`block::count`).
+    fn count_block(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        start: usize,
+        way_of: &Bound<'_, PyAny>,
+        numbers_of: &Bound<'_, PyAny>,
+    ) -> PyResult<(usize, u8)> {
+        block::count(self, block, start, way_of, numbers_of)
     }
 
     /// Topics that are new, by number: the broker's number, and the name or the id.
@@ -140,7 +141,39 @@ impl TopicSums {
     }
 }
 
+impl Counts for TopicSums {
+    fn count(
+        &mut self,
+        who: (u32, u32),
+        row: &Row,
+        request: Part<'_, '_>,
+        response: Option<Part<'_, '_>>,
+    ) -> u8 {
+        self.parts(who, row.request.kind.api_key == PRODUCE, request, response)
+    }
+}
+
 impl TopicSums {
+    fn parts(
+        &mut self,
+        (user, broker): (u32, u32),
+        writes: bool,
+        request: Part<'_, '_>,
+        response: Option<Part<'_, '_>>,
+    ) -> u8 {
+        let Some((frame, asked)) = read(request) else { return LEFT };
+        let done = match response {
+            None => self.exchange(user, broker, writes, (frame, &asked), None),
+            Some(response) => read(response).and_then(|(back, answered)| {
+                self.exchange(user, broker, writes, (frame, &asked), Some((back, &answered)))
+            }),
+        };
+        match done {
+            None => LEFT,
+            Some(()) => counted(self.held + self.partitions.found.len(), MOST_HELD, &self.topics),
+        }
+    }
+
     /// None, and nothing is counted, for one that is Python's.
     fn exchange(
         &mut self,
@@ -219,7 +252,7 @@ impl TopicSums {
     }
 
     /// The partitions of an answer, each with its error. None where one stands there twice.
-    fn answers(&mut self, topics: &[u32], rows: &[Row]) -> Option<Vec<usize>> {
+    fn answers(&mut self, topics: &[u32], rows: &[PartitionRow]) -> Option<Vec<usize>> {
         let mut found = Vec::with_capacity(rows.len());
         for row in rows {
             let place = self.partition(*topics.get(row.topic)?, row.partition);
@@ -234,7 +267,7 @@ impl TopicSums {
     }
 
     /// The records fields with their batches. None where something else stands in one.
-    fn fields(&mut self, rows: &[Row], topics: &[u32], data: &[u8]) -> Option<Vec<Field>> {
+    fn fields(&mut self, rows: &[PartitionRow], topics: &[u32], data: &[u8]) -> Option<Vec<Field>> {
         let mut found = Vec::new();
         for row in rows {
             let Some(records) = row.records.clone() else { continue };
@@ -290,5 +323,7 @@ impl TopicSums {
     }
 }
 
+/// org.apache.kafka.common.protocol.ApiKeys
+const PRODUCE: i16 = 0;
 /// org.apache.kafka.common.protocol.Errors: whom it concerns takes a closer look.
 const TOPIC_AUTHORIZATION_FAILED: i64 = 29;

@@ -1,0 +1,123 @@
+"""What a Fetch says of its session, and whether its answer brought anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from kdissect.history import api_keys as apis
+from kdissect.history.listed_partitions import Topics, topic_lister
+from kdissect.history.transfer_rows import Place, unread_places
+from kdissect.session.exchange import Exchange
+
+
+def _no_rows() -> tuple[bool, bool]:
+    return False, False
+
+
+class FetchParts(NamedTuple):
+    """Parts of both bodies, which fit. Those of an answer are 0 and False where there is none.
+
+    `asked` and `answers` are how many topics are named, `forgets` how many are to be forgotten; `is_refused`:
+    an error code is set that is none of a partition's. `session_id` and `epoch` are 0 in versions without
+    sessions.
+    """
+
+    session_id: int
+    epoch: int
+    forgets: int
+    max_wait_ms: int
+    min_bytes: int
+    asked: int
+    is_answered: bool = False
+    is_refused: bool = False
+    answered_session: int = 0
+    throttle_ms: int = 0
+    answers: int = 0
+    rows: Callable[[], tuple[bool, bool]] = _no_rows
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a partition of the answer has an error code."""
+        return self.rows()[0]
+
+    @property
+    def has_records(self) -> bool:
+        """Whether one has records."""
+        return self.rows()[1]
+
+
+def fetch_parts(exchange: Exchange) -> FetchParts | None:
+    """The parts of a Fetch; None where a body does not fit. Raises nothing."""
+    found = unread_places(exchange)
+    read = None if found is None else _read(*found)
+    if read is not None:
+        return read
+    request, response = exchange.bodies()
+    if request is None or not request.fits or (response is None and exchange.response is not None):
+        return None
+    if response is None:
+        return parts_of(request.value, None)
+    return parts_of(request.value, response.value) if response.fits else None
+
+
+def parts_of(request: Any, response: Any) -> FetchParts:
+    """The parts of bodies that fit; `response` is None where there is none."""
+    forgotten = getattr(request, "forgotten_topics_data", None)
+    asked = (
+        getattr(request, "session_id", 0), getattr(request, "session_epoch", 0),
+        len(forgotten) if forgotten else 0, request.max_wait_ms, request.min_bytes, len(request.topics or ()),
+    )  # fmt: skip
+    if response is None:
+        return FetchParts(*asked)
+    responses = response.responses or ()
+    return FetchParts(
+        *asked, True, bool(getattr(response, "error_code", 0)), getattr(response, "session_id", 0),
+        getattr(response, "throttle_time_ms", 0), len(responses), partial(_rows, responses),
+    )  # fmt: skip
+
+
+def _rows(responses: Any) -> tuple[bool, bool]:
+    has_errors = has_records = False
+    for topic in responses:
+        for row in topic.partitions or ():
+            has_errors |= row.error_code != 0
+            has_records |= bool(row.records)
+    return has_errors, has_records
+
+
+def _read(asked: Place, answered: Place | None) -> FetchParts | None:
+    """The same, compiled; None for bodies that are Python's."""
+    rows, frame, offset = asked
+    request = rows.facts(frame, offset)
+    if request is None:
+        return None
+    (_, session_id, epoch, forgets, max_wait_ms, min_bytes), topics, _, _, _ = request
+    parts = session_id or 0, epoch or 0, forgets or 0, max_wait_ms or 0, min_bytes or 0, topics
+    if answered is None:
+        return FetchParts(*parts)
+    rows, frame, offset = answered
+    response = rows.facts(frame, offset)
+    if response is None:
+        return None
+    (answered_session, throttle_ms), answers, is_refused, has_errors, has_records = response
+    rows_told = has_errors, has_records
+    return FetchParts(
+        *parts, True, is_refused, answered_session or 0, throttle_ms or 0, answers, lambda: rows_told
+    )
+
+
+def fetch_topics(exchange: Exchange, is_response: bool) -> Topics | None:
+    """The topics of a body of a Fetch, with partitions; None where it does not fit. Raises nothing."""
+    found = unread_places(exchange)
+    place = None if found is None else found[is_response]
+    if place is not None:
+        rows, frame, offset = place
+        topics = rows.topics(frame, offset)
+        if topics is not None:
+            return [(name, [number for number, _ in numbers]) for name, numbers in topics]
+    body = exchange.bodies()[is_response]
+    if body is None or not body.fits or exchange.api_version is None:
+        return None
+    return topic_lister(apis.FETCH, exchange.api_version, is_response)(body.value)

@@ -1,0 +1,92 @@
+"""Produce and Fetch bodies as the compiled part reads them: rows by partition, and a few facts of each body.
+
+What is wanted of them stands here, once for all who count or follow them
+(native/src/bodies/partition_rows.rs).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from kdissect.decoders.body_schemas import known_body
+from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.history import api_keys as apis
+from kdissect.history.listed_partitions import partition_lists
+from kdissect.model.native import is_compiled, native
+from kdissect.schema.types import Message
+from kdissect.session.exchange import Exchange
+
+_VERSIONS = 64  # of both APIs
+_VALUES: dict[tuple[int, bool], tuple[str, ...]] = {
+    (apis.PRODUCE, False): (),
+    (apis.PRODUCE, True): ("error_code",),
+    (apis.FETCH, False): ("fetch_offset",),
+    (apis.FETCH, True): ("error_code", "high_watermark"),
+}
+"""Numbers of a partition, by API and whether it is the response."""
+_FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
+    (apis.PRODUCE, False): ("acks", "transactional_id"),
+    (apis.PRODUCE, True): (),
+    (apis.FETCH, False): (
+        "replica_id", "session_id", "session_epoch", "forgotten_topics_data", "max_wait_ms", "min_bytes"
+    ),
+    (apis.FETCH, True): ("session_id", "throttle_time_ms"),
+}  # fmt: skip
+"""Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
+_REPLICA_ID, _REPLICA_STATE = "replica_id", "replica_state"  # in a tag since version 15 (KIP-903)
+
+Place = tuple["native.PartitionRows", bytes, int]
+"""How a body is read, the frame, and where in it the body begins."""
+
+
+class TransferRows(NamedTuple):
+    """How the bodies of an API in one version are read."""
+
+    request: native.PartitionRows
+    response: native.PartitionRows
+
+
+@lru_cache(maxsize=_VERSIONS)
+def transfer_rows(api_key: int, version: int) -> TransferRows | None:
+    """How a Produce or a Fetch is read; None for a version that is not known. Compiled only."""
+    request, response = (_rows_of(api_key, version, is_response) for is_response in (False, True))
+    return None if request is None or response is None else TransferRows(request, response)
+
+
+def _rows_of(api_key: int, version: int, is_response: bool) -> native.PartitionRows | None:
+    message = known_body(api_key, version, is_response)
+    lists = None if message is None else partition_lists(message, version)
+    if message is None or lists is None:
+        return None
+    kind = api_key, is_response
+    facts = [_path(message, version, name) for name in _FACTS[kind]]
+    return native.PartitionRows(native_layout(message, version)[0], lists, list(_VALUES[kind]), facts)
+
+
+def _path(message: Message, version: int, name: str) -> str:
+    """Where a version has a field; empty where it has none."""
+    fields = [field.name for field in message.root.fields if version in field.versions]
+    if name == _REPLICA_ID and _REPLICA_STATE in fields:
+        return f"{_REPLICA_STATE}.{name}"
+    return name if name in fields else ""
+
+
+def unread_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
+    """`transfer_places` of an exchange whose bodies nobody decoded yet; None where that is not compiled."""
+    return transfer_places(exchange) if is_compiled and exchange.bodies_cache is None else None
+
+
+def transfer_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
+    """Where both bodies of a Produce or Fetch stand; None for one that is not whole. Compiled only."""
+    # Hot, once an exchange.
+    request, response = exchange.request, exchange.response
+    if exchange.api_key is None or exchange.api_version is None or request is None:
+        return None
+    rows = transfer_rows(exchange.api_key, exchange.api_version)
+    if rows is None or request.is_cut:
+        return None
+    asked = rows.request, request.data, exchange.request_body_offset
+    if response is None:
+        return asked, None
+    return None if response.is_cut else (asked, (rows.response, response.data, exchange.response_body_offset))
