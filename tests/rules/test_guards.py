@@ -17,7 +17,7 @@ from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
-from kdissect.rules.guards import Guard
+from kdissect.rules.guards import ExchangeFact, Guard
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.body_guards import BodyGuards
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
@@ -78,6 +78,11 @@ def test_a_guard_that_never_marks_is_noticed(rule: Rule, monkeypatch: pytest.Mon
     """For each of them: what the rule finds in its fixture is found by its guard alone."""
     packets = CASES[rule.code].violating()
     assert rule.code in _codes(judged(packets))
+    if isinstance(rule, ExchangeRule):
+        monkeypatch.setattr(type(rule), "guard", ExchangeFact(0))
+        assert rule.code not in _codes(judged(packets))
+        assert rule.code in _codes(judged(packets, guards=False))
+        return
     add = BodyGuards.add
 
     def never(self: BodyGuards, guard: Guard, is_response: bool) -> int:
