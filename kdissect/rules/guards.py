@@ -3,9 +3,9 @@
 Only what its guard marks is shown to a rule. A guard may mark more than the rule speaks of, never less. A
 rule without a guard is shown everything.
 
-The guard of a rule about exchanges is a set of facts, any of which marks one (`ExchangeFact`). That of
-a rule about bodies is a tuple of conditions, any of which marks a body. One that is not canonical
-(`generated.canonical`) is marked by every guard: conditions are about values.
+The guard of a rule about exchanges, or about record batches, is a set of facts, any of which marks one
+(`ExchangeFact`, `BatchFact`). That of a rule about bodies is a tuple of conditions, any of which marks one;
+a body that is not canonical (`generated.canonical`) is marked by every guard: conditions are about values.
 
 Fields are named as in the output, wherever they stand in the body, or by their path from the root, which
 begins with a dot: `.topics.partitions`. A version that lacks a field has no such value. Conditions are about
@@ -175,3 +175,34 @@ class ExchangeFact(IntFlag):
     """A frame of less than 8 bytes (a request) or 4."""
     SLOW = 4096
     """An answer after 30 s or more."""
+
+
+class BatchFact(IntFlag):
+    """What guards of rules about batches and records are made of, as above; `judging.batch_facts` says which
+    are so. Messages of old message sets are marked by every guard.
+    """
+
+    OTHER_MAGIC = 1
+    """A format that the version of the body does not carry, or not every day."""
+    EARLY_ZSTD = 2
+    """Compressed with zstd, in a version before it."""
+    UNKNOWN_CODEC = 4
+    RESERVED_BITS = 8
+    APPEND_TIME = 16
+    TRANSACTIONAL = 32
+    CONTROL = 64
+    DELETE_HORIZON = 128
+    OTHER_COUNT = 256
+    """Count and last offset delta do not go together."""
+    BASE_OFFSET = 512
+    """A produced batch that does not begin at 0."""
+    BEHIND_ANOTHER = 1024
+    """Not the first one of its partition."""
+    OFFSET_NOT_HIGHER = 2048
+    """It begins at or before the end of the batch before."""
+    BEFORE_ASKED = 4096
+    """It ends before the offset that was asked for."""
+    OWN_TOPIC = 8192
+    """One of Kafka's own, whose records have formats."""
+    RECORDS = 16384
+    """Records that are not canonical (`records.canonical_batch`)."""

@@ -94,7 +94,7 @@ class Judge:
         self._subjects = Subjects(rules, guards=guards)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage, guards=guards)
-        self.coverage.batch_codes = self._batches.usual_codes()
+        self.coverage.batch_codes = self._batches.codes_by_api()
 
     # events
 
@@ -182,13 +182,14 @@ class Judge:
             rules = tuple(rule for rule in rules if rule.code not in view.spoken)
         shown = self._subjects.shown(exchange)
         marks = EVERY if shown is None or not self._guards else shown.guards.marks(exchange)
+        if not (rules or marks or facts & _IRREGULAR) and self._passes(exchange, view, shown):
+            return
         what = Shown(rules, shown, marks)
-        if rules or marks or facts & _IRREGULAR or not self._passes(exchange, view, shown):
-            if repeated is None:
-                self._closely(exchange, view, what)
-                view.repeated = Repeated()
-            else:
-                self._again(exchange, view, what, repeated)
+        if repeated is None:
+            self._closely(exchange, view, what)
+            view.repeated = Repeated()
+        else:
+            self._again(exchange, view, what, repeated)
 
     def _again(self, exchange: Exchange, view: JudgedConnection, what: Shown, repeated: Repeated) -> None:
         """Judge an exchange that came again; once in a while note what comes of it."""
@@ -233,7 +234,7 @@ class Judge:
         if pair is None or pair.is_first(request.time_ns):
             return False
         if pair.is_watched:
-            batches = self._batches.usual(exchange, asked.value)
+            batches = self._batches.passes(exchange, asked.value)
             if batches is None:
                 return False
             pair.batches += batches

@@ -14,7 +14,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.guards import ExchangeFact, Guard
+from kdissect.rules.guards import BatchFact, ExchangeFact, Guard
 from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
@@ -130,8 +130,10 @@ class RecordFaultRule(BatchSubject):
 class BatchRule(BatchSubject):
     """Judges a batch whose checksum is right by its header.
 
-    It is shown every batch, unless `judging.canonical_batch` says which it cannot speak of.
+    It is shown the batches that its `guard` marks, all of them where it has none.
     """
+
+    guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
         """What is wrong with the batch."""
@@ -141,8 +143,10 @@ class BatchRule(BatchSubject):
 class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
-    It is shown every batch, unless `judging.batch_judge` says that it cannot speak of usual records.
+    It is shown the batches that its `guard` marks, all of them where it has none.
     """
+
+    guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
         """What is wrong with the records."""

@@ -49,7 +49,7 @@ COMPLETE = State.COMPLETE
 
 
 _NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
-# Plain numbers: each look at a member of the enumeration, and each `|` of two, takes as long as a test.
+# As numbers: each look at a member of the enumeration, and each `|` of two, takes as long as a test.
 ANOMALY, NOT_ANSWERED, FIRST, NO_CLIENT_ID, OTHER_CLIENT_ID, ESCAPED_CLIENT_ID, ID_NOT_HIGHEST = map(
     int, list(ExchangeFact)[:7]
 )
