@@ -7,6 +7,7 @@ from copy import copy
 from time import process_time_ns
 from typing import Any
 
+from kdissect.model.wording import plural
 from kdissect.rules.kinds import BatchRule, BodyRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.rule import Rule, Violation
 
@@ -69,7 +70,7 @@ def cost_text(costs: Sequence[RuleCost], exchanges: int, time_ns: int) -> str:
     silent = sum(not cost.calls for cost in costs)
     spent = sum(cost.time_ns for cost in costs) / 1e6
     lines.append(
-        f"{silent} rules were asked nothing. All checks together: {spent:.1f} of {time_ns / 1e6:.1f} ms"
+        f"Asked nothing: {plural(silent, 'rule')}. All checks: {spent:.1f} of {time_ns / 1e6:.1f} ms"
     )
     return "\n".join(lines) + "\n"
 
