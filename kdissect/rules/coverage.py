@@ -39,7 +39,7 @@ class Coverage:
         self.peers: Counter[Peer] = Counter()
         self.connections: Counter[str] = Counter()
         self.batch_codes: dict[int | None, tuple[str, ...]] = {}
-        """Codes of the rules that look at usual batches, by API."""
+        """Codes of the rules that look at batches, by API."""
         self.exchanges = 0
         self.middle_starts = 0
         self.gaps = 0

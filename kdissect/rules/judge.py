@@ -12,6 +12,7 @@ Rules of the game:
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
@@ -24,14 +25,15 @@ from kdissect.model.wording import plural
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
 from kdissect.rules.findings import FindingLog
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.judging.batch_judge import BatchJudge
 from kdissect.rules.judging.body_guards import EVERY
 from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
-from kdissect.rules.judging.rule_index import ODD, UNUSUAL, USUAL, Subjects
+from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.judging.shown_bodies import NodeRules, ShownBodies, ShownExchange
-from kdissect.rules.kinds import FactRule, UndecodableRule
+from kdissect.rules.kinds import ExchangeRule, FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Rule, Violation
 from kdissect.rules.rule_coverage import Exercise
@@ -40,8 +42,19 @@ from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+_IRREGULAR = int(ExchangeFact.ANOMALY | ExchangeFact.NOT_ANSWERED | ExchangeFact.ID_NOT_HIGHEST)
+"""Of these exchanges more is kept than `ConnectionView.pass_by` does, whichever rules were chosen."""
+
+
+class Shown(NamedTuple):
+    """What is shown of an exchange: to these rules about exchanges, to those about bodies that are marked."""
+
+    rules: tuple[ExchangeRule, ...]
+    bodies: ShownExchange | None
+    marks: int
 
 
 class Judge:
@@ -81,7 +94,7 @@ class Judge:
         self._subjects = Subjects(rules, guards=guards)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage, guards=guards)
-        self.coverage.batch_codes = self._batches.usual_codes()
+        self.coverage.batch_codes = self._batches.codes_by_api()
 
     # events
 
@@ -163,36 +176,31 @@ class Judge:
         if repeated is not None and repeated.outcome is not None and repeated.outcome.holds(exchange, view):
             self._count_again(exchange, view, repeated.outcome)
             return
-        is_odd = bool(exchange.anomalies) or not _is_as_due(exchange)
-        is_usual = not is_odd and view.is_usual(exchange)
+        facts = view.facts(exchange)
+        rules = self._subjects.exchange_rules_of(exchange, facts)
+        if rules and view.spoken:
+            rules = tuple(rule for rule in rules if rule.code not in view.spoken)
         shown = self._subjects.shown(exchange)
         marks = EVERY if shown is None or not self._guards else shown.guards.marks(exchange)
-        if not (is_usual and not marks and self._passes(exchange, view, shown)):
-            sort = ODD if is_odd else USUAL if is_usual else UNUSUAL
-            if repeated is None:
-                self._closely(exchange, view, sort, shown, marks)
-                view.repeated = Repeated()
-            else:
-                self._again(exchange, view, sort, shown, marks, repeated)
+        if not (rules or marks or facts & _IRREGULAR) and self._passes(exchange, view, shown):
+            return
+        what = Shown(rules, shown, marks)
+        if repeated is None:
+            self._closely(exchange, view, what)
+            view.repeated = Repeated()
+        else:
+            self._again(exchange, view, what, repeated)
 
-    def _again(
-        self,
-        exchange: Exchange,
-        view: JudgedConnection,
-        sort: str,
-        shown: ShownExchange | None,
-        marks: int,
-        repeated: Repeated,
-    ) -> None:
+    def _again(self, exchange: Exchange, view: JudgedConnection, what: Shown, repeated: Repeated) -> None:
         """Judge an exchange that came again; once in a while note what comes of it."""
         repeated.times += 1
         if repeated.times % LOOKS_EVERY:
-            self._closely(exchange, view, sort, shown, marks)
+            self._closely(exchange, view, what)
             return
         before = Before(self.coverage.exercises.at(view.info), self.inconclusive, view)
         noted: list[Occurrence] = []
         self._counted = noted
-        self._closely(exchange, view, sort, shown, marks)
+        self._closely(exchange, view, what)
         if self._counted is noted:
             repeated.outcome = outcome_of(exchange, view, before, self.inconclusive, noted, self._suppressed)
         self._counted = None
@@ -209,7 +217,7 @@ class Judge:
         """Whether no rule is shown an exchange whose bodies no guard marks; counts it."""
         # Hot, once an exchange.
         subjects = self._subjects
-        if shown is None or not shown.is_guarded or subjects.look_at_usual or subjects.open_node_rules:
+        if shown is None or not shown.is_guarded or subjects.open_node_rules:
             return False
         asked, answered = exchange.bodies_cache or exchange.bodies()
         request, response = exchange.request, exchange.response
@@ -226,7 +234,7 @@ class Judge:
         if pair is None or pair.is_first(request.time_ns):
             return False
         if pair.is_watched:
-            batches = self._batches.usual(exchange, asked.value)
+            batches = self._batches.passes(exchange, asked.value)
             if batches is None:
                 return False
             pair.batches += batches
@@ -246,35 +254,22 @@ class Judge:
         """`_judged` of an exchange of which no rule spoke."""
         view.pass_by(exchange, request, response)
 
-    def _closely(
-        self, exchange: Exchange, view: ConnectionView, sort: str, shown: ShownExchange | None, marks: int
-    ) -> None:
-        """Show an exchange to the rules for its sort, its bodies to those whose guards mark them."""
+    def _closely(self, exchange: Exchange, view: ConnectionView, what: Shown) -> None:
+        """Show an exchange to its rules, and its bodies to those whose guards mark them."""
         self.coverage.add_exchange(exchange)
         frame = exchange.request or exchange.response
         self._at_ns = 0 if frame is None else frame.time_ns
         self._suppressed.clear()
-        if sort != USUAL or self._subjects.look_at_usual:
-            self._headers(exchange, view, sort)
-        if exchange.kind is ExchangeKind.KAFKA and not (sort == ODD and _has_bad_header(exchange)):
-            self._bodies(exchange, view, shown, marks)
+        for rule in what.rules:
+            if rule.code not in self._suppressed:
+                self._speak_all(rule, rule.check(exchange, view), view, exchange)
+        if exchange.kind is ExchangeKind.KAFKA and not _has_bad_header(exchange):
+            self._bodies(exchange, view, what.bodies, what.marks)
         self._judged(exchange, view)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         """An exchange was judged; `_suppressed` are the codes that must not speak of it any more."""
         view.end(exchange, self._suppressed)
-
-    def _headers(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
-        suppressed = self._suppressed
-        settled = True
-        for rule, is_suspect in self._subjects.exchange_checks(exchange, sort):
-            if suppressed and rule.code in suppressed:
-                self.coverage.pass_over(rule.code)
-            elif is_suspect(exchange, view):
-                settled = False
-                self._speak_all(rule, rule.check(exchange, view), view, exchange)
-        if settled and sort == UNUSUAL:
-            view.settle(exchange)
 
     def _bodies(
         self, exchange: Exchange, view: ConnectionView, shown: ShownExchange | None, marks: int
@@ -432,13 +427,6 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
 def _kind(fact: Fact) -> tuple[type, StrEnum]:
     """Kinds of different machines may have one name, and are equal then."""
     return type(fact.kind), fact.kind
-
-
-def _is_as_due(exchange: Exchange) -> bool:
-    """Whether the answer came, or none was due and its connection went on."""
-    if exchange.state is State.COMPLETE:
-        return True
-    return exchange.state is State.NO_RESPONSE_EXPECTED and exchange.close is None
 
 
 def _place(fact: Fact) -> tuple[str, int]:

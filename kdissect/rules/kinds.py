@@ -14,7 +14,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.guards import Guard
+from kdissect.rules.guards import BatchFact, ExchangeFact, Guard
 from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
@@ -35,19 +35,13 @@ class ConnectionRule(Rule):
 class ExchangeRule(Rule):
     """Judges an exchange by its headers, times and order: bodies need not decode.
 
-    `only_odd`: speaks of exchanges alone that have an anomaly or lack an answer; others are not shown to it.
-    `only_unusual`: never speaks of an exchange that is usual (`ConnectionView.is_usual`).
+    It is shown the exchanges that it `concerns` and that its `guard` marks; all of those where it has none.
     """
 
-    only_odd: ClassVar[bool] = False
-    only_unusual: ClassVar[bool] = False
+    guard: ClassVar[ExchangeFact | None] = None
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Whether exchanges of this API and version can break the rule at all."""
-        return True
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """A quick look, for rules that see every exchange: False says that `check` finds nothing."""
         return True
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
@@ -136,8 +130,10 @@ class RecordFaultRule(BatchSubject):
 class BatchRule(BatchSubject):
     """Judges a batch whose checksum is right by its header.
 
-    It is shown every batch, unless `judging.canonical_batch` says which it cannot speak of.
+    It is shown the batches that its `guard` marks, all of them where it has none.
     """
+
+    guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
         """What is wrong with the batch."""
@@ -147,8 +143,10 @@ class BatchRule(BatchSubject):
 class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
-    It is shown every batch, unless `judging.batch_judge` says that it cannot speak of usual records.
+    It is shown the batches that its `guard` marks, all of them where it has none.
     """
+
+    guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
         """What is wrong with the records."""

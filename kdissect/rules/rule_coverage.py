@@ -94,7 +94,7 @@ class Exercise:
         """Count what looked at everything, if only for whether something is wrong."""
         looks = self.rules
         for rule in exchange_rules:
-            looks[rule.code] = self.exchanges + (0 if rule.only_odd else looks[rule.code])
+            looks[rule.code] = self.exchanges
         for key, kind in self.kinds.items():
             if kind.first is not None:
                 self.firsts[key] = kind.first, kind.pieces

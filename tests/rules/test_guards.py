@@ -17,10 +17,10 @@ from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
-from kdissect.rules.guards import Guard
+from kdissect.rules.guards import ExchangeFact, Guard
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.body_guards import BodyGuards
-from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
+from kdissect.rules.kinds import BatchRule, BodyRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -78,6 +78,11 @@ def test_a_guard_that_never_marks_is_noticed(rule: Rule, monkeypatch: pytest.Mon
     """For each of them: what the rule finds in its fixture is found by its guard alone."""
     packets = CASES[rule.code].violating()
     assert rule.code in _codes(judged(packets))
+    if not isinstance(rule, BodyRule | NodeRule):
+        monkeypatch.setattr(type(rule), "guard", ExchangeFact(0))
+        assert rule.code not in _codes(judged(packets))
+        assert rule.code in _codes(judged(packets, guards=False))
+        return
     add = BodyGuards.add
 
     def never(self: BodyGuards, guard: Guard, is_response: bool) -> int:
@@ -195,7 +200,7 @@ def test_many_in_flight() -> None:
 
 PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
 FETCH_VERSIONS = [3, 4, 9, 10, 11]
-# Each on one side of what guards of batches ask (`judging.canonical_batch`), and the codes that say so.
+# Each on one side of what guards of batches ask (`judging.batch_facts`), and the codes that say so.
 HEADERS: list[tuple[dict[str, int], set[str]]] = [
     ({}, set()), ({"base_offset": 1}, {"REC022"}), ({"base_offset": -1}, {"REC022"}),
     ({"last_delta": 0}, {"REC021"}), ({"last_delta": 2}, {"REC021"}),

@@ -1,9 +1,11 @@
-"""`kdissect rules`: the list of rules, or the page of one."""
+"""`kdissect rules`: the list of rules, the page of one, or what each of them costs on a capture."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from kdissect.cli.diagnostics import UNREADABLE
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
@@ -15,8 +17,13 @@ def run(arguments: Sequence[str]) -> int:
     """Print the rules; gives the exit code."""
     parser = command_parser("rules", "What `kdissect check` holds traffic to.")
     parser.add_argument("rule", metavar="RULE", nargs="?", help="code or name of a rule to explain")
+    parser.add_argument("--cost", metavar="FILE", help="what each rule is shown of a capture, and takes")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     options = parser.parse_args(arguments)
+    if options.cost is not None:
+        if options.rule is not None:
+            parser.error("--cost is of all rules")
+        return _cost(parser, options)
     if options.rule is None:
         text = "".join(rule_line(rule) + "\n" for rule in ALL_RULES)
     else:
@@ -29,3 +36,34 @@ def run(arguments: Sequence[str]) -> int:
         output.write(text.encode())
 
     return writing(parser, options, body)
+
+
+def _cost(parser: ArgumentParser, options: Namespace) -> int:
+    """Judge a capture, measuring each rule."""
+    from time import process_time_ns  # start-up: none of these for the list
+
+    from kdissect.cli.event_loop import Reading, read_events
+    from kdissect.cli.options.input_options import add_inputs, open_inputs, was_read
+    from kdissect.cli.options.output_options import written_and_read
+    from kdissect.rules.judge import Judge
+    from kdissect.rules.rule_cost import cost_text, costs_of
+
+    inputs = command_parser("rules", "")
+    add_inputs(inputs)
+    options = inputs.parse_args(["--", options.cost], options)
+    dissection = open_inputs(options)
+    costs = costs_of(ALL_RULES)
+
+    def body(output: Output) -> None:
+        judge, reading, start = Judge([cost.measured() for cost in costs]), Reading(), process_time_ns()
+        with reading:
+            read_events(dissection, judge.add)
+        judge.finish()
+        if was_read(dissection):
+            text = cost_text(costs, judge.coverage.exchanges, process_time_ns() - start)
+            output.write(text.encode())
+            output.flush()
+        reading.over()
+
+    wrote, read = written_and_read(parser, options, dissection, body)
+    return wrote or read or (UNREADABLE if dissection.guard.has_faults else 0)

@@ -1,7 +1,7 @@
-"""Tells quickly that the records of a batch are as nearly all records are: for judges that need no more.
+"""Tells quickly that the records of a batch are canonical: for judges that need no more.
 
 Reads magic 2 only. A third of the time that making the records takes, and no memory; whatever it does not
-know is unusual, and the reader says why.
+know is not canonical, and the reader says why.
 """
 
 from struct import Struct
@@ -14,7 +14,7 @@ from kdissect.model.record_batch import LOG_APPEND_TIME, RecordBatch
 _HEAD = Struct(">H4B")
 
 
-def _plain_end(left: int) -> bytes | tuple[()]:
+def _value_head(left: int) -> bytes | tuple[()]:
     """How the last `left` bytes of a record without headers begin: the size of the value.
 
     Nothing begins with an empty tuple: beside a size of one byte the value has one too many, beside two bytes
@@ -28,11 +28,11 @@ def _plain_end(left: int) -> bytes | tuple[()]:
 
 
 _MOST_LEFT = 1024  # longer ones are looked at more slowly
-_PLAIN_ENDS = tuple(map(_plain_end, range(_MOST_LEFT)))
+_VALUE_HEADS = tuple(map(_value_head, range(_MOST_LEFT)))
 
 
 def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
-    """Whether the records in `data[at:end]` fit to the last byte and hold nothing odd. Raises nothing.
+    """Whether the records in `data[at:end]` fit to the last byte and are canonical. Raises nothing.
 
     That is: as many as the batch says, no attributes, offset deltas that ascend up to the last one's
     (`dense`: without a gap from 0), the first timestamp that of the batch and the latest its maximum, keys of
@@ -52,7 +52,7 @@ def is_latest(found: int, told: int, attributes: int, count: int | None) -> bool
 def read_latest(
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta of usual records; None for others. Raises nothing."""
+    """The latest timestamp delta of canonical records; None for others. Raises nothing."""
     try:
         return _walk(wanted, last_delta, data, at, end, dense)
     except (IndexError, ValueError, StructError):
@@ -62,12 +62,12 @@ def read_latest(
 def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, are read in place
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta; None for anything odd.
+    """The latest timestamp delta; None for records that are not canonical.
 
     Raises IndexError, ValueError and struct.error for that too: the shortest record has more bytes than are
     read at once.
     """
-    head, plain_ends = _HEAD.unpack_from, _PLAIN_ENDS
+    head, value_heads = _HEAD.unpack_from, _VALUE_HEADS
     count = latest = due = 0
     while at < end:
         length, third, fourth, fifth, sixth = head(data, at)
@@ -96,7 +96,7 @@ def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, 
             return None
         at += size >> 1
         left = stop - at
-        if not (1 < left < _MOST_LEFT and data.startswith(plain_ends[left], at) and not data[stop - 1]):
+        if not (1 < left < _MOST_LEFT and data.startswith(value_heads[left], at) and not data[stop - 1]):
             _value(data, at, stop)
         at = stop
         count += 1
@@ -106,7 +106,7 @@ def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, 
 def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int, int]:
     """Stop, attributes, and the numbers up to the key's length as on the wire; the offset behind them.
 
-    Raises IndexError and ValueError for odd ones.
+    Raises IndexError and ValueError for others.
     """
     length, at = _even(data, at, end)
     stop = at + (length >> 1)
@@ -128,7 +128,7 @@ def _even(data: bytes, at: int, end: int, *, or_null: bool = False) -> tuple[int
 
 
 def _value(data: bytes, at: int, stop: int) -> None:
-    """Value and headers, which end where the record does. Raises IndexError and ValueError for odd ones."""
+    """Value and headers, which end where the record does. Raises IndexError and ValueError for others."""
     size, at = _even(data, at, stop, or_null=True)
     at += size >> 1
     at = at + 1 if at < stop and not data[at] else _headers(data, at, stop)
@@ -137,17 +137,17 @@ def _value(data: bytes, at: int, stop: int) -> None:
 
 
 def _headers(data: bytes, at: int, stop: int) -> int:
-    """The end of a record's headers. Raises ValueError for odd ones."""
+    """The end of a record's headers. Raises ValueError for others."""
     count, at = varint(data, at, stop, MAX_VARINT)
     if count < 0:
-        raise ValueError("an odd count")
+        raise ValueError("a negative count")
     for _ in range(count):
         size, at = varint(data, at, stop)
         if size < 0 or not data[at : at + size].isascii():
-            raise ValueError("an odd key")
+            raise ValueError("not a key of ASCII")
         size, at = varint(data, at + size, stop)
         if size < -1:
-            raise ValueError("an odd value")
+            raise ValueError("a negative length")
         at += max(size, 0)
     return at
 

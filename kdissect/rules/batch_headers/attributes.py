@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity
 from kdissect.model.record_batch import Codec
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -25,6 +26,7 @@ class UnknownCodec(BatchRule):
     code = "REC019"
     name = "codec"
     cites = ("spec/001 5.3.1 Record Batch", "spec/001 5.3.3 Old Message Format", "KIP-110")
+    guard = BatchFact.UNKNOWN_CODEC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec, against those of the magic."""
@@ -50,6 +52,7 @@ class ReservedBits(BatchRule):
     name = "reserved-bits"
     severity = Severity.WARNING
     cites = ("spec/001 5.3.1 Record Batch", "spec/001 5.3.3 Old Message Format")
+    guard = BatchFact.RESERVED_BITS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Bits without a meaning."""

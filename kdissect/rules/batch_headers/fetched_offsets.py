@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -24,6 +25,7 @@ class OffsetsGoBack(BatchRule):
     who = Who.BROKER
     cites = ("spec/001 5.4 Log", "spec/001 Reads")
     produced = False
+    guard = BatchFact.OFFSET_NOT_HIGHER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Each batch of a Fetch against the one before it."""
@@ -52,6 +54,7 @@ class BeforeFetchOffset(BatchRule):
     who = Who.BROKER
     cites = ("KIP-74", "spec/001 Reads")
     produced = False
+    guard = BatchFact.BEFORE_ASKED
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The first batch of each partition whose offset stands in the request."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -24,6 +25,7 @@ class OtherLastOffset(BatchRule):
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
     magics = (2,)
     overrides = ("REC012", "REC031")
+    guard = BatchFact.OTHER_COUNT
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Count and last offset delta of magic 2."""
@@ -62,6 +64,7 @@ class BaseOffset(BatchRule):
     produced = True
     magics = (2,)
     once = Once.PARTY
+    guard = BatchFact.BASE_OFFSET
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The base offset of produced batches of magic 2."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.model.record_batch import NO_PRODUCER_ID
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -31,6 +32,7 @@ class ProducedAppendTime(BatchRule):
     )
     produced = True
     magics = (1, 2)
+    guard = BatchFact.APPEND_TIME
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Bit 3 of produced batches."""
@@ -58,6 +60,7 @@ class ProducedControlBatch(BatchRule):
     overrides = ("REC041", "REC042")  # what is no marker has no key of one
     produced = True
     magics = (2,)
+    guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Bit 5 of produced batches."""
@@ -83,6 +86,7 @@ class ProducedDeleteHorizon(BatchRule):
     cites = ("KIP-534", "spec/001 5.3.1 Record Batch")
     produced = True
     magics = (2,)
+    guard = BatchFact.DELETE_HORIZON
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Bit 6 of produced batches."""
@@ -109,6 +113,7 @@ class TransactionalWithoutProducer(BatchRule):
     cites = ("KIP-98", "kafka.server.KafkaApis")
     produced = True
     magics = (2,)
+    guard = BatchFact.TRANSACTIONAL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Transactional batches in a Produce."""

@@ -6,6 +6,7 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.record_batch import Codec
 from kdissect.model.wording import plural
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import BOTH_FRAMES, Once, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -33,6 +34,7 @@ class OldMagicProduced(BatchRule):
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.requests.ProduceRequest", "KIP-98")
     produced = True
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The first batch of each partition."""
@@ -64,6 +66,7 @@ class NewMagicProduced(BatchRule):
     cites = ("org.apache.kafka.common.requests.ProduceRequest", "spec/000 Produce API")
     produced = True
     once = Once.PARTY
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The magic of batches in versions before 3."""
@@ -89,6 +92,7 @@ class NewMagicFetched(BatchRule):
     needs = BOTH_FRAMES
     cites = ("KIP-98", "KIP-724", "spec/000 Fetch API")
     produced = False
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The magic of what clients fetched."""
@@ -119,6 +123,7 @@ class SeveralBatches(BatchRule):
         "org.apache.kafka.storage.internals.log.LogValidator",
     )
     produced = True
+    guard = BatchFact.BEHIND_ANOTHER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The second batch of a partition."""
@@ -144,6 +149,7 @@ class ZstdProducedTooEarly(BatchRule):
     who = Who.CLIENT
     cites = ("KIP-110", "org.apache.kafka.common.requests.ProduceRequest")
     produced = True
+    guard = BatchFact.EARLY_ZSTD
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec of batches in versions before 7."""
@@ -170,6 +176,7 @@ class ZstdFetchedTooEarly(BatchRule):
     cites = ("KIP-110", "kafka.server.KafkaApis")
     produced = False
     once = Once.PARTY
+    guard = BatchFact.EARLY_ZSTD
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec of batches in versions before 10."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ConnectionRule, ExchangeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -56,16 +57,12 @@ class RequestTooLarge(ExchangeRule):
 
     code = "FRM002"
     name = "request-too-large"
-    only_unusual = True
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
     overrides = ("FRM003",)
     cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """By its size."""
-        return exchange.request is not None and exchange.request.size > _REQUEST_MOST
+    guard = ExchangeFact.LARGE
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of the request's frame."""
@@ -88,11 +85,11 @@ class SaslFrameTooLarge(ExchangeRule):
 
     code = "FRM003"
     name = "sasl-frame-too-large"
-    only_unusual = True
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",)
+    guard = ExchangeFact.LARGE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """SASL, with a header or without."""

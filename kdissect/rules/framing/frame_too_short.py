@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.wording import plural
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -25,18 +26,11 @@ class FrameTooShort(ExchangeRule):
 
     code = "FRM004"
     name = "frame-too-short"
-    only_unusual = True
     cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader")
     needs_start = True
     needs_whole = True
     overrides = ("HDR001",)
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """By both sizes."""
-        request, response = exchange.request, exchange.response
-        return (request is not None and request.size < _MIN_REQUEST) or (
-            response is not None and response.size < _MIN_RESPONSE
-        )
+    guard = ExchangeFact.SHORT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Sizes of both frames."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -23,17 +24,13 @@ class ClientIdMissing(ExchangeRule):
 
     code = "HDR005"
     name = "client-id-missing"
-    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Without a name, and that was not said yet."""
-        return not exchange.client_id and self.code not in view.spoken
+    guard = ExchangeFact.NO_CLIENT_ID
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The client id of a request whose header has one."""
@@ -59,17 +56,13 @@ class ClientIdChanges(ExchangeRule):
 
     code = "HDR006"
     name = "client-id-changes"
-    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
     needs = "the request before it"
     cites = ("spec/004 client_id",)
     once = Once.CONNECTION
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Another than before."""
-        return view.previous is not None and view.previous.client_id != exchange.client_id
+    guard = ExchangeFact.OTHER_CLIENT_ID
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The client id against the one before."""
@@ -94,14 +87,10 @@ class ClientIdNotUtf8(ExchangeRule):
 
     code = "HDR007"
     name = "client-id-not-utf8"
-    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """With an escape."""
-        return exchange.client_id is not None and "\\x" in exchange.client_id
+    guard = ExchangeFact.ESCAPED_CLIENT_ID
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The raw bytes of a client id that shows escapes."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -26,19 +27,10 @@ class ReusedCorrelationId(ExchangeRule):
 
     code = "HDR008"
     name = "reused-correlation-id"
-    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 correlation_id",)
     needs_whole = True
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Another that waits has the id."""
-        if (exchange.correlation_id or -1) > view.highest_id:  # mostly: clients count up
-            return False
-        for earlier in view.in_flight:  # noqa: SIM110 - a generator costs as much as the look itself
-            if earlier.correlation_id == exchange.correlation_id:
-                return True
-        return False
+    guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The id against those that wait for an answer when the request is sent."""
@@ -69,7 +61,6 @@ class CorrelationIdOrder(ExchangeRule):
 
     code = "HDR009"
     name = "correlation-id-order"
-    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     severity = Severity.INFO
@@ -77,11 +68,7 @@ class CorrelationIdOrder(ExchangeRule):
     cites = ("spec/004 correlation_id",)
     needs_whole = True
     once = Once.SOFTWARE
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Not above the one before."""
-        now, before = exchange.correlation_id, view.previous
-        return now is None or before is None or before.correlation_id is None or now <= before.correlation_id
+    guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The id against the one before it, wrap-around and Java's reserved ids excepted."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level
 from kdissect.model.wording import plural
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Violation
@@ -25,11 +26,11 @@ class HeaderTags(ExchangeRule):
 
     code = "HDR004"
     name = "header-tags"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     cites = ("spec/004 tagged_fields", "KIP-482")
     once = Once.PARTY
+    guard = ExchangeFact.HEADER_TAGS
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions whose headers have a tag section."""
@@ -37,13 +38,6 @@ class HeaderTags(ExchangeRule):
         if api_key is None or api_version is None or api is None or api_version not in api.versions:
             return False
         return request_header_version(api_key, api_version) == 2
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """More than one byte between the client id or correlation id and the body."""
-        request = exchange.request
-        if exchange.response_body_offset > 5 or request is None or len(request.data) < 10:
-            return True
-        return exchange.request_body_offset > 11 + max(int.from_bytes(request.data[8:10], signed=True), 0)
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Whether more than an empty section stands before the body."""

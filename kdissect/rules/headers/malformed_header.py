@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.headers.left_out_tags import body_without_tags
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
@@ -24,13 +25,13 @@ class MalformedHeader(ExchangeRule):
 
     code = "HDR001"
     name = "malformed-header"
-    only_odd = True
     cites = (
         "spec/004 Complete Request Format", "spec/004 Header Version Selection",
         "org.apache.kafka.common.requests.RequestHeader",
     )  # fmt: skip
     needs_whole = True
     overrides = ("HDR005",)  # the client id is what could not be read
+    guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What the session noted of the header."""

@@ -21,7 +21,6 @@ class NegativeVersion(ExchangeRule):
 
     code = "HDR002"
     name = "negative-version"
-    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 api_version",)
     needs_whole = True

@@ -23,7 +23,6 @@ class UnknownApi(ExchangeRule):
 
     code = "HDR010"
     name = "unknown-api"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

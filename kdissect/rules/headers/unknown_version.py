@@ -23,7 +23,6 @@ class UnknownVersion(ExchangeRule):
 
     code = "HDR011"
     name = "unknown-version"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

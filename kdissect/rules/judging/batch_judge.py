@@ -1,17 +1,16 @@
 """Drives the rules about record batches over the bodies that carry them.
 
 - A batch is cut and its checksum computed once, for the histories as for the rules (`engine.record_sets`).
-- Records are decompressed and read only where a batch is not usual (`canonical_batch`), so many and so
-  much at a time as constants say. A batch that was produced is mostly fetched too, byte by byte the same but
-  for its offset: it is looked through once.
+- Records are made only where they are not canonical (`records.canonical_batch`) or a rule about them is shown
+  the batch, so many and so much at a time as constants say. A batch that was produced is mostly fetched too,
+  byte by byte the same but for its offset: it is looked through once.
 - One cause, one finding: bytes that do not fit silence the rules about what they would mean, and each rule
   speaks once of a batch, about the first place.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from kdissect.decoders.payloads.internal_records import record_log
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
@@ -21,14 +20,18 @@ from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.judging.canonical_batch import (
-    SILENT_OF_PLAIN,
-    are_given_plainly,
-    are_produced_plainly,
-    plain_attributes,
+from kdissect.rules.judging.batch_facts import (
+    EVERY_FACT,
+    OWN_TOPIC,
+    RECORDS,
+    SIDES,
+    Carriage,
+    batch_facts,
+    carriage_of,
+    header_facts,
 )
 from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
+from kdissect.rules.rule import Rule, Violation
 from kdissect.rules.views.batch_view import (
     PRODUCE,
     Batch,
@@ -36,24 +39,19 @@ from kdissect.rules.views.batch_view import (
     Records,
     asked_offset,
     asked_offsets,
-    has_usual_content,
+    has_canonical_content,
     identity,
     places,
 )
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.logs import all_logs
-from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
-# The rules about records that cannot speak of records that are usual (`records.canonical_batch`); others are
-# shown all records.
-_SILENT_OF_USUAL = frozenset(f"REC{number:03}" for number in range(30, 43))
-# Batches remembered as usual, by what their checksum covers; 200 bytes each.
-MOST_USUAL = 1024
+# Batches remembered as canonical, by what their checksum covers; 200 bytes each.
+MOST_CANONICAL = 1024
 Spoken = Iterator[tuple[Rule, Violation]]
-_USUAL_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
+_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
-SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSnapshot": RESPONSE}
 # Kafka's own topics, whose records have formats: only answers with their names are read for names of ids.
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
 _LOGS = frozenset(log.name for log in all_logs())
@@ -70,31 +68,34 @@ def has_topic_names(api_key: int) -> bool:
 
 
 class _Rules:
-    """The rules about batches of one magic, produced or given out."""
+    """The rules about batches of one magic, produced or given out.
 
-    __slots__ = ("batch_rules", "codes", "owners", "record_rules")
+    `facts`: those that mark a batch for one of them; `is_open`: one of them is shown every batch.
+    """
 
-    def __init__(self, rules: Sequence[BatchSubject]) -> None:
+    __slots__ = ("batch_rules", "codes", "facts", "is_open", "owners", "record_rules")
+
+    def __init__(self, rules: Sequence[BatchSubject], guards: bool) -> None:
         self.owners = [rule for rule in rules if isinstance(rule, RecordFaultRule)]
         self.batch_rules = [rule for rule in rules if isinstance(rule, BatchRule)]
         self.record_rules = [rule for rule in rules if isinstance(rule, RecordRule)]
         self.codes = tuple(rule.code for rule in rules)
+        known = [rule.guard for rule in self.batch_rules] + [rule.guard for rule in self.record_rules]
+        self.is_open = not guards or None in known
+        self.facts = RECORDS
+        for guard in known:
+            self.facts |= int(guard or 0)
 
 
-def _by_kind(rules: Sequence[BatchSubject]) -> dict[tuple[bool, int], _Rules]:
+def _by_kind(rules: Sequence[BatchSubject], guards: bool) -> dict[tuple[bool, int], _Rules]:
     """Rules for batches that are produced or given out, by magic."""
     return {
         (produced, magic): _Rules(
-            [rule for rule in rules if rule.produced in (None, produced) and magic in rule.magics]
+            [rule for rule in rules if rule.produced in (None, produced) and magic in rule.magics], guards
         )
         for produced in (True, False)
         for magic in range(CURRENT_MAGIC + 1)
     }
-
-
-def _has_others(rules: Sequence[Rule], of: type[Rule], known: frozenset[str]) -> bool:
-    """Whether there is a rule of a kind that is none of those known."""
-    return any(isinstance(rule, of) and rule.code not in known for rule in rules)
 
 
 class BatchJudge:
@@ -106,21 +107,19 @@ class BatchJudge:
         self._rules = [rule for rule in rules if isinstance(rule, BatchSubject)]
         self._sort()
         self._names = TopicNames()
-        self._usual: set[tuple[int, ...]] = set()
+        self._canonical: set[tuple[int, ...]] = set()
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """What a judge that goes on elsewhere needs: usual batches are looked through once more there."""
+        """What a judge that goes on elsewhere needs: canonical batches are looked through once more there."""
         return self._coverage, self._rules, self._names, self._guards
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._coverage, self._rules, self._names, self._guards = state
         self._sort()
-        self._usual = set()
+        self._canonical = set()
 
     def _sort(self) -> None:
-        self._by_kind = _by_kind(self._rules)
-        self._looks_at_records = not self._guards or _has_others(self._rules, RecordRule, _SILENT_OF_USUAL)
-        self._looks_at_all = self._looks_at_records or _has_others(self._rules, BatchRule, SILENT_OF_PLAIN)
+        self._by_kind = _by_kind(self._rules, self._guards)
 
     def forget_names(self) -> None:
         """Forget what other connections said of topic ids."""
@@ -129,113 +128,110 @@ class BatchJudge:
     def faults(self, body: Body) -> Iterable[tuple[Rule, Violation]]:
         """What is wrong with the batches, and the rules that say so."""
         exchange = body.exchange
-        carriage = _carriage(exchange.api_key, body.side, body.version)
+        carriage = carriage_of(exchange.api_key, body.version, body.side)
         if carriage is None or not self._rules:
             if exchange.api_key == METADATA and any(name in body.data for name in _OWN_TOPICS):
                 self._names.learn(exchange)
             return ()
-        sections = record_batches(exchange)
-        if not sections:
+        fields = record_batches(exchange)
+        if not fields:
             return ()
-        # Of a plain body the topics are those of the records fields.
-        is_quick = body.is_canonical and not self._looks_at_all
-        count = self._plain_ones(exchange, carriage, sections, body.other()) if is_quick else None
+        # Of a canonical body the topics are those of the records fields.
+        count = self._unmarked(exchange, carriage, fields, body.other()) if body.is_canonical else None
         if count is None:
-            return self._closer(body, sections)
+            return self._closer(body, carriage, fields)
         self._coverage.look(self._by_kind[carriage.is_produce, CURRENT_MAGIC].codes, count)
         return ()
 
-    def usual_codes(self) -> dict[int | None, tuple[str, ...]]:
-        """The rules that look at what `usual` counts, by API."""
-        return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _USUAL_APIS}
+    def codes_by_api(self) -> dict[int | None, tuple[str, ...]]:
+        """The rules that look at what `passes` counts, by API."""
+        return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _APIS}
 
-    def usual(self, exchange: Exchange, asked: Any) -> int | None:
-        """How many batches an exchange with plain bodies has, if `faults` would find nothing; else None.
+    def passes(self, exchange: Exchange, asked: Any) -> int | None:
+        """How many batches an exchange with canonical bodies has, if no rule is shown any; else None.
 
         `asked` is the request's value.
         """
         # Hot, once an exchange with records.
         if not self._rules:
             return 0
-        if self._looks_at_all:
-            return None
-        carriage = _carriage_of(exchange.api_key, exchange.api_version)
+        carriage = carriage_of(exchange.api_key, exchange.api_version)
         if carriage is None:
             return None
         lone = exchange.batches_cache
         if type(lone) is not LoneBatch:  # histories mostly asked for it
             lone = lone_batch(exchange)
             if lone is None:
-                sections = record_batches(exchange)
-                return self._plain_ones(exchange, carriage, sections, asked) if sections else 0
-        return 1 if self._is_usual_alone(exchange, carriage, lone, asked) else None
+                fields = record_batches(exchange)
+                return self._unmarked(exchange, carriage, fields, asked) if fields else 0
+        return 1 if self._is_unmarked_alone(exchange, carriage, lone, asked) else None
 
-    def _is_usual_alone(self, exchange: Exchange, carriage: "_Carriage", lone: LoneBatch, asked: Any) -> bool:
-        is_produce, is_fetch, attributes = carriage
+    def _is_unmarked_alone(self, exchange: Exchange, carriage: Carriage, lone: LoneBatch, asked: Any) -> bool:
+        rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
         name, topic_id, partition, _, start, end, _ = lone.records_field
         offset, _, _, _, crc, bits, last_delta, base, latest, _, _, _, count = lone.header
-        if bits not in attributes or last_delta < count - 1:
+        if rules.is_open or header_facts(carriage, bits, offset, last_delta, count) & rules.facts:
             return False
-        if is_produce:
-            if offset or count < 1 or last_delta != count - 1:
-                return False
-        else:
-            asked_for = asked_offset(asked, topic_id or name, partition) if is_fetch else None
-            if count < 0 or last_delta < 0 or (asked_for is not None and offset + last_delta < asked_for):
+        if carriage.is_fetch:
+            asked_for = asked_offset(asked, topic_id or name, partition)
+            if asked_for is not None and offset + last_delta < asked_for:
                 return False
         if topic_id is not None:
             name = self._names.name(exchange.connection, topic_id)
         if name in _LOGS:
             return False
         key = crc, end - start, latest, count
-        if not is_produce and key in self._usual:
+        if not carriage.is_produce and key in self._canonical:
             return True
         if bits & CODEC_MASK:
-            usual = has_usual_content(lone.batch(), dense=is_produce)
+            is_canonical = has_canonical_content(lone.batch(), dense=carriage.is_produce)
         else:
-            delta = latest_delta(count, last_delta, lone.data, start + HEADER_V2.size, end, is_produce)
-            usual = delta is not None and is_latest(base + delta, latest, bits, count)
-        if usual:
+            at = start + HEADER_V2.size
+            delta = latest_delta(count, last_delta, lone.data, at, end, carriage.is_produce)
+            is_canonical = delta is not None and is_latest(base + delta, latest, bits, count)
+        if is_canonical:
             self._remember(key)
-        return usual
+        return is_canonical
 
     def _remember(self, key: tuple[int, ...]) -> None:
-        if len(self._usual) >= MOST_USUAL:
-            self._usual.clear()
-        self._usual.add(key)
+        if len(self._canonical) >= MOST_CANONICAL:
+            self._canonical.clear()
+        self._canonical.add(key)
 
-    def _plain_ones(
-        self, exchange: Exchange, carriage: "_Carriage", sections: Sequence[FieldBatches], asked: Any
+    def _unmarked(
+        self, exchange: Exchange, carriage: Carriage, fields: Sequence[FieldBatches], asked: Any
     ) -> int | None:
-        """How many batches there are, if no rule could speak of any."""
-        is_produce, is_fetch, attributes = carriage
-        if not attributes:
+        """How many batches there are, if no rule is shown any."""
+        rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
+        if rules.is_open:
             return None
-        first = sections[0].records_field
-        offsets = asked_offsets(asked, first.topic_id or first.topic) if is_fetch else {}
+        first = fields[0].records_field
+        offsets = asked_offsets(asked, first.topic_id or first.topic) if carriage.is_fetch else {}
         count = 0
-        for section, found in sections:
-            batches = found.batches
-            if not batches and not found.faults:
-                continue
-            count += len(batches)
-            topic = section.topic if section.topic_id is None else section.topic_id
-            if is_produce:
-                is_plain = are_produced_plainly(found, attributes)
-            else:
-                is_plain = are_given_plainly(found, attributes, offsets.get((topic, section.partition)))
-            if not is_plain or record_log(self._known_name(exchange, topic)) is not None:
+        for records_field, found in fields:
+            if found.faults:
                 return None
-            for batch in batches:
-                if not self._has_usual_records(batch, is_produce):
+            if not found.batches:
+                continue
+            count += len(found.batches)
+            topic = records_field.topic if records_field.topic_id is None else records_field.topic_id
+            if record_log(self._known_name(exchange, topic)) is not None:
+                return None
+            before, asked_for = None, offsets.get((topic, records_field.partition))
+            for batch in found.batches:
+                if batch.faults or batch_facts(carriage, batch, before, asked_for) & rules.facts:
                     return None
+                if not self._has_canonical_records(batch, carriage.is_produce):
+                    return None
+                before = batch
         return count
 
-    def _closer(self, body: Body, sections: Sequence[FieldBatches]) -> Spoken:
+    def _closer(self, body: Body, carriage: Carriage, fields: Sequence[FieldBatches]) -> Spoken:
         carrier = Carrier(body)
-        for found, place in zip(sections, places(body), strict=False):
+        for found, place in zip(fields, places(body), strict=False):
             if found.found.batches or found.found.faults:
-                yield from self._records(Records(carrier, found, place, self._name(body, place[0])))
+                records = Records(carrier, found, place, self._name(body, place[0]))
+                yield from self._records(records, carriage)
 
     def _name(self, body: Body, topic: Any) -> str | None:
         return self._known_name(body.exchange, identity(topic))
@@ -243,7 +239,7 @@ class BatchJudge:
     def _known_name(self, exchange: Exchange, known: object) -> str | None:
         return self._names.name(exchange.connection, known) if isinstance(known, bytes) else str(known)
 
-    def _records(self, records: Records) -> Spoken:
+    def _records(self, records: Records, carriage: Carriage) -> Spoken:
         found = records.found.found
         batches = [Batch(records, index) for index in range(len(found.batches))]
         short = [(batch, fault) for fault in found.faults for batch in batches if _is_short(batch, fault)]
@@ -258,68 +254,54 @@ class BatchJudge:
         for batch in batches:
             rules = self._by_kind[records.is_produce, batch.batch.magic]
             self._coverage.look(rules.codes)
-            yield from self._batch(batch, rules)
+            yield from self._batch(batch, rules, self._facts(batch, carriage))
 
-    def _batch(self, batch: Batch, rules: _Rules) -> Spoken:
+    def _facts(self, batch: Batch, carriage: Carriage) -> int:
+        records, found = batch.records, batch.batch
+        if not self._guards:
+            return EVERY_FACT
+        asked = None
+        if carriage.is_fetch and not batch.index:
+            asked = records.carrier.fetch_offset(records.topic, records.partition.partition_index)
+        facts = batch_facts(carriage, found, batch.before, asked)
+        if record_log(records.name) is not None:
+            facts |= OWN_TOPIC
+        if facts & RECORDS or batch.faults:
+            return facts | RECORDS
+        return facts if self._has_canonical_records(found, carriage.is_produce) else facts | RECORDS
+
+    def _batch(self, batch: Batch, rules: _Rules, facts: int) -> Spoken:
         spoken: set[str] = set()
+        shown = [rule for rule in rules.record_rules if self._is_shown(rule, facts)]
         if not batch.faults:
             for rule in rules.batch_rules:
-                if rule.code in spoken:
+                if rule.code in spoken or not self._is_shown(rule, facts):
                     continue
                 for fault in rule.check(batch):  # `_first`, without a generator for each rule and batch
                     spoken.update((rule.code, *rule.overrides))
                     yield rule, fault
                     break
-            if self._is_usual(batch.batch, batch.records.name, batch.records.is_produce):
+            if not (shown or facts & RECORDS):
                 return
             batch.read()
         if batch.faults:
             yield from _record_faults(batch, rules.owners, spoken)
         elif batch.content:
-            for inner in rules.record_rules:
+            for inner in shown:
                 yield from _first(inner, inner.check(batch), spoken)
 
-    def _is_usual(self, found: RecordBatch, name: str | None, is_produce: bool) -> bool:
-        """Whether no rule about records could speak of a batch of a topic."""
-        if found.magic != CURRENT_MAGIC or found.is_control or record_log(name) is not None:
-            return False
-        if self._looks_at_records:
-            return False
-        return self._has_usual_records(found, is_produce)
+    def _is_shown(self, rule: BatchRule | RecordRule, facts: int) -> bool:
+        return not self._guards or rule.guard is None or bool(rule.guard & facts)
 
-    def _has_usual_records(self, found: RecordBatch, is_produce: bool) -> bool:
-        """The same of a batch of magic 2 with records of users, whose names and formats nobody knows."""
+    def _has_canonical_records(self, found: RecordBatch, is_produce: bool) -> bool:
+        """Whether the records of a batch of magic 2 are canonical."""
         key = found.crc, found.end - found.start, found.max_timestamp, found.count or 0
-        if not is_produce and key in self._usual:
+        if not is_produce and key in self._canonical:
             return True
-        usual = has_usual_content(found, dense=is_produce)
-        if usual:
+        is_canonical = has_canonical_content(found, dense=is_produce)
+        if is_canonical:
             self._remember(key)
-        return usual
-
-
-class _Carriage(NamedTuple):
-    """What is known of the bodies of one kind that carry batches: `plain_attributes` of their version."""
-
-    is_produce: bool
-    is_fetch: bool
-    attributes: frozenset[int]
-
-
-@lru_cache(maxsize=1024)  # bodies of the schema that are asked for
-def _carriage(api_key: int, side: str, version: int) -> _Carriage | None:
-    """None of bodies without batches."""
-    name = api_name(api_key)
-    if name is None or SIDES.get(name) != side:
-        return None
-    return _Carriage(name == "Produce", name == "Fetch", plain_attributes(name, version))
-
-
-@lru_cache(maxsize=1024)  # as above
-def _carriage_of(api_key: int | None, version: int | None) -> _Carriage | None:
-    """That of the side that carries batches; None of APIs without any."""
-    side = SIDES.get("" if api_key is None else api_name(api_key) or "")
-    return None if side is None or api_key is None or version is None else _carriage(api_key, side, version)
+        return is_canonical
 
 
 def _is_short(batch: Batch, fault: RecordFault) -> bool:

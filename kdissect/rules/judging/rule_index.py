@@ -1,6 +1,6 @@
 """Which rules look at what: sorted once, so that an exchange meets only the rules that can speak of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from kdissect.rules.coverage import Coverage
@@ -18,15 +18,10 @@ from kdissect.rules.kinds import (
 )
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule
 from kdissect.rules.rule_coverage import Exercise
-from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
 
-ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
-"""Rules with their quick looks, in the order of the registry."""
-USUAL, UNUSUAL, ODD = "usual", "unusual", "odd"
-"""Sorts of exchanges; each meets the rules of the sorts before it too."""
 # Hostile requests can name 2^32 pairs of key and version; Kafka has 368.
 _KINDS_KEPT = 4096
 
@@ -38,9 +33,6 @@ class Subjects:
         self._guards = guards
         self.connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
         self.exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
-        self.look_at_usual = not guards or not all(
-            rule.only_odd or rule.only_unusual for rule in self.exchange_rules
-        )
         self.undecodable_rules = [rule for rule in rules if isinstance(rule, UndecodableRule)]
         self.node_rules: NodeRules = {}
         """Those that have a guard."""
@@ -50,9 +42,7 @@ class Subjects:
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self.problem_rules: dict[Reason, list[ProblemRule]] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
-        self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
-        # These are looked at even where they cannot speak: the coverage counts whether one was suppressed.
-        self._overridable = frozenset(code for rule in rules for code in rule.overrides)
+        self._exchange_rules: dict[tuple[int | None, int | None, int], tuple[ExchangeRule, ...]] = {}
         for rule in rules:
             self._sort(rule)
 
@@ -71,29 +61,17 @@ class Subjects:
             for subject in rule.on:
                 self._body_rules.setdefault(subject, []).append(rule)
 
-    def exchange_checks(self, exchange: Exchange, sort: str) -> ExchangeChecks:
-        """The rules that an exchange of this API and version may break; `sort` as above."""
-        key = exchange.api_key, exchange.api_version, sort
-        found = self._exchange_checks.get(key)
+    def exchange_rules_of(self, exchange: Exchange, facts: int) -> tuple[ExchangeRule, ...]:
+        """The rules that are shown an exchange of which these `facts` are so."""
+        key = exchange.api_key, exchange.api_version, facts
+        found = self._exchange_rules.get(key)
         if found is None:
-            if len(self._exchange_checks) >= _KINDS_KEPT:
-                self._exchange_checks.clear()
-            found = self._exchange_checks[key] = self._checks_for(*key)
+            if len(self._exchange_rules) >= _KINDS_KEPT:
+                self._exchange_rules.clear()
+            found = self._exchange_rules[key] = tuple(
+                rule for rule in self.exchange_rules if not self._guards or _is_shown(rule, *key)
+            )
         return found
-
-    def _checks_for(self, api_key: int | None, api_version: int | None, sort: str) -> ExchangeChecks:
-        checks: list[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]]] = []
-        for rule in self.exchange_rules:
-            if not self._guards:
-                checks.append((rule, _always))
-                continue
-            if (rule.only_odd and sort != ODD) or (rule.only_unusual and sort == USUAL):
-                continue
-            if rule.concerns(api_key, api_version):
-                checks.append((rule, rule.is_suspect))
-            elif rule.code in self._overridable:
-                checks.append((rule, _never))
-        return tuple(checks)
 
     def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
         """The rules for bodies of this API, side and version, and what `looked_at` counts of them."""
@@ -143,9 +121,5 @@ class Subjects:
         return BodyKind(rules, carries_batches(api_name(key) or "", side) or has_topic_names(key))
 
 
-def _always(_exchange: Exchange, _view: ConnectionView) -> bool:
-    return True
-
-
-def _never(_exchange: Exchange, _view: ConnectionView) -> bool:
-    return False
+def _is_shown(rule: ExchangeRule, api_key: int | None, api_version: int | None, facts: int) -> bool:
+    return rule.concerns(api_key, api_version) and (rule.guard is None or bool(rule.guard & facts))

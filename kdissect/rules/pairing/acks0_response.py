@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -22,10 +23,10 @@ class Acks0Response(ExchangeRule):
 
     code = "PAI004"
     name = "acks0-response"
-    only_odd = True
     who = Who.BROKER
     cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis")
     needs_whole = True
+    guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -25,21 +26,17 @@ class DeepPipeline(ExchangeRule):
 
     code = "PAI006"
     name = "deep-pipeline"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/004 Pipelining", "org.apache.kafka.clients.producer.ProducerConfig")
     needs_whole = True
     once = Once.PARTY
+    guard = ExchangeFact.MANY_IN_FLIGHT
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Produce alone."""
         return api_key == _PRODUCE
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """As many wait."""
-        return len(view.in_flight) >= _DEFAULT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Produce requests that wait when another is sent."""

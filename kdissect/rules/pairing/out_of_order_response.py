@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -27,10 +28,10 @@ class OutOfOrderResponse(ExchangeRule):
 
     code = "PAI002"
     name = "out-of-order-response"
-    only_odd = True
     who = Who.BROKER
     cites = ("spec/004 Broker Guarantees", "spec/000 Network")
     needs_whole = True
+    guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted, where an earlier answer came later, or the one before never came."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -26,24 +27,17 @@ class SlowResponse(ExchangeRule):
 
     code = "PAI007"
     name = "slow-response"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER
     needs = BOTH_FRAMES
     cites = ("spec/004 Timeout Handling",)
     once = Once.PARTY
+    guard = ExchangeFact.SLOW
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """APIs that do not wait on purpose."""
         return api_key not in _WAITING
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """By its latency."""
-        request, response = exchange.request, exchange.response
-        return (
-            request is not None and response is not None and response.time_ns - request.end_time_ns > _SLOW_NS
-        )
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """First byte of the response against last byte of the request."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -22,13 +23,13 @@ class UnansweredRequest(ExchangeRule):
 
     code = "PAI005"
     name = "unanswered-request"
-    only_odd = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER
     cites = ("spec/000 Network", "spec/004 Connection Termination")
     needs_whole = True
     once = Once.SOFTWARE
+    guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """How the connection of an unanswered request ended."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -23,7 +24,6 @@ class UnsolicitedResponse(ExchangeRule):
 
     code = "PAI001"
     name = "unsolicited-response"
-    only_odd = True
     who = Who.BROKER
     cites = (
         "spec/004 correlation_id",
@@ -32,6 +32,7 @@ class UnsolicitedResponse(ExchangeRule):
     )
     needs_start = True
     needs_whole = True
+    guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted."""

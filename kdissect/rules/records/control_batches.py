@@ -6,6 +6,7 @@ from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.model.wording import plural
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -38,6 +39,7 @@ class SeveralMarkers(RecordRule):
     cites = ("spec/001 5.3.1.1 Control Batches", "org.apache.kafka.common.record.internal.MemoryRecords")
     produced = False
     magics = (2,)
+    guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The count of batches whose first record commits or aborts."""
@@ -62,6 +64,7 @@ class BadControlKey(RecordRule):
     produced = False
     magics = (2,)
     overrides = ("REC041",)
+    guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys in control batches that brokers give."""
@@ -92,6 +95,7 @@ class MarkerWithoutProducer(RecordRule):
     cites = ("KIP-98", "org.apache.kafka.common.record.internal.MemoryRecords")
     produced = False
     magics = (2,)
+    guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Transactional bit and producer id of markers."""

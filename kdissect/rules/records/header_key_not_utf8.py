@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -24,6 +25,7 @@ class HeaderKeyNotUtf8(RecordRule):
     name = "header-key-utf8"
     cites = ("spec/001 5.3.2.1 Record Header", "org.apache.kafka.common.record.internal.DefaultRecord")
     magics = (2,)
+    guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys that decoded to bytes."""

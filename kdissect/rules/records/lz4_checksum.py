@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.compression.lz4 import has_right_checksum
 from kdissect.model.finding import Claim, Level
 from kdissect.model.record_batch import Codec
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -30,6 +31,7 @@ class Lz4Checksum(RecordRule):
     cites = ("KIP-57",)
     magics = (0,)
     once = Once.PARTY
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """lz4 in messages of magic 0."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -28,6 +29,7 @@ class WrapperOffset(RecordRule):
     )
     produced = False
     magics = (0, 1)
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Fetched compressed messages of magic 0 and 1."""
@@ -60,6 +62,7 @@ class InnerOffsets(RecordRule):
     produced = True
     magics = (1,)
     once = Once.PARTY
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Produced compressed messages of magic 1."""

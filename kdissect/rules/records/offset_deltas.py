@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -22,6 +23,7 @@ class OffsetDeltas(RecordRule):
     name = "offset-deltas"
     cites = ("spec/001 5.3.2 Record", "org.apache.kafka.storage.internals.log.LogValidator")
     magics = (2,)
+    guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Offsets of the records of magic 2."""

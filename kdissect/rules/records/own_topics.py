@@ -6,6 +6,7 @@ from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.records.control import control_key
 from kdissect.model.errors import FaultKind
 from kdissect.model.finding import Claim, Level
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -33,6 +34,7 @@ class MalformedOwnRecord(RecordRule):
         "org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde",
         "org.apache.kafka.common.record.internal.ControlRecordType",
     )
+    guard = BatchFact.OWN_TOPIC | BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys and values that do not fit."""
@@ -64,6 +66,7 @@ class UnknownOwnRecord(RecordRule):
         "org.apache.kafka.common.record.internal.ControlRecordType",
     )
     once = Once.VALUE
+    guard = BatchFact.OWN_TOPIC | BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Types and versions beyond the schema, once for each."""

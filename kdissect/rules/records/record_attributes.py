@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -23,6 +24,7 @@ class RecordAttributes(RecordRule):
     severity = Severity.WARNING
     cites = ("spec/001 5.3.2 Record",)
     magics = (2,)
+    guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Attributes of records of magic 2."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -24,6 +25,7 @@ class OtherMaxTimestamp(RecordRule):
     severity = Severity.WARNING
     cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
     magics = (2,)
+    guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Timestamps of the records of magic 2."""
@@ -57,6 +59,7 @@ class OtherBaseTimestamp(RecordRule):
     produced = True
     magics = (2,)
     once = Once.PARTY
+    guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The first record of produced batches of magic 2."""

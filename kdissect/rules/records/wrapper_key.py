@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level
+from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
@@ -24,6 +25,7 @@ class WrapperKey(BatchRule):
     claim = Claim.DIFFERS
     cites = ("spec/001 5.3.3 Old Message Format",)
     magics = (0, 1)
+    guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The length of the key of compressed messages of magic 0 and 1."""

@@ -24,7 +24,6 @@ class ApiVersionsBody(ExchangeRule):
 
     code = "VER010"
     name = "api-versions-body"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

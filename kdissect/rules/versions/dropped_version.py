@@ -22,7 +22,6 @@ class DroppedVersion(ExchangeRule):
 
     code = "VER016"
     name = "dropped-version"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

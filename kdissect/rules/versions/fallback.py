@@ -87,7 +87,6 @@ class IgnoredFallback(ExchangeRule):
 
     code = "VER006"
     name = "ignored-fallback"
-    only_unusual = True
     severity = Severity.WARNING
     claim = Claim.REFUSED
     who = Who.CLIENT

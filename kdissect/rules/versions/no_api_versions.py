@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -25,17 +26,13 @@ class NoApiVersions(ExchangeRule):
 
     code = "VER003"
     name = "no-api-versions"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/000 Retrieving Supported API versions", "KIP-511")
     needs_start = True
     once = Once.SOFTWARE
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """The first request."""
-        return view.first == exchange.ordinal
+    guard = ExchangeFact.FIRST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The first request of the connection."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
@@ -28,7 +29,6 @@ class NotAdvertised(ExchangeRule):
 
     code = "VER001"
     name = "not-advertised"
-    only_unusual = True
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = (
@@ -38,14 +38,7 @@ class NotAdvertised(ExchangeRule):
     )
     needs_whole = True
     overrides = ("VER014", "PAI005")
-
-    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Outside of what was advertised."""
-        key, version = exchange.api_key, exchange.api_version
-        if view.advertised is None or key is None or version is None:
-            return False
-        found = advertised_range(view, key)
-        return found is None or (not found[0] <= version <= found[1] and found[0] <= found[1])
+    guard = ExchangeFact.NOT_ADVERTISED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Key and version against the last ApiVersions answer of the connection."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.versions.not_advertised import advertised_range
@@ -49,7 +50,6 @@ class OldProduceRefused(ExchangeRule):
 
     code = "VER017"
     name = "old-produce-refused"
-    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
@@ -98,12 +98,12 @@ class AdvertisedButDropped(ExchangeRule):
 
     code = "VER013"
     name = "advertised-but-dropped"
-    only_odd = True
     who = Who.BROKER
     cites = ("spec/002 3.2 All versions in between", "spec/002 7 Connection closure")
     needs_start = True
     needs_whole = True
     overrides = ("PAI005",)
+    guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """An unanswered request that nothing else explains."""
@@ -145,7 +145,6 @@ class RefusedByClose(ExchangeRule):
 
     code = "VER014"
     name = "refused-by-close"
-    only_odd = True
     level = Level.INFO
     claim = Claim.DIFFERS
     severity = Severity.WARNING
@@ -153,6 +152,7 @@ class RefusedByClose(ExchangeRule):
     cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection", "KIP-896")
     needs_whole = True
     overrides = ("PAI005",)
+    guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """A request without an answer, in a version that was dropped."""

@@ -22,7 +22,6 @@ class UnstableVersion(ExchangeRule):
 
     code = "VER011"
     name = "unstable-version"
-    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

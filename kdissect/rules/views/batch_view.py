@@ -15,7 +15,7 @@ from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordF
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
 
-# Records of one batch that are looked at one by one, of those that are not usual. Faults repeat from record
+# Records of one batch that are looked at one by one, of those that are looked at. Faults repeat from record
 # to record, and a batch of 1 MiB may hold 150,000: 200 bytes each while the batch is judged.
 MOST_RECORDS = 20_000
 PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys
@@ -125,11 +125,6 @@ class Batch:
         return self.batch.magic == CURRENT_MAGIC
 
     @property
-    def is_usual(self) -> bool:
-        """Whether no rule about records could report it (`canonical_batch`): nobody needs them then."""
-        return _has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
-
-    @property
     def content(self) -> list[Record]:
         """The first records, as far as they fit; read when first asked for."""
         if self._records is None:
@@ -193,15 +188,8 @@ class Batch:
         return f"{self.records.path}.batches[{self.index}].{part}"
 
 
-def _has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
-    """Whether no rule about records could speak of a batch of a topic (`records.canonical_batch`)."""
-    if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
-        return False
-    return has_usual_content(batch, dense=dense)
-
-
-def has_usual_content(batch: RecordBatch, *, dense: bool) -> bool:
-    """The same of a batch of magic 2 with records of users."""
+def has_canonical_content(batch: RecordBatch, *, dense: bool) -> bool:
+    """Whether the records of a batch of magic 2 are canonical (`records.canonical_batch`)."""
     if not batch.attributes & CODEC_MASK:
         return are_canonical(batch, batch.data, batch.records_start, batch.end, dense=dense)
     content = decompressed(batch, [])

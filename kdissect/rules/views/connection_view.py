@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.exchange import Exchange, State
@@ -26,11 +27,13 @@ WAITING_KEPT = 100
 # Of exchanges with more bytes only the last is kept: four responses of a megabyte on each connection fill the
 # memory.
 RECENT_BYTES = 16 << 10
-# What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
-_LEAST_SIZE, _TOO_LARGE = 8, 512 << 10
-USUAL_LATENCY_NS = 10_000_000_000
-USUAL_IN_FLIGHT = 4
-USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
+# Sizes and times of `ExchangeFact`.
+_LARGE, _LEAST_REQUEST, _LEAST_RESPONSE = 512 << 10, 8, 4
+_SLOW_NS = 30_000_000_000
+_MANY_IN_FLIGHT = 5
+# Behind a correlation id and an empty tag section; behind these, key, version and an empty client id.
+_RESPONSE_BODY_AT, _REQUEST_BODY_AT = 5, 11
+_AGAIN_LATENCY_NS = 10_000_000_000
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
 # Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
@@ -45,12 +48,12 @@ NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
 COMPLETE = State.COMPLETE
 
 
-SettledKey = tuple[int | None, int | None, str | None]
-Settled = Mapping[SettledKey, int]
-_NOTHING_SETTLED: Settled = {}
 _NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
-_shared: dict[frozenset[tuple[SettledKey, int]], Settled] = {}
-SHARED_KEPT = 1000
+# As numbers: each look at a member of the enumeration, and each `|` of two, takes as long as a test.
+ANOMALY, NOT_ANSWERED, FIRST, NO_CLIENT_ID, OTHER_CLIENT_ID, ESCAPED_CLIENT_ID, ID_NOT_HIGHEST = map(
+    int, list(ExchangeFact)[:7]
+)
+MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW = map(int, list(ExchangeFact)[7:])
 
 
 class ConnectionView:
@@ -68,7 +71,6 @@ class ConnectionView:
         "_large",
         "_looked_ns",
         "_recent",
-        "_settled",
         "_waiting",
         "advertised",
         "advertised_ns",
@@ -106,8 +108,6 @@ class ConnectionView:
         """The highest correlation id of the requests judged before."""
         self._answered_ns = NEVER_NS
         """When the last answer to one of `_waiting` came."""
-        self._settled = _NOTHING_SETTLED
-        """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
         self._recent = recent or RecentExchanges(ConnectionView.rest)
         self._waiting: Sequence[Earlier] = []
@@ -127,28 +127,49 @@ class ConnectionView:
         tcp = self.info.tcp
         return self.info.middle_start and tcp is not None and not (tcp.client_bytes and tcp.broker_bytes)
 
-    def is_usual(self, exchange: Exchange) -> bool:
-        """Whether an exchange differs from one judged before in its body alone.
+    def facts(self, exchange: Exchange) -> int:
+        """What is so of the next exchange: members of `ExchangeFact`, as a number."""
+        # Hot, once an exchange.
+        facts, client_id, previous = self._facts_of_frames(exchange), exchange.client_id, self.previous
+        if exchange.anomalies:
+            facts |= ANOMALY
+        if self.first == exchange.ordinal:
+            facts |= FIRST
+        if previous is not None and previous.client_id != client_id:
+            facts |= OTHER_CLIENT_ID
+        if not client_id:
+            facts |= NO_CLIENT_ID
+        elif "\\x" in client_id:
+            facts |= ESCAPED_CLIENT_ID
+        if (exchange.correlation_id or -1) <= self.highest_id:
+            facts |= ID_NOT_HIGHEST
+        if len(self.in_flight) >= _MANY_IN_FLIGHT:
+            facts |= MANY_IN_FLIGHT
+        if self.advertised is not None:
+            found, version = self.advertised.get(exchange.api_key or 0), exchange.api_version or 0
+            if found is None or not found[0] <= version <= found[1]:
+                facts |= NOT_ADVERTISED
+        return facts
 
-        API, version, client id and header are those of an earlier exchange that no rule about exchanges had
-        a second look at, the client id is that of the exchange before, the correlation id is higher than all
-        before, few requests are in flight, sizes and latency are ordinary.
-        """
-        request, response, previous = exchange.request, exchange.response, self.previous
-        if request is None or previous is None:
-            return False
-        client_id, offset = exchange.client_id, exchange.request_body_offset
-        if self._settled.get((exchange.api_key, exchange.api_version, client_id)) != offset:
-            return False
-        if client_id != previous.client_id or not _LEAST_SIZE <= request.size < _TOO_LARGE:
-            return False
-        if (exchange.correlation_id or -1) <= self.highest_id or len(self.in_flight) > USUAL_IN_FLIGHT:
-            return False
-        return response is None or (
-            response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
-            and response.size >= USUAL_RESPONSE_HEADER
-            and exchange.response_body_offset <= USUAL_RESPONSE_HEADER
-        )
+    def _facts_of_frames(self, exchange: Exchange) -> int:
+        request, response, facts = exchange.request, exchange.response, 0
+        if request is None:
+            return NOT_ANSWERED | HEADER_TAGS | SHORT  # of the answer alone all is looked at
+        length = int.from_bytes(request.data[8:10], signed=True)
+        if exchange.request_body_offset > _REQUEST_BODY_AT + max(length, 0) or len(request.data) < 10:
+            facts = HEADER_TAGS
+        if not _LEAST_REQUEST <= request.size < _LARGE:
+            facts |= LARGE if request.size >= _LARGE else SHORT
+        if response is None:
+            is_due = exchange.state is not NO_RESPONSE_EXPECTED or exchange.close is not None
+            return facts | NOT_ANSWERED if is_due else facts
+        if exchange.response_body_offset > _RESPONSE_BODY_AT:
+            facts |= HEADER_TAGS
+        if response.size < _LEAST_RESPONSE:
+            facts |= SHORT
+        if response.time_ns - request.end_time_ns >= _SLOW_NS:
+            facts |= SLOW
+        return facts if exchange.state is COMPLETE else facts | NOT_ANSWERED
 
     def is_again(self, exchange: Exchange) -> bool:
         """Whether an exchange is the one before once more, whole: the same bytes but for a higher id."""
@@ -168,17 +189,8 @@ class ConnectionView:
             and exchange.request_body_offset == before.request_body_offset
             and exchange.response_body_offset == before.response_body_offset
             and (exchange.correlation_id or -1) > self.highest_id
-            and response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
+            and response.time_ns - request.end_time_ns < _AGAIN_LATENCY_NS
         )
-
-    def settle(self, exchange: Exchange) -> None:
-        """No rule about exchanges had a second look at this one: others like it are usual."""
-        request = exchange.request
-        if request is None or request.time_ns < self.advertised_ns or exchange.api_key == API_VERSIONS:
-            return  # what a client sent before it knew the versions was not held to them
-        if len(self._settled) < REMEMBERED:
-            key = exchange.api_key, exchange.api_version, exchange.client_id
-            self._settled = _with(self._settled, key, exchange.request_body_offset)
 
     def begin(self, exchange: Exchange) -> None:
         """The next request in stream order is about to be judged."""
@@ -229,7 +241,7 @@ class ConnectionView:
         self._wait(exchange)
 
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
-        """`end` of a usual exchange, captured whole, of which no rule had anything to say.
+        """`end` of an exchange, captured whole, that no rule was shown.
 
         Without a response it is one that expects none.
         """
@@ -240,7 +252,7 @@ class ConnectionView:
         else:
             self._recent.append(self, exchange)
         self.previous = exchange
-        self.highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
+        self.highest_id = exchange.correlation_id or 0  # higher than all before, else HDR008 was shown it
         if response is not None:
             if response.time_ns > self._answered_ns:
                 self._answered_ns = response.time_ns
@@ -293,7 +305,6 @@ class ConnectionView:
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""
-        self._settled = _NOTHING_SETTLED
         error = getattr(answer, "error_code", -1)
         ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
         if error == UNSUPPORTED_VERSION:
@@ -311,16 +322,6 @@ def _waits(exchange: Earlier, at_ns: int) -> bool:
     """Whether an exchange has no answer at a time."""
     response = exchange.response
     return response is None or response.time_ns > at_ns
-
-
-def _with(settled: Settled, key: SettledKey, offset: int) -> Settled:
-    """One more kind of exchange is settled; connections of one client have one dict between them."""
-    if settled.get(key) == offset:
-        return settled
-    if len(_shared) >= SHARED_KEPT:
-        _shared.clear()
-    more = {**settled, key: offset}
-    return _shared.setdefault(frozenset(more.items()), more)
 
 
 class AtRest:

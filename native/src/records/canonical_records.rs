@@ -1,10 +1,10 @@
-//! A walk through records that tells whether they are as nearly all are: `kdissect.decoders.records.canonical_batch`.
+//! A walk through records that tells whether they are canonical: `kdissect.decoders.records.canonical_batch`.
 
 use pyo3::prelude::*;
 
 use super::record_reader::{record, Header};
 
-/// `canonical_batch.read_latest`: the latest timestamp delta of the records in `data[at..end]`; None for anything odd.
+/// `canonical_batch.read_latest`: the latest timestamp delta of the records in `data[at..end]`; None for others.
 #[pyfunction]
 pub fn latest_delta(
     wanted: Option<i64>,
