@@ -19,6 +19,7 @@ mod json_out;
 mod lines;
 mod places;
 mod records;
+mod tables;
 mod template;
 mod wire;
 
@@ -61,6 +62,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<records::batch_text::BatchText>()?;
     module.add_class::<records::held::HeldRecords>()?;
+    module.add_class::<tables::exchange_tables::ExchangeTables>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
 }

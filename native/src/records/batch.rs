@@ -7,13 +7,14 @@ const MAGIC_AT: usize = 16;
 pub const HEADER: usize = 61;
 /// The CRC covers everything from here on.
 pub const ATTRIBUTES_AT: usize = 21;
-const CURRENT_MAGIC: u8 = 2;
+pub const CURRENT_MAGIC: u8 = 2;
 
 /// spec/001 "5.3.1 Record Batch", attributes.
 pub const CODEC_MASK: i16 = 7;
 pub const LOG_APPEND_TIME: i16 = 1 << 3;
 pub const TRANSACTIONAL: i16 = 1 << 4;
 pub const CONTROL: i16 = 1 << 5;
+pub const DELETE_HORIZON: i16 = 1 << 6;
 
 pub struct Batch {
     pub start: usize,
@@ -22,6 +23,7 @@ pub struct Batch {
     pub leader_epoch: i32,
     pub crc: u32,
     pub attributes: i16,
+    pub last_offset_delta: i32,
     pub base_timestamp: i64,
     pub max_timestamp: i64,
     pub producer_id: i64,
@@ -51,6 +53,7 @@ impl Batch {
             leader_epoch: i32::from_be_bytes(bytes(&head, 12)?),
             crc: u32::from_be_bytes(bytes(&head, 17)?),
             attributes: i16::from_be_bytes(bytes(&head, ATTRIBUTES_AT)?),
+            last_offset_delta: i32::from_be_bytes(bytes(&head, 23)?),
             base_timestamp: i64::from_be_bytes(bytes(&head, 27)?),
             max_timestamp: i64::from_be_bytes(bytes(&head, 35)?),
             producer_id: i64::from_be_bytes(bytes(&head, 43)?),
