@@ -286,8 +286,7 @@ impl ExchangeTables {
             };
             let topic = match &field.topic {
                 Topic::Wire(place) => data.get(place.clone()),
-                Topic::Told(text) => Some(&**text),
-                Topic::None => named.as_ref().map(|name| name.as_bytes()),
+                Topic::None | Topic::Told(_) => named.as_ref().map(|name| name.as_bytes()),
             };
             let id = match &field.topic_id {
                 Some(id) => Some(self.id_text(turn.object.py(), id)?),
