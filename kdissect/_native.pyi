@@ -392,6 +392,30 @@ class RecordLines:
     ) -> Self: ...
     def take(self) -> bytes: ...
 
+@final
+class ExchangeTables:
+    # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_kind_of`, `_facts_of`; a name of a topic id,
+    # its text, the name of an input, `_rest_fits`. `wants`: exchanges, topic_partitions, batches; whether to
+    # look at batches.
+    def __new__(
+        cls,
+        asked: tuple[
+            Callable[[Exchange], tuple[Any, ...] | None],
+            Callable[[int, int], tuple[Any, ...]],
+            Callable[[Exchange, Summary, Summary | None], tuple[list[str], list[str], list[str], bool]],
+            Callable[[Exchange, bytes], str | None],
+            Callable[[bytes], str],
+            Callable[[int], str],
+            Callable[[bytes, int, int, bool], bool],
+        ],
+        wants: tuple[bool, bool, bool, bool],
+    ) -> Self: ...
+    # False, and nothing is added, of an exchange that is unusual.
+    def add(self, exchange: Exchange, order: bytes) -> bool: ...
+    def rows(self, table: str) -> int: ...
+    # Names with their buffers.
+    def take(self, table: str) -> list[tuple[str, Buffers]]: ...
+
 # The records that fill `data[start:end]`; None where they do not fit, or are not `count`.
 def record_objects(
     record_class: type[Record],

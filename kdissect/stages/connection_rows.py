@@ -7,6 +7,7 @@ from typing import Any
 
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.generated.values import sent
+from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.exchange_rows import ExchangeRows, Row, topic_id_text, wire_topics
 from kdissect.engine.records.record_rows import RecordRows, record_topic, timestamp_type
@@ -18,14 +19,17 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.listed_partitions import topic_namer
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import is_compiled
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.stages.compiled_rows import CompiledRows
 from kdissect.stages.table_rows import DAY_NS, US, TableRows, counts, when
 
 _BY_RECORDS = frozenset({"topic_partitions", "batches", "records", "anomalies"})
+_OF_EXCHANGES = _BY_RECORDS | {"exchanges"}
 # Numbers of anomalies in records: those of each section have a range of their own.
 _SECTION_SHIFT = 16
 _MAX_US = (1 << 63) - 1
@@ -43,11 +47,16 @@ class ExchangeTables:
         self._names = names or TopicNames()
         self._rows = rows
         self._wanted = rows.tables
-        self._exchanges = ExchangeRows(files, topics_of=wire_topics if names is None else names.topics_of)
+        topics_of = wire_topics if names is None else names.topics_of
+        self._exchanges = ExchangeRows(files, topics_of=topics_of)
         self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
+        if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
+            rows.keep_in(CompiledRows(files, rows.tables, topics_of, self._name_in))
 
     def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
         """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
+        if self._rows.exchange(exchange, order):
+            return
         if "exchanges" in self._wanted:
             row = _exchange_row(self._exchanges.row(exchange), order)
             self._rows.add("exchanges", row | {"same_as": exchange.connection.same_as})
@@ -120,6 +129,13 @@ class ExchangeTables:
             "section": number,
         }
         return when(row, frame.time_ns)
+
+    def _name_in(self, exchange: Exchange, topic_id: bytes) -> str | None:
+        """The topic of an id in the records of an exchange."""
+        frame = exchange.response or exchange.request
+        assert frame is not None
+        records_field = RecordsField(None, topic_id, None, None, 0, 0)
+        return record_topic(RecordSet(exchange, frame is exchange.response, frame, records_field), self._name)
 
     def _name(self, records: RecordSet) -> str | None:
         return self._names.name(records.exchange.connection, records.records_field.topic_id or b"")

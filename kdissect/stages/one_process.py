@@ -63,13 +63,15 @@ class _Production:
         self._pieces = SnapshotPieces()
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
+        self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES)
         self._judge = Judge(*judging) if tables & OF_JUDGES else None
         self._sets: dict[str, CaptureSetStage] = {}
 
     def add(self, placed: Placed) -> None:
         order, event = placed
         if isinstance(event, Exchange):
-            event.bodies()
+            if self._wants_bodies:
+                event.bodies()  # decoded once for all
             if self._wants_connections:
                 self._connections.exchange(event, order, self._pieces)
         elif isinstance(event, ConnectionClosed) and self._wants_connections:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -10,12 +12,15 @@ import pyarrow as pa
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.session.exchange import Exchange
+from kdissect.stages.compiled_rows import CompiledRows
 
 US = 1000
 DAY_NS = 86_400_000_000_000
 # Rows kept as Python objects before they become Arrow: up to 6 KB each, and the bytes of records in them.
 BATCH_ROWS = 1024
 BATCH_BYTES = 16 << 20
+COLUMN_ROWS = 8 * BATCH_ROWS  # of some 200 bytes each
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
@@ -27,10 +32,29 @@ class TableRows:
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES if name in self.tables}
         self._bytes = dict.fromkeys(self._rows, 0)
         self._ready: list[tuple[str, Any]] = []
+        self._columns: CompiledRows | None = None
+        # Of each row that is kept its number among those of its table, where others are columns.
+        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
+
+    def keep_in(self, columns: CompiledRows) -> None:
+        """Give out the rows of `columns` as well, in the order in which they came."""
+        self._columns = columns
+
+    def exchange(self, exchange: Exchange, order: bytes) -> bool:
+        """Take an exchange whose rows are columns; False, and nothing is taken, where there are none."""
+        columns = self._columns
+        if columns is None or not columns.add(exchange, order):
+            return False
+        for table in CompiledRows.NAMES:
+            if columns.rows(table) >= COLUMN_ROWS:
+                self._flush(table)
+        return True
 
     def add(self, table: str, row: Row, size: int = 0) -> None:
         """Take a row of a table that is wanted; `size` are the bytes of records in it."""
         rows = self._rows[table]
+        if self._columns is not None and table in CompiledRows.NAMES:
+            self._numbers[table].append(len(rows) + self._columns.rows(table))
         rows.append(row)
         self._bytes[table] += size
         if len(rows) >= BATCH_ROWS or self._bytes[table] >= BATCH_BYTES:
@@ -49,8 +73,22 @@ class TableRows:
 
     def _flush(self, table: str) -> None:
         rows, self._rows[table], self._bytes[table] = self._rows[table], [], 0
-        if rows:
+        numbers, columns = self._numbers.pop(table, []), self._columns
+        if columns is not None and columns.rows(table):
+            self._ready.append((table, _merged(columns.take(table), table, rows, numbers)))
+        elif rows:
             self._ready.append((table, batch_of(table, rows)))
+
+
+def _merged(columns: Any, table: str, rows: list[Row], numbers: list[int]) -> Any:
+    """A batch and rows as one batch, in which the rows have these numbers."""
+    if not rows:
+        return columns
+    places = set(numbers)
+    of_columns, of_rows = count(), count(columns.num_rows)
+    order = [next(of_rows if at in places else of_columns) for at in range(columns.num_rows + len(rows))]
+    both = pa.Table.from_batches([columns, batch_of(table, rows)])
+    return both.take(pa.array(order, pa.int32())).combine_chunks().to_batches()[0]
 
 
 def batch_of(table: str, rows: list[Row]) -> Any:

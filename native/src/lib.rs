@@ -21,6 +21,7 @@ mod lines;
 mod places;
 mod records;
 mod stats;
+mod tables;
 mod template;
 mod transfers;
 mod wire;
@@ -73,6 +74,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::held_records::HeldRecords>()?;
     module.add_class::<records::record_lines::RecordLines>()?;
     module.add_class::<records::table::RecordColumns>()?;
+    module.add_class::<tables::exchange_tables::ExchangeTables>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)
 }

@@ -21,7 +21,7 @@ pub enum Look {
 
 impl Look {
     /// `summarize` is either a method of `Summaries` or something of Python's.
-    fn of(summarize: Bound<'_, PyAny>) -> Look {
+    pub fn of(summarize: Bound<'_, PyAny>) -> Look {
         let owner = summarize.getattr("__self__").ok().and_then(|owner| owner.cast_into().ok());
         owner
             .map_or_else(|| Look::Call(summarize.unbind()), |table: Bound<'_, _>| Look::Table(table.unbind()))

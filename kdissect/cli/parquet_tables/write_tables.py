@@ -9,7 +9,6 @@ from kdissect.api import Dissection
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli.input_states import how_far
 from kdissect.cli.options.input_options import was_read
-from kdissect.cli.parquet_tables.table_reports import write_reports
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.table_files.commit import OutputDirectory
@@ -44,7 +43,10 @@ def write_tables(
         if before is not None:
             place.clear(before)
         place.commit(name, files, {"inputs": list(dissection.file_names)})
-    write_reports(filesystem, root, options.report)
+    if options.report:
+        from kdissect.cli.parquet_tables.table_reports import write_reports  # start-up: a second of imports
+
+        write_reports(filesystem, root, options.report)
     return files
 
 

@@ -23,6 +23,7 @@ pub const CODEC_MASK: i16 = 7;
 pub const LOG_APPEND_TIME: i16 = 1 << 3;
 pub const TRANSACTIONAL: i16 = 1 << 4;
 pub const CONTROL: i16 = 1 << 5;
+pub const DELETE_HORIZON: i16 = 1 << 6;
 
 pub struct Batch {
     pub start: usize,

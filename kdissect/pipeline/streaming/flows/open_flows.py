@@ -21,6 +21,7 @@ from kdissect.stages.table_rows import TableRows
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.flows.flow import Judged, Surroundings
+    from kdissect.stages.compiled_rows import CompiledRows
 
 _FLOW, _JUDGED = "_flow", "_judged"
 # ForwardedEvent events that become a record batch at a time: about 1 KB each.
@@ -34,6 +35,9 @@ class FlowRows(TableRows):
         super().__init__(tables)
         self.flow = b""
         self._flows: dict[str, list[bytes]] = defaultdict(list)
+
+    def keep_in(self, columns: CompiledRows) -> None:
+        """Nothing: each row is seen here, with its flow."""
 
     def add(self, table: str, row: Row, size: int = 0) -> None:
         """Take a row of a table that is wanted."""

@@ -1,0 +1,196 @@
+"""Rows of exchanges without anything unusual as columns, made by the compiled part (native/src/tables)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kdissect.decoders.bodies import request_summarizer, response_summarizer
+from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
+from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.records_fields import has_pieces
+from kdissect.engine.exchange_rows import TopicsOf, topic_id_text, union
+from kdissect.engine.records.record_sets import direction_of, records_side
+from kdissect.engine.tables.all_tables import TABLES
+from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.history.topic_names import DESCRIBE_CLUSTER
+from kdissect.model.errors import DecodeError
+from kdissect.model.native import native
+from kdissect.schema.all_fields import has_records
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+
+Buffers = dict[str, list[bytes | None]]
+_KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
+# What is the same in all rows that are made here; lists are empty, everything else is null.
+_CONSTANT = {"kind": str(_KAFKA)}
+
+
+class CompiledRows:
+    """Takes exchanges, and gives batches of the tables `NAMES` that are wanted. Compiled only."""
+
+    NAMES = ("exchanges", "topic_partitions", "batches")
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        wanted: frozenset[str],
+        topics_of: TopicsOf,
+        name_of: Callable[[Exchange, bytes], str | None],
+    ) -> None:
+        self._topics_of = topics_of
+        exchanges, partitions, batches = (name in wanted for name in self.NAMES)
+        asked = (
+            _fields_of, _kind_of if "records" not in wanted else _kind_without_records, self._facts_of,
+            name_of, topic_id_text, files.__getitem__, _rest_fits,
+        )  # fmt: skip
+        looks = not wanted.isdisjoint({"anomalies", "records"})
+        self._tables = native.ExchangeTables(asked, (exchanges, partitions, batches, looks))
+        self.add = self._tables.add
+        """Add the rows of an exchange; False, and nothing is added, of one that is unusual."""
+        self.rows = self._tables.rows
+        """How many rows there are of a table."""
+
+    def take(self, table: str) -> Any:
+        """The rows of a table as a record batch; there are none then."""
+        rows = self.rows(table)
+        buffers = dict(self._tables.take(table))
+        schema = arrow_schema(TABLES[table])
+        arrays = [_array(field.type, field.name, rows, buffers) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _facts_of(
+        self, exchange: Exchange, asked: Summary, answered: Summary | None
+    ) -> tuple[list[str], list[str], list[str], bool]:
+        """Topics, topic ids and errors, and whether they are the same for the same summaries."""
+        answered = answered or NO_SUMMARY
+        topics = self._topics_of(exchange, asked, answered)
+        ids = union(asked.topic_ids, answered.topic_ids)
+        learns = exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics
+        texts = [topic_id_text(raw) for raw in ids]
+        return list(topics), texts, [error_name(code) for code in answered.errors], not ids and not learns
+
+
+def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
+    """What rows need of an exchange; None for one with anything unusual."""
+    # Hot, once an exchange.
+    request, response, state = exchange.request, exchange.response, exchange.state
+    if (
+        request is None or request.anomalies or exchange.anomalies or exchange.close
+        or exchange.kind is not _KAFKA or len(request.data) != request.size
+    ):  # fmt: skip
+        return None
+    answered = None
+    if response is not None:
+        if state is not _COMPLETE or response.anomalies or len(response.data) != response.size:
+            return None
+        answered = (
+            response.data, exchange.response_body_offset, response.first_ref, response.last_ref,
+            response.time_ns, response.end_time_ns,
+        )  # fmt: skip
+    elif state is not _SILENT:
+        return None
+    info = exchange.connection
+    return (
+        (info.id, info.capture_set, info.client_text, info.broker_text, info.same_as),
+        (
+            exchange.ordinal, exchange.api_key, exchange.api_version, exchange.correlation_id,
+            exchange.client_id,
+        ),
+        (
+            request.data, exchange.request_body_offset, request.first_ref, request.last_ref,
+            request.time_ns, request.end_time_ns,
+        ),
+        answered,
+    )  # fmt: skip
+
+
+def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
+    """Name, summarizers, and on which side records are."""
+    return (
+        api_name(api_key),
+        request_summarizer(api_key, api_version), response_summarizer(api_key, api_version),
+        _records_of(api_key, api_version, native_layout),
+    )  # fmt: skip
+
+
+def _kind_without_records(api_key: int, api_version: int) -> tuple[Any, ...]:
+    """The same where the records of exchanges are wanted themselves, which Python reads."""
+    name, ask, answer, _ = _kind_of(api_key, api_version)
+    return name, ask, answer, _records_of(api_key, api_version, None)
+
+
+def _records_of(
+    api_key: int, api_version: int, layout_of: Callable[..., Any] | None
+) -> tuple[bool, str, Any] | None:
+    """Whether they are in the response, their direction, the layout of the body: None if it is Python's."""
+    is_response = records_side(api_key)
+    if is_response is None:
+        return None
+    try:
+        message = body_message(api_key, api_version, is_response)
+    except DecodeError:
+        return None
+    if not has_records(message):
+        return None
+    layout = None if layout_of is None or has_pieces(message) else layout_of(message, api_version)[0]
+    return is_response, direction_of(api_key), layout
+
+
+def _rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
+    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
+    found = split_batches(data, start, end, may_be_cut=may_be_cut)
+    return not found.batches and not found.faults
+
+
+def _array(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
+    """A column of buffers, by its name."""
+    if pa.types.is_struct(kind):
+        return _struct(kind, name, rows, buffers)
+    own = buffers.get(name)
+    if own is None:
+        return _same(kind, name, rows)
+    if pa.types.is_list(kind):
+        ends: bytes = own[1] or b""
+        count = int.from_bytes(ends[-4:], "little")
+        items = _array(kind.value_type, f"{name}.item", count, buffers)
+        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(ends)], children=[items])
+    if len(own) == 4:  # texts that repeat
+        valid, codes, text_ends, texts = own
+        known = _flat(kind, len(text_ends or b"") // 4 - 1, [None, text_ends, texts])
+        indices = _flat(pa.int32(), rows, [valid, codes])
+        return pa.DictionaryArray.from_arrays(indices, known).dictionary_decode()
+    return _flat(kind, rows, own)
+
+
+def _struct(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
+    """A struct, which is null where its times are."""
+    if not any(known.startswith(f"{name}.") for known in buffers):
+        return pa.nulls(rows, kind)
+    frame = buffers[f"{name.split('.', 1)[0]}.time_ns"]
+    children = [_array(field.type, f"{name}.{field.name}", rows, buffers) for field in kind]
+    valid = None if frame[0] is None else pa.py_buffer(frame[0])
+    return pa.Array.from_buffers(kind, rows, [valid], children=children)
+
+
+def _same(kind: Any, name: str, rows: int) -> Any:
+    """A column of one value."""
+    if name in _CONSTANT:
+        return pa.repeat(pa.scalar(_CONSTANT[name], kind), rows)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(
+            pa.array([0] * (rows + 1), pa.int32()), pa.nulls(0, kind.value_type), type=kind
+        )
+    return pa.nulls(rows, kind)
+
+
+def _flat(kind: Any, rows: int, buffers: Sequence[bytes | None]) -> Any:
+    return pa.Array.from_buffers(
+        kind, rows, [None if each is None else pa.py_buffer(each) for each in buffers]
+    )

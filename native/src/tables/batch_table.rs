@@ -1,0 +1,259 @@
+//! The tables `topic_partitions` and `batches`: columns by their names in
+//! `kdissect.engine.tables.exchange_tables`.
+
+use pyo3::prelude::*;
+
+use super::asked::Turn;
+use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
+use crate::codecs::NAMES;
+use crate::exchange::Frame;
+use crate::records::batch::{Batch, CONTROL, CURRENT_MAGIC, DELETE_HORIZON, TRANSACTIONAL};
+use crate::records::column::{Blobs, Flags, Numbers, Repeated};
+
+/// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
+const NONE: i64 = -1;
+const MAX_SEQUENCE: i64 = i32::MAX as i64;
+
+/// What rows of one records field share.
+pub struct Section<'a> {
+    pub direction: &'a str,
+    pub file: &'a str,
+    pub topic: Option<&'a [u8]>,
+    pub topic_id: Option<&'a [u8]>,
+    pub partition: Option<i32>,
+    /// Index among the records fields of the exchange.
+    pub number: i64,
+}
+
+#[derive(Default)]
+struct Head {
+    rows: usize,
+    capture_set: Repeated,
+    connection: Repeated,
+    exchange: Numbers<8>,
+    direction: Repeated,
+    client: Repeated,
+    broker: Repeated,
+    client_id: Repeated,
+    file: Repeated,
+    packet: Numbers<8>,
+    time: Numbers<8>,
+    time_ns: Numbers<8>,
+    day: Numbers<4>,
+    topic: Repeated,
+    topic_id: Repeated,
+    partition: Numbers<4>,
+    section: Numbers<4>,
+    event_order: Blobs,
+}
+
+impl Head {
+    fn push(&mut self, turn: &Turn<'_>, frame: &Frame<'_>, section: &Section<'_>, order: Order<'_>) {
+        let (id, capture_set, client, broker, _) = &turn.connection;
+        let (ordinal, _, _, _, client_id) = &turn.header;
+        self.capture_set.push(Some(capture_set.as_bytes()), 1);
+        self.connection.push(Some(id.as_bytes()), 1);
+        self.exchange.push(Some(*ordinal), 1);
+        self.direction.push(Some(section.direction.as_bytes()), 1);
+        self.client.push(Some(client.as_bytes()), 1);
+        self.broker.push(Some(broker.as_bytes()), 1);
+        self.client_id.push(client_id.as_ref().map(|id| id.as_bytes()), 1);
+        self.file.push(Some(section.file.as_bytes()), 1);
+        self.packet.push(Some(frame.first_ref & NUMBER_MASK), 1);
+        self.time.push(Some(micros(frame.time_ns)), 1);
+        self.time_ns.push(Some(frame.time_ns), 1);
+        self.day.push(Some(day(frame.time_ns)), 1);
+        self.topic.push(section.topic, 1);
+        self.topic_id.push(section.topic_id, 1);
+        self.partition.push(section.partition.map(i64::from), 1);
+        self.section.push(Some(section.number), 1);
+        self.event_order.push(Some(order));
+        self.rows += 1;
+    }
+
+    fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
+        self.rows = 0;
+        [
+            ("capture_set", self.capture_set.take(py)),
+            ("connection", self.connection.take(py)),
+            ("exchange", self.exchange.take(py)),
+            ("direction", self.direction.take(py)),
+            ("client", self.client.take(py)),
+            ("broker", self.broker.take(py)),
+            ("client_id", self.client_id.take(py)),
+            ("file", self.file.take(py)),
+            ("packet", self.packet.take(py)),
+            ("time", self.time.take(py)),
+            ("time_ns", self.time_ns.take(py)),
+            ("day", self.day.take(py)),
+            ("topic", self.topic.take(py)),
+            ("topic_id", self.topic_id.take(py)),
+            ("partition", self.partition.take(py)),
+            ("section", self.section.take(py)),
+            ("event_order", self.event_order.take(py)),
+        ]
+        .map(|(name, buffers)| (name.to_owned(), buffers))
+        .into()
+    }
+}
+
+/// Those without an error code.
+#[derive(Default)]
+pub struct PartitionTable {
+    head: Head,
+    batches: Numbers<4>,
+    records: Numbers<8>,
+    bytes: Numbers<8>,
+    first_offset: Numbers<8>,
+    last_offset: Numbers<8>,
+}
+
+impl PartitionTable {
+    pub fn rows(&self) -> usize {
+        self.head.rows
+    }
+
+    /// One more row, of a field of so many bytes.
+    pub fn push(
+        &mut self,
+        turn: &Turn<'_>,
+        frame: &Frame<'_>,
+        section: &Section<'_>,
+        order: Order<'_>,
+        batches: &[Batch],
+        bytes: usize,
+    ) {
+        self.head.push(turn, frame, section, order);
+        self.batches.push(Some(batches.len() as i64), 1);
+        self.records.push(Some(batches.iter().map(|batch| i64::from(batch.count)).sum()), 1);
+        self.bytes.push(Some(bytes as i64), 1);
+        self.first_offset.push(batches.first().map(|batch| batch.base_offset), 1);
+        self.last_offset.push(batches.last().map(last_offset), 1);
+    }
+
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
+        let mut columns = self.head.take(py);
+        let own = [
+            ("batches", self.batches.take(py)),
+            ("records", self.records.take(py)),
+            ("bytes", self.bytes.take(py)),
+            ("first_offset", self.first_offset.take(py)),
+            ("last_offset", self.last_offset.take(py)),
+        ];
+        columns.extend(own.map(|(name, buffers)| (name.to_owned(), buffers)));
+        columns
+    }
+}
+
+/// Those of magic 2 without faults.
+#[derive(Default)]
+pub struct BatchTable {
+    head: Head,
+    bytes: Numbers<8>,
+    batch: Numbers<4>,
+    base_offset: Numbers<8>,
+    last_offset: Numbers<8>,
+    count: Numbers<4>,
+    magic: Numbers<1>,
+    codec: Repeated,
+    timestamp_type: Repeated,
+    base_timestamp_ms: Numbers<8>,
+    max_timestamp_ms: Numbers<8>,
+    delete_horizon_ms: Numbers<8>,
+    producer_id: Numbers<8>,
+    producer_epoch: Numbers<2>,
+    base_sequence: Numbers<4>,
+    last_sequence: Numbers<4>,
+    leader_epoch: Numbers<4>,
+    transactional: Flags,
+    control: Flags,
+    crc: Numbers<8>,
+    crc_ok: Flags,
+}
+
+impl BatchTable {
+    pub fn rows(&self) -> usize {
+        self.head.rows
+    }
+
+    pub fn push(
+        &mut self,
+        turn: &Turn<'_>,
+        frame: &Frame<'_>,
+        section: &Section<'_>,
+        order: Order<'_>,
+        (index, batch): (usize, &Batch),
+    ) {
+        self.head.push(turn, frame, section, order);
+        let kind: &[u8] = if batch.is_log_append_time() { b"log_append_time" } else { b"create_time" };
+        let time = |value: i64| (value != NONE).then_some(value);
+        let has_producer = batch.producer_id != NONE;
+        let has_horizon = batch.attributes & DELETE_HORIZON != 0;
+        let has_sequence = i64::from(batch.base_sequence) != NONE;
+        self.bytes.push(Some((batch.end - batch.start) as i64), 1);
+        self.batch.push(Some(index as i64), 1);
+        self.base_offset.push(Some(batch.base_offset), 1);
+        self.last_offset.push(Some(last_offset(batch)), 1);
+        self.count.push(Some(batch.count.into()), 1);
+        self.magic.push(Some(CURRENT_MAGIC.into()), 1);
+        self.codec.push(NAMES.get(batch.codec() as usize).map(|name| name.as_bytes()), 1);
+        self.timestamp_type.push(Some(kind), 1);
+        self.base_timestamp_ms.push(time(batch.base_timestamp), 1);
+        self.max_timestamp_ms.push(time(batch.max_timestamp), 1);
+        self.delete_horizon_ms.push(has_horizon.then_some(batch.base_timestamp), 1);
+        self.producer_id.push(has_producer.then_some(batch.producer_id), 1);
+        self.producer_epoch.push(has_producer.then_some(batch.producer_epoch.into()), 1);
+        self.base_sequence.push(has_sequence.then_some(batch.base_sequence.into()), 1);
+        self.last_sequence.push(if has_sequence { last_sequence(batch) } else { None }, 1);
+        self.leader_epoch.push(Some(batch.leader_epoch.into()), 1);
+        self.transactional.push(batch.attributes & TRANSACTIONAL != 0, 1);
+        self.control.push(batch.attributes & CONTROL != 0, 1);
+        self.crc.push(Some(batch.crc.into()), 1);
+        self.crc_ok.push(true, 1);
+    }
+
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
+        let mut columns = self.head.take(py);
+        let own = [
+            ("bytes", self.bytes.take(py)),
+            ("batch", self.batch.take(py)),
+            ("base_offset", self.base_offset.take(py)),
+            ("last_offset", self.last_offset.take(py)),
+            ("count", self.count.take(py)),
+            ("magic", self.magic.take(py)),
+            ("codec", self.codec.take(py)),
+            ("timestamp_type", self.timestamp_type.take(py)),
+            ("base_timestamp_ms", self.base_timestamp_ms.take(py)),
+            ("max_timestamp_ms", self.max_timestamp_ms.take(py)),
+            ("delete_horizon_ms", self.delete_horizon_ms.take(py)),
+            ("producer_id", self.producer_id.take(py)),
+            ("producer_epoch", self.producer_epoch.take(py)),
+            ("base_sequence", self.base_sequence.take(py)),
+            ("last_sequence", self.last_sequence.take(py)),
+            ("leader_epoch", self.leader_epoch.take(py)),
+            ("transactional", self.transactional.take(py)),
+            ("control", self.control.take(py)),
+            ("crc", self.crc.take(py)),
+            ("crc_ok", self.crc_ok.take(py)),
+        ];
+        columns.extend(own.map(|(name, buffers)| (name.to_owned(), buffers)));
+        columns
+    }
+}
+
+/// Whether all numbers of a batch's row fit their columns, and its codec is one that there is.
+pub fn has_row(batch: &Batch) -> bool {
+    (batch.codec() as usize) < NAMES.len() && last_sequence(batch).is_some()
+}
+
+/// Of the last record that it ever had; beyond 64 bits it wraps.
+fn last_offset(batch: &Batch) -> i64 {
+    batch.base_offset.wrapping_add(batch.last_offset_delta.into())
+}
+
+/// Sequence numbers wrap to 0 behind the highest. None for one below 32 bits.
+fn last_sequence(batch: &Batch) -> Option<i64> {
+    let last = i64::from(batch.base_sequence) + i64::from(batch.last_offset_delta);
+    let last = if last > MAX_SEQUENCE { last - MAX_SEQUENCE - 1 } else { last };
+    i32::try_from(last).is_ok().then_some(last)
+}
