@@ -496,6 +496,7 @@ class FetchPositions:
     def take(
         self,
     ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
+
 # Statistics
 
 @final
