@@ -39,8 +39,8 @@ def count(events: list[Event], is_told: bool = True) -> int:
             context.groups.learn(turn)
             traffic.add(turn)
             every.add(turn)
-            topics.add(turn)
-            groups.add(turn, True)
+            topics.add(event)
+            groups.add(event, True)
     producers.finish()
     sessions.finish()
     if not is_told:

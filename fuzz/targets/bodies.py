@@ -12,7 +12,7 @@ from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_
 from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
-from kdissect.decoders.generated.canonical import plain_decoder
+from kdissect.decoders.generated.canonical import canonical_decoder
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.hexerror import HexError
@@ -111,13 +111,14 @@ class BodyTarget(Target):
         except DecodeError as error:
             demand(str(tree.error) == str(error), ("tree", tree.error, error))
             demand(0 <= error.offset <= len(body), "an offset in the body")
-            demand(plain_decoder(message, version)(body, 0) is None, "plain, but does not fit")
+            demand(canonical_decoder(message, version)(body, 0) is None, "canonical, but does not fit")
             return 0
         demand(tree.error is None and _same((tree.value, tree.end), (value, end)), ("tree", tree.error))
         demand(summary.complete and summary.fits == (end == len(body)), "a summary of what fits is complete")
         to_jsonable(value, True)
-        plain = plain_decoder(message, version)(body, 0)
-        demand(plain is None or _same((plain.value, plain.end), (value, end)), "plain")
+        canonical = canonical_decoder(message, version)(body, 0)
+        same = canonical is None or _same((canonical.value, canonical.end), (value, end))
+        demand(same, "canonical")
         return 0
 
 

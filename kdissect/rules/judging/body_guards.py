@@ -45,6 +45,7 @@ _MOST_SLOTS = 16
 _SIZED = frozenset({Primitive.STRING, Primitive.BYTES, Primitive.RECORDS})
 _NUMBERS = frozenset(Primitive) - _SIZED - {Primitive.BOOL, Primitive.FLOAT64, Primitive.UUID}
 _NS_PER_MS = 1_000_000
+_MOST_NS = (1 << 63) - 1  # 292 years, more than any number of milliseconds in a body
 _ALWAYS, _NEVER = -1, -2  # instead of the number of a condition
 
 
@@ -171,7 +172,7 @@ class BodyGuards:
             marks |= self.bits[0]
         if answered is not None and not is_known[1]:
             marks |= self.bits[1]
-        latency = exchange.latency_ns or 0
+        latency = max(-_MOST_NS, min(exchange.latency_ns or 0, _MOST_NS))
         if not is_compiled:
             return marks | self.reference_marks(
                 asked if is_known[0] else None, answered if is_known[1] else None, latency

@@ -61,6 +61,15 @@ class Positions:
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What the compiled part learned is known; it begins anew elsewhere, if it is in use."""
+        self.catch_up()
+        return vars(self) | {"_fetches": self._fetches is not None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._fetches = _FetchPositions(self._names) if is_compiled and state["_fetches"] else None
+
     def learn_fetch(self, exchange: Exchange) -> None:
         """Take the next Fetch. What it says is known after `catch_up`."""
         if self._fetches is not None and self._fetches.learn(exchange, self._put_all):

@@ -50,7 +50,19 @@ class TopicTraffic:
         self.groups = GroupLinks()
         self.leaders = Leaders()
         self._acquired = AcquiredRecords()
-        self._sums = TopicSums(names, self._topic) if is_compiled and not sizes else None
+        self._sums = self._new_sums()
+
+    def _new_sums(self) -> TopicSums | None:
+        return TopicSums(self._names, self._topic) if is_compiled and not self._sizes else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the compiled part counted is in the topics; it begins anew elsewhere."""
+        self.catch_up()
+        return {name: held for name, held in vars(self).items() if name != "_sums"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._sums = self._new_sums()
 
     def add(self, exchange: Exchange, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
