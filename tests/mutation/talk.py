@@ -4,14 +4,11 @@ A mutator changes one thing of a `Talk`; the packets then take the usual way thr
 """
 
 from collections.abc import Iterable
-from functools import cache
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.endpoint import Ports
 from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.rules.judge import Judge
-from kdissect.schema import protocol_messages
-from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
 from tests.support.messages.traffic import BROKER, CLIENT, STEP_NS, Conversation
 
@@ -119,24 +116,9 @@ class Talk:
         return talk.packets if self.closer is None else talk.fin(self.closer).packets
 
 
-@cache
-def _kinds() -> frozenset[tuple[Message, int]]:
-    """Every body of the schema: message and version."""
-    return frozenset(
-        (message, version)
-        for api in protocol_messages.all_apis()
-        for version in range(api.versions.first, api.versions.last + 1)
-        for message in (api.request, api.response)
-    )
-
-
-def judged(talk: Talk) -> Judge:
-    """The verdict of every rule on a talk, by the whole path from packets on.
-
-    As if bodies of every kind had gone before: the judge then takes only those apart that are not plain.
-    """
-    analyzer, judge = Analyzer(KNOWN), Judge()
-    judge._seen = set(_kinds())
+def judged(talk: Talk, *, guards: bool = True) -> Judge:
+    """The verdict of every rule on a talk, by the whole path from packets on."""
+    analyzer, judge = Analyzer(KNOWN), Judge(guards=guards)
     for packet in talk.packets():
         for event in analyzer.feed(packet):
             judge.add(event)

@@ -17,8 +17,10 @@ from tests.mutation.collateral import collateral_page, row_of
 from tests.mutation.every import every_mutator
 from tests.mutation.mutators import Mutator
 from tests.mutation.outcome import outcome_of
+from tests.mutation.talk import judged
 from tests.mutation.unreached import UNREACHED
 from tests.support.console import run
+from tests.support.verdicts import verdict_of
 
 HERE = Path(__file__).parent
 PAGE = HERE / "collateral.md"
@@ -36,6 +38,15 @@ def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
     assert not outcome.missed, "\n".join(outcome.missed[:3])
     if not UPDATE:
         assert row_of(mutator) in PAGE.read_text(), "python -m tests.regenerate mutants"
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("mutator", EVERY, ids=lambda mutator: mutator.name)
+def test_guards_leave_nothing_out(mutator: Mutator) -> None:
+    """A judge that shows every rule every mutant comes to the same verdict."""
+    for mutant in mutator.mutants():
+        both = [verdict_of(judged(mutant.talk, guards=guards), pieces=False) for guards in (True, False)]
+        assert both[0] == both[1], str(mutant)
 
 
 @pytest.mark.exhaustive

@@ -12,6 +12,7 @@ from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
 from tests.support.console import CAPTURES
 from tests.support.run import events_of
+from tests.support.verdicts import verdict_of
 
 Packets = list[Packet]
 # Small ones of many clients and APIs.
@@ -93,13 +94,17 @@ def packets_of(name: str) -> Packets:
     return list(open_captures([str(CAPTURES / name)]).packets())
 
 
-def loud(packets: Packets) -> set[str]:
-    """Codes of errors and warnings."""
-    judge = Judge()
+def judged(packets: Packets, *, guards: bool = True) -> Judge:
+    judge = Judge(guards=guards)
     for event in events_of(packets):
         judge.add(event)
     judge.finish()
-    return {found.code for found in judge.findings.all() if found.severity is not Severity.INFO}
+    return judge
+
+
+def loud(packets: Packets) -> set[str]:
+    """Codes of errors and warnings."""
+    return {found.code for found in judged(packets).findings.all() if found.severity is not Severity.INFO}
 
 
 @cache
@@ -112,3 +117,12 @@ def loud_when_whole(name: str) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_damage_adds_no_error_and_no_warning(name: str, damage: str) -> None:
     assert loud(DAMAGES[damage](packets_of(name))) <= loud_when_whole(name)
+
+
+@pytest.mark.sampled(130)
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_guards_leave_nothing_out(name: str, damage: str) -> None:
+    """A judge that shows every rule everything comes to the same verdict."""
+    packets = DAMAGES[damage](packets_of(name))
+    assert verdict_of(judged(packets)) == verdict_of(judged(packets, guards=False))

@@ -14,9 +14,6 @@ from kdissect.decoders.trees.node import Node
 from kdissect.engine.exchange_bodies import body_of
 from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.finding import Who
-from kdissect.report.json import report_row
-from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.guards import ExchangeFact, Guard
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.body_guards import BodyGuards
@@ -32,20 +29,10 @@ from tests.rules.fixtures.wire import CLUSTER, METADATA
 from tests.rules.scripted_connection import ScriptedConnection, events_of, judged, key_of
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes
+from tests.support.verdicts import verdict_of
 
 CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
-NAMES = [
-    "tansu_kp3_groups.pcap", "tansu_rdk216_acks.pcap", "tansu_kp202_admin.pcap", "mock_rdk216_txn.pcap",
-    "kafka28zk_franz_raw.pcapng", "kafka44_java_errors.pcapng", "kafka44_franz_sasl.pcapng",
-    "kafka44_sarama_produce.pcapng", "kafka44_aiokafka_transactions.pcapng", "kafka36_quorum.pcapng.gz",
-]  # fmt: skip
-
-
-def _verdict(judge: Judge) -> object:
-    """All that is reported, but for how often each rule looked: without guards they look at everything."""
-    row = report_row(Verdict(judge, quality_of(judge.coverage), ()))
-    row["coverage"]["rules"] = {code for code, count in row["coverage"]["rules"].items() if count}
-    return row
+NAMES = sorted(path.name for path in CAPTURES.iterdir() if ".pcap" in path.name)
 
 
 def _judge_capture(path: Path, *, guards: bool = True) -> Judge:
@@ -56,18 +43,30 @@ def _judge_capture(path: Path, *, guards: bool = True) -> Judge:
     return judge
 
 
-@pytest.mark.sampled(4)
+def _both_ways(path: Path) -> None:
+    assert verdict_of(_judge_capture(path)) == verdict_of(_judge_capture(path, guards=False))
+
+
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str) -> None:
-    path = CAPTURES / name
-    assert _verdict(_judge_capture(path)) == _verdict(_judge_capture(path, guards=False))
+    _both_ways(CAPTURES / name)
+
+
+@pytest.mark.exhaustive
+def test_captures_of_the_reference(reference: Path) -> None:
+    """Damaged ones, and those of other taps."""
+    others = [path for path in sorted((reference / "captures").glob("*.pcap*")) if path.name not in NAMES]
+    assert others
+    for path in others:
+        _both_ways(path)
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("code", sorted(CASES))
 def test_fixtures(code: str) -> None:
     for make in (CASES[code].violating, CASES[code].legal):
-        assert _verdict(judged(make())) == _verdict(judged(make(), guards=False))
+        assert verdict_of(judged(make())) == verdict_of(judged(make(), guards=False))
 
 
 GUARDED = [rule for rule in ALL_RULES if getattr(rule, "guard", None) is not None]
@@ -180,7 +179,7 @@ def test_a_lower_correlation_id() -> None:
         return judged(talk.answer("Metadata", 12, CLUSTER, 2).close(), guards=guards)
 
     assert {finding.code for finding in run().findings.all()} >= {"HDR009"}
-    assert _verdict(run()) == _verdict(run(guards=False))
+    assert verdict_of(run()) == verdict_of(run(guards=False))
 
 
 def test_many_in_flight() -> None:
@@ -195,7 +194,7 @@ def test_many_in_flight() -> None:
         return judged(talk.close(), guards=guards)
 
     assert {finding.code for finding in run().findings.all()} >= {"PAI006"}
-    assert _verdict(run()) == _verdict(run(guards=False))
+    assert verdict_of(run()) == verdict_of(run(guards=False))
 
 
 PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
@@ -218,7 +217,7 @@ def test_headers(header: dict[str, int], codes: set[str]) -> None:
     scenes = [batches.produced(one, version) for version in PRODUCE_VERSIONS]
     scenes += [batches.fetched(one, version) for version in FETCH_VERSIONS]
     for scene in scenes:
-        assert _verdict(judged(scene)) == _verdict(judged(scene, guards=False))
+        assert verdict_of(judged(scene)) == verdict_of(judged(scene, guards=False))
     assert codes <= {finding.code for finding in judged(batches.produced(one)).findings.all()}
 
 
@@ -234,14 +233,14 @@ def test_offsets_of_what_is_given(offsets: tuple[int, int], asked: int, code: st
 
     told = {finding.code for finding in run().findings.all() if finding.code.startswith("REC")}
     assert told == ({code} if code else set())
-    assert _verdict(run()) == _verdict(run(guards=False))
+    assert verdict_of(run()) == verdict_of(run(guards=False))
 
 
 @pytest.mark.parametrize("delta", [-2, -1, 0, 4])
 def test_batches_without_records(delta: int) -> None:
     empty = batch_bytes(b"", 0, last_delta=delta)
     for scene in (batches.produced(empty), batches.fetched(empty)):
-        assert _verdict(judged(scene)) == _verdict(judged(scene, guards=False))
+        assert verdict_of(judged(scene)) == verdict_of(judged(scene, guards=False))
     assert "REC021" in {finding.code for finding in judged(batches.produced(empty)).findings.all()}
 
 
@@ -346,7 +345,7 @@ def test_another_exchange_behind_those_that_are_alike(
         assert code not in before
         if version != 6 or code not in ("FET001", "FET002"):
             assert code in {finding.code for finding in run().findings.all()}
-        assert _verdict(run()) == _verdict(run(guards=False))
+        assert verdict_of(run()) == verdict_of(run(guards=False))
 
 
 @pytest.mark.parametrize(("api", "version"), ALIKE)
@@ -375,4 +374,4 @@ def test_a_judge_can_be_pickled_between_exchanges() -> None:
         moved = pickle.loads(pickle.dumps(moved))
     judge.finish()
     moved.finish()
-    assert _verdict(moved) == _verdict(judge)
+    assert verdict_of(moved) == verdict_of(judge)
