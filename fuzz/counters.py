@@ -7,6 +7,7 @@ from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
@@ -15,7 +16,6 @@ from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
-from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts

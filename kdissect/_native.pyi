@@ -497,6 +497,71 @@ class FetchPositions:
         self,
     ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
 
+EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
+# Its number and its producer's; epoch and losses; the last batch's sequence and delta; times of answers.
+SequenceRow = tuple[int, int, int, int, tuple[int, int], list[int]]
+_Due = list[tuple[int, int]]  # connections, each with the ordinal that is next
+_DueOf = Callable[[int], int | None]  # of a connection; None where its exchanges are Python's
+
+@final
+class FetchPolls:
+    # The first versions with sessions, and with topic ids.
+    def __new__(cls, sessions_from: int, ids_from: int) -> Self: ...
+    # `asked`: how exchanges are counted; fetcher and connection; what is due; of a connection's session its
+    # number, the next epoch, whether it has ids; whether a partition is in a session.
+    def count_block(
+        self,
+        block: ExchangeBlock,
+        start: int,
+        asked: tuple[
+            WayOf,
+            NumbersOf,
+            _DueOf,
+            Callable[[int, int], tuple[int, int, bool | None] | None],
+            Callable[[int, str | bytes, int], bool],
+        ],
+    ) -> tuple[int, int]: ...
+    # Then the fetchers that asked last on connections; fetchers with requests, those that were empty early;
+    # sessions with fetches, empty ones, next epoch, the last one; fetches without a session.
+    def take(
+        self,
+    ) -> tuple[
+        _Due,
+        list[tuple[int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, int, int, EvidenceRow]],
+        int,
+    ]: ...
+
+@final
+class ProducedBatches:
+    def __new__(cls) -> Self: ...
+    # `asked`: how exchanges are counted; client and connection; what is due; what of a connection was lost or
+    # damaged; the sequences of a connection's producer in a partition.
+    def count_block(
+        self,
+        block: ExchangeBlock,
+        start: int,
+        asked: tuple[
+            WayOf,
+            NumbersOf,
+            _DueOf,
+            Callable[[int], int],
+            Callable[[int, int, str | bytes, int], SequenceRow | None],
+        ],
+    ) -> tuple[int, int]: ...
+    # Then clients with batches without an id; producers with batches and records; their clients, and how
+    # often; sequences with the last batches: sequence, delta, exchange, whether that was answered.
+    def take(
+        self,
+    ) -> tuple[
+        _Due,
+        list[tuple[int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, list[tuple[int, int, EvidenceRow, bool]]]],
+    ]: ...
+
 # Statistics
 
 @final

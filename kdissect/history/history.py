@@ -155,6 +155,13 @@ class History:
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
+    def track_of(self, connection: str) -> Track:
+        """A connection by its id: for who takes exchanges of which no machine learns anything."""
+        found = self._tracks.get(connection)
+        if found is None:
+            found = self._tracks[connection] = Track()
+        return found
+
     def _watching(self, key: int | None, version: int | None) -> KindWatchers:
         """The machines that watch an API in a version."""
         found = self._watchers.get((key, version))
@@ -196,9 +203,7 @@ class History:
         `before` is given where it is that one of its connection once more, with the same bytes but for the
         correlation id: then there is no fact for versions that are offered again.
         """
-        track = self._tracks.get(exchange.connection.id)
-        if track is None:
-            track = self._tracks[exchange.connection.id] = Track()
+        track = self.track_of(exchange.connection.id)
         if not self._watches_all:
             if track.is_next(exchange):
                 return [exchange], self._take_own(

@@ -101,7 +101,7 @@ class TopicNames:
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
-        if exchange.api_key in ANNOUNCING or exchange.api_key == FETCH_SNAPSHOT:
+        if exchange.api_key is not None and tells_names(exchange.api_key):
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
@@ -264,6 +264,11 @@ class TopicNames:
         if rescan is not None:
             for exchange in rescan():
                 self.learn(exchange)
+
+
+def tells_names(api_key: int) -> bool:
+    """Whether exchanges of an API are for `TopicNames.pass_by`."""
+    return api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT
 
 
 def may_announce_names(exchange: Exchange) -> bool:

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 CLIENTS_KEPT = 10_000  # of which the client is known without a look
@@ -26,19 +25,19 @@ class Client(NamedTuple):
 
 
 class Clients:
-    """`client_of` for many exchanges of few clients."""
+    """The clients of many exchanges, of few clients."""
 
     def __init__(self) -> None:
         self._known: dict[Sender, Client] = {}
 
-    def of(self, exchange: Exchange) -> Client:
-        """The client of an exchange."""
-        sender = sender_of(exchange.connection, exchange.client_id)
+    def of(self, info: ConnectionInfo, client_id: str | None) -> Client:
+        """`client_named`."""
+        sender = sender_of(info, client_id)
         found = self._known.get(sender)
         if found is None:
             if len(self._known) >= CLIENTS_KEPT:
                 self._known.clear()
-            found = self._known[sender] = client_of(ExchangeView(exchange))
+            found = self._known[sender] = client_named(info, client_id)
         return found
 
 

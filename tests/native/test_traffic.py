@@ -201,3 +201,10 @@ def test_many_error_codes(python_side: PythonSide, tmp_path: Path) -> None:
         talk.client(request(3, 1, number, b"\0\0\0\0"))
         talk.broker(response(number, encode(body_message(3, 1, True), 1, {"topics": rows})))
     assert_same(python_side, [write_pcap(tmp_path / "errors.pcap", talk.packets)], ["api"])
+
+
+def test_an_answer_before_its_question(python_side: PythonSide, tmp_path: Path) -> None:
+    """Two clocks: the latency is 0, but none of the wait went by."""
+    asked = [(11, wait, 1, 0, 0, 0, 7, [], [], -5) for wait in (0, 0, 1, -1)]
+    path = write_pcap(tmp_path / "clocks.pcap", conversation([*asked, *asked]).packets)
+    assert_same(python_side, [path], ["api"])

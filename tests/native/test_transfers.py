@@ -1,12 +1,15 @@
 """Produces and Fetches counted by the compiled part: the topics and groups are those that Python counts."""
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.capture.files import open_captures
+from kdissect.capture.formats.capture_writer import PcapWriter
 from kdissect.cli.event_loop import read_blocks
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
@@ -18,8 +21,13 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.stats.by_fetcher import fetch_polls
+from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_producer import produced_batches
+from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 from kdissect.stats.by_topic import topic_sums
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
@@ -107,31 +115,88 @@ def test_captures_as_they_are_and_damaged(name: str, python_side: PythonSide) ->
         assert counted(name, seed).splitlines() == python_side.call(counted, name, seed).splitlines()
 
 
-def read(name: str) -> tuple[str, int]:
-    """The same from blocks, as commands read them; how many Produces and Fetches became objects."""
+Counting = TopicTraffic | GroupTraffic | ProducerTraffic | FetchSessionTraffic
+
+
+def read(path: str) -> tuple[str, dict[str, int]]:
+    """What captures come to, from blocks, as commands read them; how many transfers became objects."""
     topics, groups = TopicTraffic(TopicNames()), GroupTraffic(TopicNames())
-    made = 0
-    for counted in (topics, groups):
+    producers, sessions = ProducerTraffic(TopicNames()), FetchSessionTraffic()
+    made: dict[str, int] = {}
+    for counted in (topics, groups, producers, sessions):
+        kind = type(counted).__name__
+        made[kind] = 0
 
-        def take(event: Event, counted: TopicTraffic | GroupTraffic = counted) -> None:
-            nonlocal made
+        def take(event: Event, counted: Counting = counted, kind: str = kind) -> None:
             if isinstance(event, Exchange):
-                made += event.api_key in TRANSFERS
-                counted.add(event)
+                made[kind] += event.api_key in TRANSFERS
+            elif isinstance(counted, TopicTraffic | GroupTraffic):
+                return
+            counted.add(event)  # type: ignore[arg-type]
 
-        read_blocks(Dissection(str(CAPTURES / name)), take, counted.count_block)
-    facts: dict[str, Any] = {"topics": topic_facts(topics), "groups": group_facts(groups)}
+        read_blocks(Dissection(path), take, counted.count_block)
+    producers.finish()
+    sessions.finish()
+    facts: dict[str, Any] = {
+        "topics": topic_facts(topics), "groups": group_facts(groups), "producers": producer_facts(producers),
+        "fetch sessions": fetch_session_facts(sessions), "states": _states(producers, sessions),
+    }  # fmt: skip
     return json.dumps(facts, indent=1), made
+
+
+def _states(producers: ProducerTraffic, sessions: FetchSessionTraffic) -> list[Any]:
+    """What the machines know at the end, the one unused for longest first."""
+    known: list[Any] = []
+    for producer, state in producers.history.producers.producers.items():
+        known.append([producer, list(state.client_ids.items()), state.batches, state.records])
+        for partition, here in state.partitions.items():
+            known.append([repr(partition), here.epoch, here.losses, here.brokers_next, list(here.recent)])
+    for session, held in sessions.history.fetch_sessions.sessions.items():
+        known.append([session, held.next_epoch, held.is_open, held.incremental, held.empty, held.last])
+    return known
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_blocks(name: str, python_side: PythonSide) -> None:
-    assert read(name)[0].splitlines() == python_side.call(counted, name, None).splitlines()
+    path = str(CAPTURES / name)
+    assert read(path)[0].splitlines() == python_side.call(read, path)[0].splitlines()
+
+
+DAMAGED = [
+    "kafka44_java_produce.pcapng", "kafka44_rdkafka_groups.pcapng", "kafka44_java_transactions.pcapng",
+    "kafka44_sarama_groups.pcapng",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("share", [0.002, 0.02])
+def test_blocks_of_captures_that_lost_packets(
+    name: str, share: float, python_side: PythonSide, tmp_path: Path
+) -> None:
+    chance, path = Random(share), tmp_path / "lost.pcap"
+    with path.open("wb") as stream:
+        writer = PcapWriter(stream)
+        for packet in open_captures([str(CAPTURES / name)]).packets():
+            if chance.random() >= share:
+                writer.write_packet(packet)
+    assert read(str(path))[0].splitlines() == python_side.call(read, str(path))[0].splitlines()
 
 
 def test_rows_of_blocks_do_not_become_objects(python_side: PythonSide) -> None:
-    name = "kafka44_rdkafka_groups.pcapng"
-    assert read(name)[1] < python_side.call(read, name)[1] / 10
+    path = str(CAPTURES / "kafka44_rdkafka_groups.pcapng")
+    for kind, made in read(path)[1].items():
+        assert made < python_side.call(read, path)[1][kind] / 4, kind
+
+
+def test_blocks_that_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is taken behind each block comes to the same as what is taken at the end."""
+    for name in DAMAGED:
+        path = str(CAPTURES / name)
+        whole = read(path)[0]
+        with monkeypatch.context() as patch:
+            for module in (fetch_polls, produced_batches):
+                patch.setattr(module, "ENOUGH", module.ENOUGH | module.COUNTED)
+            assert read(path)[0].splitlines() == whole.splitlines()
 
 
 def test_taken_after_every_exchange(python_side: PythonSide, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import pytest
 from kdissect.cli import main
 from kdissect.history.sessions.fetch_parts import fetch_parts
 from kdissect.session.exchange import Exchange
-from kdissect.stats import fetch_session_traffic as fetch_sessions
-from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
+from kdissect.stats.by_fetcher import fetcher
+from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.response_time import is_empty_early
 from tests.history.talk import Talk
 from tests.stats.truth import capture, shown, told
@@ -95,7 +95,7 @@ def test_a_full_cache() -> None:
 
 
 def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_sessions, "SESSIONS_KEPT", 3)
+    monkeypatch.setattr(fetcher, "SESSIONS_KEPT", 3)
     talk = Talk()
     (row,) = facts_of(*(fetch(talk, 0, 0, number) for number in range(1, 20)))["clients"]
     assert [session["session_id"] for session in row["sessions"]] == [17, 18, 19]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
@@ -14,7 +14,7 @@ from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.report.cells import Cell, TableColumn, count_cell
 from kdissect.report.printable import printable
-from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
+from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,7 +34,10 @@ def run(arguments: Sequence[str]) -> int:
         accepts = reporting_filter(options, dissection)
         reading = Reading()
         with reading:
-            read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
+            if accepts is None:
+                read_blocks(dissection, traffic.add, traffic.count_block)
+            else:
+                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = fetch_session_facts(traffic)
         if options.format == "json":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
@@ -48,7 +48,10 @@ def run(arguments: Sequence[str]) -> int:
         traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
         reading = Reading()
         with reading:
-            read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
+            if accepts is None:
+                read_blocks(dissection, traffic.add, traffic.count_block)
+            else:
+                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
         if options.format == "json":

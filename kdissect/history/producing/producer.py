@@ -155,7 +155,7 @@ class Producer:
         """The sequences of one partition."""
         return self.partitions.get_or(key, PartitionSequence)
 
-    def client(self, client_id: str | None) -> None:
+    def client(self, client_id: str | None, times: int = 1) -> None:
         """A client used the id."""
         if client_id in self.client_ids or len(self.client_ids) < CLIENTS_KEPT:
-            self.client_ids[client_id] = self.client_ids.get(client_id, 0) + 1
+            self.client_ids[client_id] = self.client_ids.get(client_id, 0) + times

@@ -150,9 +150,13 @@ class Producers:
                 self._damage(name)
             elif header.producer_id != NO_PRODUCER_ID and not header.is_control:
                 errors = _errors(view) if errors is None else errors
-                losses = view.losses + (self._damaged.peek(name) or 0)
+                losses = view.losses + self.losses_on(name)
                 facts += self._batch(_Batch(view, partition, header, errors.get(partition), losses))
         return facts
+
+    def losses_on(self, connection: str) -> int:
+        """Requests of a connection that were cut, and batches with a wrong checksum."""
+        return self._damaged.peek(connection) or 0
 
     def _damage(self, connection: str) -> None:
         self._damaged.put(connection, (self._damaged.get(connection) or 0) + 1)

@@ -96,10 +96,14 @@ class FetchSession:
 
     def count(self, epoch: int, last: Evidence, has_records: bool) -> None:
         """Take an incremental fetch that was answered."""
-        self.incremental += 1
+        self.count_all(1, not has_records, 1 if epoch >= _MAX_EPOCH else epoch + 1, last)
+
+    def count_all(self, fetches: int, empty: int, next_epoch: int, last: Evidence) -> None:
+        """Take so many of them, some of which brought no records."""
+        self.incremental += fetches
         self.is_open = True
-        self.empty += not has_records
-        self.next_epoch = 1 if epoch >= _MAX_EPOCH else epoch + 1
+        self.empty += empty
+        self.next_epoch = next_epoch
         self.last = last
 
 

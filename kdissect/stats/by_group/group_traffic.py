@@ -20,7 +20,7 @@ from kdissect.history.groups.group_payloads import assigned_partitions, connect_
 from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.state_table import Table
-from kdissect.history.topic_names import ANNOUNCING, TopicNames
+from kdissect.history.topic_names import TopicNames, tells_names
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
@@ -233,7 +233,7 @@ def _way_of(api_key: int, version: int) -> Way:
     """Fetches are counted, where the version is known, and what is about no group is passed by."""
     if api_key == apis.FETCH:
         return transfer_rows(api_key, version) or False
-    return not _is_watched(api_key) and api_key not in ANNOUNCING and api_key != apis.FETCH_SNAPSHOT
+    return not _is_watched(api_key) and not tells_names(api_key)
 
 
 def _searched(turn: ExchangeView) -> tuple[str, ...]:

@@ -20,11 +20,13 @@ from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.history.producing.transactions import IDS_KEPT, IdKey
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
+from kdissect.model.native import native
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_producer.produced_batches import ProducedBatches
 from kdissect.stats.by_producer.producer_log import ProducerLog
 from kdissect.stats.client import text_of
 
@@ -59,9 +61,16 @@ class ProducerTraffic:
         """Batches without a producer id, by client id."""
         self._wanted_producers: Table[ProducerKey, bool] = Table(PRODUCERS_KEPT)
         self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
+        self._batches: ProducedBatches | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the compiled part counted is taken; it begins anew elsewhere."""
+        self._catch_up()
+        return vars(self) | {"_batches": None}
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. A selective traffic notes whom wanted ones are about."""
+        self._catch_up()
         parts = None
         if isinstance(event, Exchange):
             self._names.pass_by(event)
@@ -77,8 +86,22 @@ class ProducerTraffic:
         if len(brokers) < BROKERS_KEPT:
             brokers.setdefault(info.broker_address, info)
 
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`.
+
+        Not for a selective traffic.
+        """
+        if self._batches is None:
+            self._batches = ProducedBatches(self.history, self._add_without_id, self._know)
+        return self._batches.count_block(block, start)
+
+    def _catch_up(self) -> None:
+        if self._batches is not None:
+            self._batches.take()
+
     def finish(self) -> None:
         """The input is over."""
+        self._catch_up()
         self._keep(self.history.finish())
 
     def is_wanted(self, capture_set: str, producer_id: int | None, transactional_id: str | None) -> bool:
@@ -111,17 +134,20 @@ class ProducerTraffic:
             self._wanted_ids.put((capture_set, name), True)
 
     def _count_without_id(self, exchange: Exchange, parts: ProduceParts | None) -> None:
-        client_id = exchange.client_id
-        if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
-            client_id = "(others)"
         if parts is not None:
-            self.without_id[client_id] += parts.without_id
+            self._add_without_id(exchange.client_id, parts.without_id)
             return
         turn = ExchangeView(exchange)
         batches = [batch for _, batch in turn.batches if batch.producer_id == NO_PRODUCER_ID]
         # A message set of magic 0 or 1 has no batches: it counts as one.
         sets = {partition for partition, batch in turn.batches if batch.magic < CURRENT_MAGIC}
-        self.without_id[client_id] += len(sets) + sum(batch.magic >= CURRENT_MAGIC for batch in batches)
+        count = len(sets) + sum(batch.magic >= CURRENT_MAGIC for batch in batches)
+        self._add_without_id(exchange.client_id, count)
+
+    def _add_without_id(self, client_id: str | None, batches: int) -> None:
+        if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
+            client_id = "(others)"
+        self.without_id[client_id] += batches
 
     def _keep(self, facts: list[Fact]) -> None:
         for fact in facts:

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::bodies::plan::{Kind, Layout, Role};
 use crate::bodies::visitor::{Look, Program, What};
-use crate::records::batch::{batches, ATTRIBUTES_AT};
+use crate::records::batch::{batches, Batch, ATTRIBUTES_AT};
 
 /// Numbers of a row, and facts of a body, that can be asked for.
 const MOST_VALUES: usize = 2;
@@ -93,9 +93,8 @@ impl PartitionRows {
     fn facts_of(&self, frame: &Bound<'_, PyBytes>, offset: usize) -> Option<Facts> {
         let body = self.read(frame, offset)?;
         let has_number = body.rows.iter().any(|row| row.values[0] != 0);
-        let has_records = body.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()));
         let facts = body.facts[..self.facts].to_vec();
-        Some((facts, body.topics.len(), body.has_other_errors, has_number, has_records))
+        Some((facts, body.topics.len(), body.has_other_errors, has_number, body.has_records()))
     }
 
     /// The topics of such a body with their partitions, and of each its first number. None where it is Python's.
@@ -117,23 +116,19 @@ impl PartitionRows {
         offset: usize,
     ) -> Option<(Vec<Option<i64>>, Vec<Batched<'py>>)> {
         let (body, data) = (self.read(frame, offset)?, frame.as_bytes());
-        let mut found = Vec::new();
-        for row in &body.rows {
-            for batch in batches(data, row.records.clone().unwrap_or_default())? {
-                if crc32c(data.get(batch.start + ATTRIBUTES_AT..batch.end)?) != batch.crc {
-                    return None;
-                }
-                found.push((
-                    (body.topics.get(row.topic)?.object(frame.py())?, row.partition),
-                    batch.attributes,
-                    batch.last_offset_delta,
-                    batch.producer_id,
-                    batch.producer_epoch,
-                    batch.base_sequence,
-                    batch.count,
-                ));
-            }
-        }
+        let header = |(row, batch): &(usize, Batch)| {
+            let row = body.rows.get(*row)?;
+            Some((
+                (body.topics.get(row.topic)?.object(frame.py())?, row.partition),
+                batch.attributes,
+                batch.last_offset_delta,
+                batch.producer_id,
+                batch.producer_epoch,
+                batch.base_sequence,
+                batch.count,
+            ))
+        };
+        let found = body.sound_batches(data)?.iter().map(header).collect::<Option<_>>()?;
         Some((body.facts[..self.facts].to_vec(), found))
     }
 }
@@ -144,9 +139,39 @@ type Listed<'py> = (Bound<'py, PyAny>, Vec<(i64, i64)>);
 /// Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 type Batched<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
 
+impl Body<'_> {
+    /// The headers of its batches, each with the number of its row. None where something else stands among the records,
+    /// or a checksum is wrong.
+    pub fn sound_batches(&self, data: &[u8]) -> Option<Vec<(usize, Batch)>> {
+        let mut found = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            for batch in batches(data, row.records.clone().unwrap_or_default())? {
+                if crc32c(data.get(batch.start + ATTRIBUTES_AT..batch.end)?) != batch.crc {
+                    return None;
+                }
+                found.push((number, batch));
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether a row has records.
+    pub fn has_records(&self) -> bool {
+        self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
+    }
+}
+
 impl Topic<'_> {
+    /// Whether it is an id, or a name that is a text.
+    pub fn is_text(&self) -> bool {
+        match self {
+            Topic::Name(name) => std::str::from_utf8(name).is_ok(),
+            Topic::Id(_) => true,
+        }
+    }
+
     /// As Python has it; None for a name that is no text.
-    fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+    pub fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         match self {
             Topic::Name(name) => Some(PyString::new(py, std::str::from_utf8(name).ok()?).into_any()),
             Topic::Id(id) => Some(PyBytes::new(py, *id).into_any()),

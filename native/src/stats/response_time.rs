@@ -42,6 +42,33 @@ pub struct Times {
     pub is_empty_early: bool,
 }
 
+/// What says whether a Fetch that was answered waited: nanoseconds, milliseconds, and of the answer the session, how
+/// many topics, and whether a partition has records or an error.
+pub struct Poll {
+    pub latency: i128,
+    pub max_wait: i64,
+    pub min_bytes: i64,
+    pub is_refused: bool,
+    pub throttle: i64,
+    pub session: i64,
+    pub topics: usize,
+    pub has_anything: bool,
+}
+
+impl Poll {
+    /// `response_time.is_empty_early`.
+    pub fn is_empty_early(&self) -> bool {
+        let is_early = self.latency * EARLY < i128::from(self.max_wait) * i128::from(MS);
+        if self.min_bytes < 1 || !is_early || self.is_refused || self.throttle > 0 {
+            return false;
+        }
+        match self.topics {
+            0 => self.session != 0,
+            _ => !self.has_anything,
+        }
+    }
+}
+
 /// How the answers of a kind are read; `asked` is for requests of Fetch.
 pub struct Reading {
     answered: Program,
@@ -258,7 +285,8 @@ impl Room {
         if end != response.data.len() {
             return None;
         }
-        let latency = response.span.first_time.checked_sub(request.span.last_time)?.max(0);
+        let between = response.span.first_time.checked_sub(request.span.last_time)?;
+        let latency = between.max(0);
         let throttle = self.answer.throttle.max(0) * MS;
         let owed = if throttle != 0 && !reading.client_waits { throttle } else { 0 };
         let broker = (latency - owed).max(0);
@@ -274,7 +302,7 @@ impl Room {
         let is_ready = self.found_data(request, reader, watermarks);
         self.learn(response, reader, watermarks);
         let (broker, wait) = self.held(broker, is_ready);
-        Some(Times { latency, broker, throttle, wait, is_empty_early: self.is_empty_early(latency) })
+        Some(Times { latency, broker, throttle, wait, is_empty_early: self.is_empty_early(between) })
     }
 
     fn held(&self, time: i64, is_ready: bool) -> (Option<i64>, i64) {
@@ -291,14 +319,17 @@ impl Room {
 
     fn is_empty_early(&self, latency: i64) -> bool {
         let (request, answer) = (&self.request, &self.answer);
-        let is_early = i128::from(latency) * EARLY < i128::from(request.max_wait * MS);
-        if request.min_bytes < 1 || !is_early || answer.error != 0 || answer.throttle > 0 {
-            return false;
-        }
-        if answer.topics == 0 {
-            return answer.session != 0;
-        }
-        !answer.parts.iter().any(|part| part.error != 0 || part.has_records)
+        let poll = Poll {
+            latency: latency.into(),
+            max_wait: request.max_wait,
+            min_bytes: request.min_bytes,
+            is_refused: answer.error != 0,
+            throttle: answer.throttle,
+            session: answer.session,
+            topics: answer.topics,
+            has_anything: answer.parts.iter().any(|part| part.error != 0 || part.has_records),
+        };
+        poll.is_empty_early()
     }
 
     fn found_data(&self, body: &Body<'_>, reader: Reader, watermarks: &mut Watermarks) -> bool {

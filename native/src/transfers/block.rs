@@ -20,8 +20,13 @@ enum Way {
     IsPassed(bool),
 }
 
-/// Counts exchanges of clients and brokers, both by number.
+/// Counts exchanges of clients and brokers, or whatever else tells them apart, by number.
 pub trait Counts {
+    /// What it did with one that is passed by.
+    fn pass(&mut self, _who: (u32, u32), _row: &Row) -> PyResult<u8> {
+        Ok(COUNTED)
+    }
+
     /// What it did with one, in bits.
     fn count(
         &mut self,
@@ -29,7 +34,7 @@ pub trait Counts {
         row: &Row,
         request: Part<'_, '_>,
         response: Option<Part<'_, '_>>,
-    ) -> u8;
+    ) -> PyResult<u8>;
 }
 
 /// Count the rows from `at` on. Gives the row that comes next and what was done with the one before, in bits, which is
@@ -59,13 +64,14 @@ pub fn count<C: Counts>(
             place.insert(way_of.call1(kind)?.extract()?);
         }
         let done = match (senders.get(&sender).copied().flatten(), ways.get(&kind)) {
-            (None, _) | (_, Some(Way::IsPassed(true))) => COUNTED,
+            (None, _) => COUNTED,
+            (Some(who), Some(Way::IsPassed(true))) => counts.pass(who, &of.row)?,
             (Some(who), Some(Way::Rows(asked, answered))) => {
                 let frame = request.content.data.bind(py);
                 let response = of.row.response.as_ref();
                 let back = response.map(|response| (response.data.bind(py), response.body));
                 let back = back.as_ref().map(|(frame, body)| (answered.get(), *frame, *body));
-                counts.count(who, &of.row, (asked.get(), frame, request.content.body), back)
+                counts.count(who, &of.row, (asked.get(), frame, request.content.body), back)?
             }
             _ => 0,
         };

@@ -96,8 +96,8 @@ impl Counts for FetchPositions {
         row: &Row,
         request: Part<'_, '_>,
         response: Option<Part<'_, '_>>,
-    ) -> u8 {
-        self.parts(who, row.request.content.span.first_time, request, response)
+    ) -> PyResult<u8> {
+        Ok(self.parts(who, row.request.content.span.first_time, request, response))
     }
 }
 

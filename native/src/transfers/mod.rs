@@ -1,7 +1,10 @@
 //! What Produces and Fetches come to, by client, topic and partition.
 
 mod block;
+mod connections;
+pub mod fetch_polls;
 pub mod fetch_positions;
+pub mod produced_batches;
 pub mod topic_sums;
 mod topics;
 

@@ -148,8 +148,8 @@ impl Counts for TopicSums {
         row: &Row,
         request: Part<'_, '_>,
         response: Option<Part<'_, '_>>,
-    ) -> u8 {
-        self.parts(who, row.request.kind.api_key == PRODUCE, request, response)
+    ) -> PyResult<u8> {
+        Ok(self.parts(who, row.request.kind.api_key == PRODUCE, request, response))
     }
 }
 

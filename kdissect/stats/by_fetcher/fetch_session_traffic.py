@@ -5,9 +5,8 @@ The sessions are those of `history.fetch_sessions` (KIP-227); this counts its fa
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.history import api_keys as apis
@@ -17,17 +16,18 @@ from kdissect.history.history import History
 from kdissect.history.sessions.fetch_parts import FetchParts, fetch_parts
 from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSession, SessionKey
 from kdissect.history.state_table import Table
+from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.client import Client, Clients, is_follower
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_fetcher.fetch_polls import FetchPolls
+from kdissect.stats.by_fetcher.fetcher import Fetcher, FetcherKey
+from kdissect.stats.client import Clients, is_follower
 from kdissect.stats.response_time import is_empty_early
 
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
 CONNECTIONS_KEPT = 20_000  # open at a time on the largest brokers (history.throttling)
-SESSIONS_KEPT = 100  # ids of one client, the last ones
-_NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
-_NEW_CONNECTION = "new connection"
 
 _ENDINGS: dict[StrEnum, str] = {
     FetchFact.CLOSED: "closed by the client", FetchFact.ENDED: "no partitions left"
@@ -42,54 +42,6 @@ _ODD: frozenset[StrEnum] = frozenset(
 )  # fmt: skip
 
 
-class FetcherKey(NamedTuple):
-    """Who fetches from whom."""
-
-    capture_set: str
-    broker: str
-    client: Client
-
-
-class Fetcher:
-    """What one client does at one broker.
-
-    `rebuilt` counts sessions after the first, by the reason; `refused` fetches by the name of the error code.
-    `empty_early` counts those that were answered empty long before their max wait was over.
-    """
-
-    __slots__ = (
-        "connection", "empty_early", "ended_by", "is_follower", "is_wanted", "not_created", "odd", "rebuilt",
-        "refused", "requests", "sessions",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.requests = 0
-        self.is_follower = False
-        self.is_wanted = False
-        self.sessions: dict[SessionKey, None] = {}
-        self.connection = ""
-        """On which the last session was created."""
-        self.ended_by: str | None = None
-        """How the last session ended."""
-        self.rebuilt: Counter[str] = Counter()
-        self.not_created = 0
-        """A session was asked for, and the broker gave none: its cache is full."""
-        self.odd: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
-        self.empty_early = 0
-
-    def created(self, key: SessionKey, connection: str) -> None:
-        """The broker gave a session."""
-        if self.connection:
-            moved = connection != self.connection
-            self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else _NOTHING_SEEN)] += 1
-        self.connection, self.ended_by = connection, None
-        self.sessions.pop(key, None)
-        self.sessions[key] = None
-        if len(self.sessions) > SESSIONS_KEPT:
-            del self.sessions[next(iter(self.sessions))]
-
-
 class FetchSessionTraffic:
     """Fetchers by client and broker."""
 
@@ -98,9 +50,16 @@ class FetchSessionTraffic:
         self.fetchers: Table[FetcherKey, Fetcher] = Table(CLIENTS_KEPT)
         self._clients = Clients()
         self._of_connection: Table[str, FetcherKey] = Table(CONNECTIONS_KEPT)
+        self._polls: FetchPolls | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the compiled part counted is in the fetchers; it begins anew elsewhere."""
+        self._catch_up()
+        return vars(self) | {"_polls": None}
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. Told are the clients with a Fetch that is wanted."""
+        self._catch_up()
         parts = None
         if isinstance(event, Exchange) and event.api_key == apis.FETCH and event.request is not None:
             parts = fetch_parts(event)
@@ -109,7 +68,21 @@ class FetchSessionTraffic:
 
     def finish(self) -> None:
         """The input is over."""
+        self._catch_up()
         self._apply(self.history.finish())
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
+        if self._polls is None:
+            self._polls = FetchPolls(self.history, self.fetchers, self._of_connection, self._key_of)
+        return self._polls.count_block(block, start)
+
+    def _catch_up(self) -> None:
+        if self._polls is not None:
+            self._polls.take()
+
+    def _key_of(self, info: ConnectionInfo, client_id: str | None) -> FetcherKey:
+        return FetcherKey(info.capture_set, info.broker_text, self._clients.of(info, client_id))
 
     def session(self, key: SessionKey) -> FetchSession | None:
         """The state of a session."""
@@ -117,7 +90,7 @@ class FetchSessionTraffic:
 
     def _asked(self, exchange: Exchange, parts: FetchParts | None, wanted: bool) -> None:
         info = exchange.connection
-        key = FetcherKey(info.capture_set, info.broker_text, self._clients.of(exchange))
+        key = self._key_of(info, exchange.client_id)
         self._of_connection.put(info.id, key)
         fetcher = self.fetchers.get_or(key, Fetcher)
         if not fetcher.requests:

@@ -1,0 +1,1 @@
+"""Fetch sessions: who builds them anew, who polls for nothing."""

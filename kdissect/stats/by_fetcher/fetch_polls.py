@@ -1,0 +1,109 @@
+"""Fetches that the compiled part counts (native/src/transfers/fetch_polls.rs), until they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kdissect.history import api_keys as apis
+from kdissect.history.history import History
+from kdissect.history.sessions.fetch_sessions import SESSIONS_FROM, TOPIC_IDS_FROM, SessionKey
+from kdissect.history.state_table import Table
+from kdissect.history.transfer_rows import transfer_rows
+from kdissect.model.native import native
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_fetcher.fetcher import Fetcher, FetcherKey
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, Connections, Way
+
+_NOBODY = 0xFFFFFFFF  # of native/src/transfers/fetch_polls.rs: whose Fetches are Python's
+
+
+class FetchPolls:
+    """Counts what `FetchSessionTraffic` does of Fetches that no session has anything to tell of.
+
+    Fetchers and sessions are those in its tables: new ones are Python's.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        fetchers: Table[FetcherKey, Fetcher],
+        of_connection: Table[str, FetcherKey],
+        key_of: Callable[[ConnectionInfo, str | None], FetcherKey],
+    ) -> None:
+        self._machine = history.fetch_sessions
+        self._fetchers = fetchers
+        self._of_connection = of_connection
+        self._key_of = key_of
+        self._connections = Connections(history)
+        self._fetcher_numbers: dict[FetcherKey, int] = {}
+        self._session_numbers: dict[SessionKey, int] = {}
+        self._sessions: list[SessionKey] = []
+        self._polls = native.FetchPolls(SESSIONS_FROM, TOPIC_IDS_FROM)
+        self._asked = _way_of, self._numbers_of, self._connections.due_of, self._session_of, self._is_in
+        self._is_counting = False
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Count exchanges of a block from one on; gives the next that is Python's, or how many there are."""
+        self._is_counting = True
+        done = ENOUGH
+        while done not in (LEFT, COUNTED) and start < len(block):
+            start, done = self._polls.count_block(block, start, self._asked)
+            if done & ENOUGH:
+                self.take()
+        return start
+
+    def _numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
+        if info.same_as is not None:
+            return None
+        key, numbers = self._key_of(info, client_id), self._fetcher_numbers
+        number = numbers.setdefault(key, len(numbers)) if key in self._fetchers else _NOBODY
+        return number, self._connections.of(info)
+
+    def _session_of(self, connection: int, session_id: int) -> tuple[int, int, bool | None] | None:
+        info, numbers = self._connections.infos[connection], self._session_numbers
+        key = info.capture_set, info.broker_address, session_id
+        session = self._machine.sessions.peek(key)
+        if session is None or session.next_epoch is None:
+            return None
+        number = numbers.setdefault(key, len(numbers))
+        if number == len(self._sessions):
+            self._sessions.append(key)
+        return number, session.next_epoch, session.with_ids
+
+    def _is_in(self, number: int, topic: str | bytes, partition: int) -> bool:
+        session = self._machine.sessions.peek(self._sessions[number])
+        return session is not None and session.holds([(topic, [partition])])
+
+    def take(self) -> None:
+        """Put everything that was counted into the tables."""
+        if not self._is_counting:
+            return
+        due, asking, fetchers, sessions, without_session = self._polls.take()
+        fetcher_keys = [*self._fetcher_numbers]
+        self._connections.pass_to(due)
+        for connection, number in asking:
+            self._of_connection.put(self._connections.infos[connection].id, fetcher_keys[number])
+        for number, requests, empty_early in fetchers:
+            fetcher = self._fetchers.get_or(fetcher_keys[number], Fetcher)
+            fetcher.requests += requests
+            fetcher.empty_early += empty_early
+            fetcher.is_wanted = True
+        for number, count, empty, next_epoch, last in sessions:
+            session = self._machine.sessions.get(self._sessions[number])
+            if session is not None:
+                evidence = self._connections.evidence(apis.FETCH, last)
+                session.count_all(count, empty, next_epoch, evidence)
+        self._machine.without_session += without_session
+        self._clear()
+
+    def _clear(self) -> None:
+        self._connections.clear()
+        self._fetcher_numbers.clear()
+        self._session_numbers.clear()
+        self._sessions.clear()
+        self._is_counting = False
+
+
+def _way_of(api_key: int, version: int) -> Way:
+    """Fetches are counted, where the version is known; all others are passed by."""
+    return api_key != apis.FETCH or transfer_rows(api_key, version) or False

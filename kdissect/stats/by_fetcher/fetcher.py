@@ -1,0 +1,61 @@
+"""What one client does at one broker: its fetches, and how often it built its session anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from kdissect.history.sessions.fetch_sessions import SessionKey
+from kdissect.stats.client import Client
+
+SESSIONS_KEPT = 100  # ids of one client, the last ones
+_NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
+_NEW_CONNECTION = "new connection"
+
+
+class FetcherKey(NamedTuple):
+    """Who fetches from whom."""
+
+    capture_set: str
+    broker: str
+    client: Client
+
+
+class Fetcher:
+    """What one client does at one broker.
+
+    `rebuilt` counts sessions after the first, by the reason; `refused` fetches by the name of the error code.
+    `empty_early` counts those that were answered empty long before their max wait was over.
+    """
+
+    __slots__ = (
+        "connection", "empty_early", "ended_by", "is_follower", "is_wanted", "not_created", "odd", "rebuilt",
+        "refused", "requests", "sessions",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.is_follower = False
+        self.is_wanted = False
+        self.sessions: dict[SessionKey, None] = {}
+        self.connection = ""
+        """On which the last session was created."""
+        self.ended_by: str | None = None
+        """How the last session ended."""
+        self.rebuilt: Counter[str] = Counter()
+        self.not_created = 0
+        """A session was asked for, and the broker gave none: its cache is full."""
+        self.odd: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.empty_early = 0
+
+    def created(self, key: SessionKey, connection: str) -> None:
+        """The broker gave a session."""
+        if self.connection:
+            moved = connection != self.connection
+            self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else _NOTHING_SEEN)] += 1
+        self.connection, self.ended_by = connection, None
+        self.sessions.pop(key, None)
+        self.sessions[key] = None
+        if len(self.sessions) > SESSIONS_KEPT:
+            del self.sessions[next(iter(self.sessions))]

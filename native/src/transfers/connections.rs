@@ -1,0 +1,53 @@
+//! Which exchange of a connection is due next, as `kdissect.history.stream_order` has it.
+
+use pyo3::prelude::*;
+
+use crate::bodies::summaries::Mixed;
+use crate::engine::completed::Row;
+
+/// `kdissect.history.fact.Evidence` by the number of a connection, without the API key.
+pub type Evidence = (u32, i64, i16, (i64, i64), Option<(i64, i64)>, i64, i64);
+
+pub fn evidence(connection: u32, row: &Row) -> Evidence {
+    let (asked, answered) = (&row.request.content.span, row.response.as_ref().map(|content| content.span));
+    (
+        connection,
+        row.request.ordinal,
+        row.request.kind.version,
+        (asked.first_ref, asked.last_ref),
+        answered.map(|span| (span.first_ref, span.last_ref)),
+        asked.first_time,
+        answered.map_or(0, |span| span.last_time),
+    )
+}
+
+/// Connections by their numbers, each with the exchange that is due.
+#[derive(Default)]
+pub struct Connections(Mixed<u32, i64>);
+
+impl Connections {
+    /// Whether an exchange is the one that is due. `due_of` is asked about a connection that is new; None: its
+    /// exchanges are Python's.
+    pub fn is_due(&mut self, number: u32, row: &Row, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let due = match self.0.get(&number) {
+            Some(due) => *due,
+            None => match due_of.call1((number,))?.extract()? {
+                None => return Ok(false),
+                Some(due) => *self.0.entry(number).or_insert(due),
+            },
+        };
+        Ok(row.request.ordinal == due)
+    }
+
+    /// It was taken.
+    pub fn pass(&mut self, number: u32) {
+        if let Some(due) = self.0.get_mut(&number) {
+            *due += 1;
+        }
+    }
+
+    /// The connections with what is due; they are forgotten then.
+    pub fn take(&mut self) -> Vec<(u32, i64)> {
+        self.0.drain().collect()
+    }
+}
