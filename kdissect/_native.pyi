@@ -599,10 +599,10 @@ class LineFiller:
         cls,
         exchange: type[Exchange],
         fields_of: Callable[[Exchange], tuple[Any, ...] | None],
-        texts_of: Callable[[ConnectionInfo], tuple[bytes, bytes]],
+        texts_of: Callable[[ConnectionInfo], tuple[bytes, ...]],
         template_of: Callable[[Exchange], LineTemplate | None],
         second_of: Callable[[int], Second],
-        facts_of: Callable[[Exchange, Summary, Summary | None], tuple[bytes, bool]],
+        facts_of: Callable[[Exchange, Summary, Summary | None], tuple[tuple[bytes, ...], bool]],
         line_of: Callable[[Exchange, int], bytes],
     ) -> Self: ...
     @property
@@ -613,9 +613,18 @@ class LineFiller:
     def hold(self, events: Events) -> int: ...
     def take(self) -> bytes: ...
 
+# Text, or a value: its name, its index, its width, and -1 for left, 1 for right, 0 for not filled up.
+LinePart = bytes | tuple[str, int, int, int]
+
 @final
 class LineTemplate:
-    # Raises ValueError for a text with more places than there are values.
+    # Raises ValueError for a value that there is not.
     def __new__(
-        cls, text: bytes, low: int, stop: int, ask: Summarizer, answer: Summarizer | None
+        cls,
+        parts: list[LinePart],
+        is_stripped: bool,
+        low: int,
+        stop: int,
+        ask: Summarizer,
+        answer: Summarizer | None,
     ) -> Self: ...

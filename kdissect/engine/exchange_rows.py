@@ -157,19 +157,20 @@ class ExchangeRows:
     def row(self, exchange: Exchange) -> Row:
         """The next row."""
         self._number += 1
+        return self.numbered(exchange, self._number)
+
+    def numbered(self, exchange: Exchange, number: int) -> Row:
+        """The row of this number."""
         connection = exchange.connection
         key = exchange.api_key
         request, response = exchange.request, exchange.response
         asked, answered = exchange.request_summary(), exchange.response_summary()
         row: Row = {
-            "number": self._number,
+            "number": number,
             "connection": connection.id,
             "exchange": exchange.ordinal,
             "kind": exchange.kind,
-            "capture_set": connection.capture_set,
-            "client": connection.client_text,
-            "broker": connection.broker_text,
-            **processes_row(connection),
+            **ends_row(connection),
             "client_id": exchange.client_id,
             "api_key": key,
             "api": None if key is None else api_name(key),
@@ -181,11 +182,7 @@ class ExchangeRows:
             "latency_ns": None
             if request is None or response is None
             else response.time_ns - request.end_time_ns,
-            "errors": [error_name(code) for code in answered.errors] if answered.errors else [],
-            "topics": list(self._topics_of(exchange, asked, answered)),
-            "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)]
-            if asked.topic_ids or answered.topic_ids
-            else [],
+            **self.names(exchange, asked, answered),
             "closed": None if exchange.close is None else closed_row(exchange),
             "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()]
             if has_anomalies(exchange)
@@ -200,6 +197,17 @@ class ExchangeRows:
             if anomalies:
                 row["anomalies"] += [anomaly_row(a) for a in anomalies]
         return row
+
+    def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
+        """Errors, topics and topic ids, as part of a row."""
+        has_ids = asked.topic_ids or answered.topic_ids
+        return {
+            "errors": [error_name(code) for code in answered.errors] if answered.errors else [],
+            "topics": list(self._topics_of(exchange, asked, answered)),
+            "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)]
+            if has_ids
+            else [],
+        }
 
     def _frame(self, frame: Frame) -> Row:
         first, last = frame.first_ref, frame.last_ref
@@ -258,6 +266,16 @@ def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
 def anomaly_row(anomaly: Anomaly) -> Row:
     """An anomaly as part of a row."""
     return {"kind": anomaly.kind, "detail": anomaly.detail}
+
+
+def ends_row(info: ConnectionInfo) -> Row:
+    """Capture set, client, broker and their processes, as part of a row."""
+    return {
+        "capture_set": info.capture_set,
+        "client": info.client_text,
+        "broker": info.broker_text,
+        **processes_row(info),
+    }
 
 
 def processes_row(info: ConnectionInfo) -> Row:

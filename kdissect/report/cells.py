@@ -16,7 +16,8 @@ class Cell(NamedTuple):
 class TableColumn(NamedTuple):
     """One column.
 
-    Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay.
+    Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay. `value`
+    names what of a row it shows, where that is one value.
     """
 
     title: str
@@ -24,6 +25,7 @@ class TableColumn(NamedTuple):
     min_width: int = 0
     rank: int = 0
     right: bool = False
+    value: str = ""
 
 
 def count_cell(count: int, style: str = "") -> Cell:
@@ -37,12 +39,14 @@ def number_column(title: str, field: str, min_width: int = 0, rank: int = 0, sty
     def number(row: dict[str, Any]) -> Cell:
         return Cell("" if row[field] is None else str(row[field]), style)
 
-    return TableColumn(title, number, min_width, rank, right=True)
+    return TableColumn(title, number, min_width, rank, right=True, value=field)
 
 
 def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
     """A text of the row, nothing for none."""
-    return TableColumn(title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank)
+    return TableColumn(
+        title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank, value=field
+    )
 
 
 def counts_text(counts: dict[str, int]) -> str:

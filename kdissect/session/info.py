@@ -138,8 +138,10 @@ class ConnectionInfo:
         self._flow = flow
         self.capture_set = capture_set
         self.names = names
-        self.line_texts: tuple[bytes, bytes] | None = None
-        """Id and ends as they stand on a line (`cli.formats.fast_lines`), once there was one."""
+        self.line_texts: tuple[object, tuple[bytes, ...]] | None = None
+        """Who writes lines, and what of them belongs to the connection (`cli.formats.line_filler`), once
+        there was one.
+        """
         self.client_direction = 0
         self.kind = ConnectionKind.NO_DATA
         self.start_ns = start_ns

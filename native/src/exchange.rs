@@ -71,8 +71,8 @@ impl<'py> Frame<'py> {
 
 /// An exchange with whole frames and nothing odd about it. Only where none belongs it has no response.
 pub struct Exchange<'py> {
-    /// Id and ends of the connection, as `linetexts.texts_of` gives them.
-    pub connection: (Bound<'py, PyBytes>, Bound<'py, PyBytes>),
+    /// Texts of the connection, which a line has as they are.
+    pub connection: Bound<'py, PyTuple>,
     pub client_id: Bound<'py, PyAny>,
     /// The summary of the request that was kept when it was paired, or None.
     pub kept_summary: Bound<'py, PyAny>,
@@ -88,12 +88,16 @@ pub struct Exchange<'py> {
 const SILENT_FIELDS: usize = 14;
 
 impl<'py> Exchange<'py> {
-    /// Of what `fields_of` gave. None for any other one.
-    pub fn of(fields: &Bound<'py, PyAny>) -> Option<Exchange<'py>> {
+    /// Of what `fields_of` gave; `texts_of` gives texts of its connection. None for any other one.
+    pub fn of(fields: &Bound<'py, PyAny>, texts_of: &Bound<'py, PyAny>) -> Option<PyResult<Exchange<'py>>> {
         let tuple = fields.cast::<PyTuple>().ok()?;
         let mut fields = Fields { tuple, at: 0 };
-        Some(Exchange {
-            connection: fields.object()?.extract().ok()?,
+        let connection = match texts(texts_of, &fields.object()?) {
+            Ok(connection) => connection,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(Ok(Exchange {
+            connection,
             client_id: fields.object()?,
             kept_summary: fields.object()?,
             api_key: fields.number()?,
@@ -105,15 +109,11 @@ impl<'py> Exchange<'py> {
                 SILENT_FIELDS => None,
                 _ => Some(Frame::of(&mut fields)?),
             },
-        })
+        }))
     }
 
     /// Of a row of a block, of a connection with these texts.
-    pub fn of_row(
-        py: Python<'py>,
-        row: &Row,
-        connection: (Bound<'py, PyBytes>, Bound<'py, PyBytes>),
-    ) -> Exchange<'py> {
+    pub fn of_row(py: Python<'py>, row: &Row, connection: Bound<'py, PyTuple>) -> Exchange<'py> {
         let request = &row.request;
         Exchange {
             connection,
@@ -132,4 +132,12 @@ impl<'py> Exchange<'py> {
     pub fn latency_ns(&self) -> Option<i64> {
         self.response.as_ref()?.time_ns.checked_sub(self.request.end_time_ns)
     }
+}
+
+/// Texts of a connection.
+pub fn texts<'py>(
+    texts_of: &Bound<'py, PyAny>,
+    connection: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    Ok(texts_of.call1((connection,))?.cast_into()?)
 }

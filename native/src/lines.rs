@@ -1,15 +1,15 @@
-//! `kdissect.cli.formats.fast_lines.FastLines.line` for exchanges that fill a template.
+//! `kdissect.cli.formats.line_filler.FilledLines.line` for exchanges that fill a template.
 
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::bodies::summaries::Mixed;
 use crate::engine::exchange_block::ExchangeBlock;
-use crate::exchange::Exchange;
+use crate::exchange::{texts, Exchange};
 use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
@@ -23,6 +23,9 @@ const MOST: usize = 4096;
 
 /// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.
 type Second = (i64, i64, Vec<u8>);
+
+/// Texts of errors and topics, as a line has them.
+type Facts = Box<[Box<[u8]>]>;
 
 /// File, API key and version, whether there is a response, and a hash of the client id.
 type Key = (i64, i64, i64, bool, u64);
@@ -65,7 +68,7 @@ pub struct LineFiller {
     asked: Arc<Asked>,
     templates: Mixed<Key, Known>,
     /// Errors and topics by the numbers of both summaries.
-    facts: Mixed<(u64, u64), Box<[u8]>>,
+    facts: Mixed<(u64, u64), Facts>,
     asked_second: Second,
     answered_second: Second,
     out: Vec<u8>,
@@ -141,6 +144,7 @@ impl LineFiller {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let asked = &self.asked;
+        visit.call(&asked.fields_of)?;
         visit.call(&asked.texts_of)?;
         visit.call(&asked.template_of)?;
         visit.call(&asked.second_of)?;
@@ -177,20 +181,20 @@ fn put_block(
     out: &mut Vec<u8>,
 ) -> PyResult<()> {
     let (py, asked) = (slf.py(), slf.borrow().asked.clone());
-    let mut texts: Vec<Option<(Bound<'_, PyBytes>, Bound<'_, PyBytes>)>> = Vec::new();
-    texts.resize(block.borrow().connections.len(), None);
+    let mut known_texts: Vec<Option<Bound<'_, PyTuple>>> = Vec::new();
+    known_texts.resize(block.borrow().connections.len(), None);
     for at in 0.. {
         let of_row = {
             let mut block = block.borrow_mut();
             block.at = at;
             let Some(row) = block.rows.get(at) else { return Ok(()) };
             let number = row.connection as usize;
-            let Some((known, info)) = texts.get_mut(number).zip(block.connections.get(number)) else {
+            let Some((known, info)) = known_texts.get_mut(number).zip(block.connections.get(number)) else {
                 return Ok(());
             };
             let text = match known {
                 Some(text) => text,
-                None => known.insert(asked.texts_of.bind(py).call1((info,))?.extract()?),
+                None => known.insert(texts(asked.texts_of.bind(py), info.bind(py))?),
             };
             Exchange::of_row(py, &row.row, text.clone())
         };
@@ -221,9 +225,10 @@ fn unusual_line<'py>(
 
 /// Whether the line was put behind what is in `out`; else nothing was done.
 fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
-    let fields = slf.borrow().asked.clone().fields_of.bind(slf.py()).call1((event,))?;
-    match Exchange::of(&fields) {
-        Some(exchange) => put_one(slf, &exchange, &|| Ok(event.clone()), out),
+    let (py, asked) = (slf.py(), slf.borrow().asked.clone());
+    let fields = asked.fields_of.bind(py).call1((event,))?;
+    match Exchange::of(&fields, asked.texts_of.bind(py)) {
+        Some(exchange) => put_one(slf, &exchange?, &|| Ok(event.clone()), out),
         None => Ok(false),
     }
 }
@@ -237,9 +242,9 @@ fn put_one<'py>(
 ) -> PyResult<bool> {
     let py = slf.py();
     let asked = slf.borrow().asked.clone();
-    let mut facts: Option<Bound<'_, PyBytes>> = None;
+    let mut facts: Option<Facts> = None;
     for _ in 0..MOST_QUESTIONS {
-        let need = slf.borrow_mut().put(exchange, facts.as_ref().map(|facts| facts.as_bytes()), out)?;
+        let need = slf.borrow_mut().put(exchange, facts.as_deref(), out)?;
         match need {
             Need::Nothing => return Ok(true),
             Need::Line => return Ok(false),
@@ -261,11 +266,12 @@ fn put_one<'py>(
             }
             Need::Facts(request, response, numbers) => {
                 let found = asked.facts_of.bind(py).call1((event()?, request, response))?;
-                let (text, is_lasting) = found.extract::<(Bound<'_, PyBytes>, bool)>()?;
+                let (texts, is_lasting) = found.extract::<(Vec<Bound<'_, PyBytes>>, bool)>()?;
+                let texts: Facts = texts.iter().map(|text| text.as_bytes().into()).collect();
                 if is_lasting && numbers.0 > 0 && numbers.1 > 0 {
-                    slf.borrow_mut().remember(numbers, text.as_bytes());
+                    slf.borrow_mut().remember(numbers, texts.clone());
                 }
-                facts = Some(text);
+                facts = Some(texts);
             }
         }
     }
@@ -280,7 +286,12 @@ fn second(py: Python<'_>, asked: &Asked, time_ns: i64) -> PyResult<Option<Second
 
 impl LineFiller {
     /// Put the line of an exchange behind what is in `out`, or tell what there is to ask first.
-    fn put(&mut self, exchange: &Exchange<'_>, facts: Option<&[u8]>, out: &mut Vec<u8>) -> PyResult<Need> {
+    fn put(
+        &mut self,
+        exchange: &Exchange<'_>,
+        facts: Option<&[Box<[u8]>]>,
+        out: &mut Vec<u8>,
+    ) -> PyResult<Need> {
         let Some(known) = self.templates.get(&key_of(exchange)) else { return Ok(Need::Template) };
         let template = known.template.get();
         if !template.takes(exchange) || !is_same(&exchange.client_id, &known.client_id)? {
@@ -290,7 +301,7 @@ impl LineFiller {
             return Ok(need);
         }
         let latency_ns = exchange.latency_ns();
-        if exchange.response.is_some() != latency_ns.is_some() {
+        if exchange.response.is_some() != latency_ns.is_some() || !template.shows(exchange, latency_ns) {
             return Ok(Need::Line);
         }
         let facts = match facts {
@@ -316,7 +327,9 @@ impl LineFiller {
             answered_second: &self.answered_second.2,
             facts,
         };
-        template.fill(exchange, &rest, out);
+        if !template.fill(exchange, &rest, out) {
+            return Ok(Need::Line);
+        }
         self.number += 1;
         Ok(Need::Nothing)
     }
@@ -340,11 +353,11 @@ impl LineFiller {
         self.templates.insert(key_of(exchange), Known { client_id, template });
     }
 
-    fn remember(&mut self, numbers: (u64, u64), facts: &[u8]) {
+    fn remember(&mut self, numbers: (u64, u64), facts: Facts) {
         if self.facts.len() >= MOST {
             self.facts.clear();
         }
-        self.facts.insert(numbers, facts.into());
+        self.facts.insert(numbers, facts);
     }
 }
 

@@ -1,17 +1,23 @@
-//! `kdissect.cli.formats.fast_lines.LineKind` with its template, and the filling of it.
+//! Lines of one kind of exchange: what they share, and the values that each has of its own.
+
+use std::io::Write;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::bodies::summaries::{Numbered, Summaries};
 use crate::decimal::{put, put_nanos};
 use crate::exchange::{Exchange, Frame};
 
-/// Places of a template, marked as in Python by `%d` or `%b`: with a response, and without.
-const PLACES: usize = 21;
-const SILENT_PLACES: usize = 13;
 const SECOND_NS: u64 = 1_000_000_000;
+/// Digits of a fraction that a clock does not show: nanoseconds.
+const SHORT: usize = 3;
+/// Where the time of day begins in RFC 3339.
+const DAY: usize = 11;
+const MINUTES_NS: u64 = 600 * SECOND_NS;
+const ELLIPSIS: &[u8] = "…".as_bytes();
 
 /// What makes the summaries of one side: a table where there is one, else what is to be called.
 pub enum Look {
@@ -47,10 +53,103 @@ impl Look {
     }
 }
 
+/// What a line has of its own.
+enum Value {
+    Number,
+    Ordinal,
+    CorrelationId,
+    LatencyNs,
+    /// `kdissect.report.quantities.duration` of it.
+    Latency,
+    /// Of the texts of a connection, and of errors and topics.
+    Connection(usize),
+    Fact(usize),
+    /// Whether of the response.
+    Frame(bool, Part),
+}
+
+enum Part {
+    First,
+    Last,
+    Time,
+    /// The time of day in microseconds.
+    Clock,
+    TimeNs,
+    EndTimeNs,
+    Bytes,
+}
+
+impl Value {
+    /// By the name of a field of `kdissect.engine.exchange_rows`, or one of `kdissect.cli.formats.line_filler`. None for another, and
+    /// without a response for what belongs to one.
+    fn of(name: &str, index: usize, has_response: bool) -> Option<Value> {
+        let value = match name {
+            "number" => Value::Number,
+            "exchange" => Value::Ordinal,
+            "correlation_id" => Value::CorrelationId,
+            "latency_ns" => Value::LatencyNs,
+            "latency" => Value::Latency,
+            "of connection" => Value::Connection(index),
+            "of bodies" => Value::Fact(index),
+            _ => {
+                let (side, part) = name.split_once('.')?;
+                let is_response = side == "response";
+                if !is_response && side != "request" {
+                    return None;
+                }
+                Value::Frame(is_response, Part::of(part)?)
+            }
+        };
+        let needs_response = matches!(value, Value::LatencyNs | Value::Latency | Value::Frame(true, _));
+        (has_response || !needs_response).then_some(value)
+    }
+}
+
+impl Part {
+    fn of(name: &str) -> Option<Part> {
+        Some(match name {
+            "packets.first" => Part::First,
+            "packets.last" => Part::Last,
+            "time" => Part::Time,
+            "clock" => Part::Clock,
+            "time_ns" => Part::TimeNs,
+            "end_time_ns" => Part::EndTimeNs,
+            "bytes" => Part::Bytes,
+            _ => return None,
+        })
+    }
+}
+
+/// A value with the text before it. Where there is a width it is cut to it, and is filled up to it, but for the last one of a line.
+struct Slot {
+    before: Box<[u8]>,
+    value: Value,
+    width: usize,
+    fill: Fill,
+}
+
+enum Fill {
+    No,
+    Left,
+    Right,
+}
+
+/// Text, or the name of a value, its index, its width and on which side it is (-1 left, 1 right, 0 not filled up).
+#[derive(FromPyObject)]
+pub enum LinePart {
+    Text(Vec<u8>),
+    Value(String, usize, usize, i8),
+}
+
 /// The lines of a kind whose packets are in one file: behind the reference `low`, with numbers below `stop`.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct LineTemplate {
-    pieces: Box<[Box<[u8]>]>,
+    slots: Box<[Slot]>,
+    end: Box<[u8]>,
+    has_duration: bool,
+    connection_texts: usize,
+    /// Whether there are no blanks at the end of a line.
+    is_stripped: bool,
     low: i64,
     stop: i64,
     pub ask: Look,
@@ -63,24 +162,51 @@ pub struct Rest<'a> {
     pub latency_ns: Option<i64>,
     pub asked_second: &'a [u8],
     pub answered_second: &'a [u8],
-    pub facts: &'a [u8],
+    pub facts: &'a [Box<[u8]>],
 }
 
 #[pymethods]
 impl LineTemplate {
-    /// `text` is for Python's `%`; without `answer` for exchanges without a response. Raises ValueError for
-    /// one with more places than there are values.
+    /// Without `answer` for exchanges without a response. Raises ValueError for a value that there is not.
     #[new]
     fn new(
-        text: &[u8],
+        parts: Vec<LinePart>,
+        is_stripped: bool,
         low: i64,
         stop: i64,
         ask: Bound<'_, PyAny>,
         answer: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let places = if answer.is_some() { PLACES } else { SILENT_PLACES };
-        let pieces = pieces_of(text, places).ok_or_else(|| PyValueError::new_err("no template of a line"))?;
-        Ok(LineTemplate { pieces, low, stop, ask: Look::of(ask), answer: answer.map(Look::of) })
+        let mut slots = Vec::new();
+        let mut before = Vec::new();
+        for part in parts {
+            match part {
+                LinePart::Text(text) => before.extend_from_slice(&text),
+                LinePart::Value(name, index, width, side) => {
+                    let value = Value::of(&name, index, answer.is_some())
+                        .ok_or_else(|| PyValueError::new_err(format!("no value of a line: {name}")))?;
+                    let fill = match side {
+                        0 => Fill::No,
+                        ..0 => Fill::Left,
+                        _ => Fill::Right,
+                    };
+                    let before = std::mem::take(&mut before).into_boxed_slice();
+                    slots.push(Slot { before, value, width, fill });
+                }
+            }
+        }
+        let texts = slots.iter().filter(|slot| matches!(slot.value, Value::Connection(_))).count();
+        Ok(LineTemplate {
+            has_duration: slots.iter().any(|slot| matches!(slot.value, Value::Latency)),
+            connection_texts: texts,
+            slots: slots.into_boxed_slice(),
+            end: before.into_boxed_slice(),
+            is_stripped,
+            low,
+            stop,
+            ask: Look::of(ask),
+            answer: answer.map(Look::of),
+        })
     }
 }
 
@@ -95,77 +221,121 @@ impl LineTemplate {
         low < frame.first_ref && frame.first_ref <= frame.last_ref && frame.last_ref < stop
     }
 
-    /// Put the line of an exchange behind what is in `out`.
-    pub fn fill(&self, exchange: &Exchange<'_>, rest: &Rest<'_>, out: &mut Vec<u8>) {
-        let mut pieces = self.pieces.iter();
-        let mut piece = |out: &mut Vec<u8>| out.extend_from_slice(pieces.next().map_or(&[], |text| text));
-        let (name, ends) = &exchange.connection;
-        piece(out);
-        put(out, rest.number);
-        piece(out);
-        out.extend_from_slice(name.as_bytes());
-        piece(out);
-        put(out, exchange.ordinal);
-        piece(out);
-        out.extend_from_slice(ends.as_bytes());
-        piece(out);
-        put(out, exchange.correlation_id);
-        self.frame(&exchange.request, rest.asked_second, &mut piece, out);
-        if let (Some(response), Some(latency_ns)) = (&exchange.response, rest.latency_ns) {
-            self.frame(response, rest.answered_second, &mut piece, out);
-            piece(out);
-            put(out, latency_ns);
-        }
-        piece(out);
-        out.extend_from_slice(rest.facts);
-        piece(out);
+    /// Whether all values have a text here: a long response time has none, nor has a connection whose texts are from before the
+    /// columns were known.
+    pub fn shows(&self, exchange: &Exchange<'_>, latency_ns: Option<i64>) -> bool {
+        let is_long = latency_ns.is_some_and(|latency_ns| latency_ns.unsigned_abs() >= MINUTES_NS);
+        !(is_long && self.has_duration) && self.connection_texts <= exchange.connection.len()
     }
 
-    fn frame(
-        &self,
-        frame: &Frame<'_>,
-        second: &[u8],
-        piece: &mut impl FnMut(&mut Vec<u8>),
-        out: &mut Vec<u8>,
-    ) {
-        piece(out);
-        put(out, frame.first_ref - self.low);
-        piece(out);
-        put(out, frame.last_ref - self.low);
-        piece(out);
-        out.extend_from_slice(second);
-        piece(out);
-        put_nanos(out, frame.time_ns.unsigned_abs() % SECOND_NS); // it is not before 1970
-        piece(out);
-        let start = out.len();
-        put(out, frame.time_ns);
-        let end = out.len();
-        piece(out);
-        if frame.end_time_ns == frame.time_ns {
-            out.extend_from_within(start..end);
-        } else {
-            put(out, frame.end_time_ns);
+    /// Put the line of an exchange behind what is in `out`. False, and nothing is put, of one with a value that has no text here.
+    pub fn fill(&self, exchange: &Exchange<'_>, rest: &Rest<'_>, out: &mut Vec<u8>) -> bool {
+        let begin = out.len();
+        for slot in &self.slots {
+            out.extend_from_slice(&slot.before);
+            let start = out.len();
+            if self.value(&slot.value, exchange, rest, out).is_none() {
+                out.truncate(begin);
+                return false;
+            }
+            if slot.width > 0 {
+                slot.size(out, start);
+            }
         }
-        piece(out);
-        put(out, frame.size + 4);
+        out.extend_from_slice(&self.end);
+        if self.is_stripped {
+            strip(out, begin);
+        }
+        true
+    }
+
+    fn value(
+        &self,
+        value: &Value,
+        exchange: &Exchange<'_>,
+        rest: &Rest<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        match value {
+            Value::Number => put(out, rest.number),
+            Value::Ordinal => put(out, exchange.ordinal),
+            Value::CorrelationId => put(out, exchange.correlation_id),
+            Value::LatencyNs => put(out, rest.latency_ns?),
+            Value::Latency => duration(out, rest.latency_ns?)?,
+            Value::Connection(index) => {
+                let text = exchange.connection.get_borrowed_item(*index).ok()?;
+                out.extend_from_slice(text.cast::<PyBytes>().ok()?.as_bytes());
+            }
+            Value::Fact(index) => out.extend_from_slice(rest.facts.get(*index)?),
+            Value::Frame(false, part) => self.frame(part, &exchange.request, rest.asked_second, out),
+            Value::Frame(true, part) => {
+                self.frame(part, exchange.response.as_ref()?, rest.answered_second, out);
+            }
+        }
+        Some(())
+    }
+
+    fn frame(&self, part: &Part, frame: &Frame<'_>, second: &[u8], out: &mut Vec<u8>) {
+        let nanos = frame.time_ns.unsigned_abs() % SECOND_NS; // it is not before 1970
+        match part {
+            Part::First => put(out, frame.first_ref - self.low),
+            Part::Last => put(out, frame.last_ref - self.low),
+            Part::Time => {
+                out.extend_from_slice(second);
+                put_nanos(out, nanos);
+                out.push(b'Z');
+            }
+            Part::Clock => {
+                out.extend_from_slice(second.get(DAY..).unwrap_or_default());
+                put_nanos(out, nanos);
+                out.truncate(out.len() - SHORT);
+            }
+            Part::TimeNs => put(out, frame.time_ns),
+            Part::EndTimeNs => put(out, frame.end_time_ns),
+            Part::Bytes => put(out, frame.size + 4),
+        }
     }
 }
 
-/// The text between the places. None for a template with more, with fewer, or of another kind.
-fn pieces_of(text: &[u8], places: usize) -> Option<Box<[Box<[u8]>]>> {
-    let mut pieces = Vec::with_capacity(places + 1);
-    let mut piece = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
-        piece.extend_from_slice(rest.get(..at)?);
-        match rest.get(at + 1)? {
-            b'%' => piece.push(b'%'),
-            b'd' | b'b' => pieces.push(std::mem::take(&mut piece).into_boxed_slice()),
-            _ => return None,
+impl Slot {
+    /// Bring what begins at `start`, which is ASCII, to the width.
+    fn size(&self, out: &mut Vec<u8>, start: usize) {
+        let length = out.len() - start;
+        let Some(missing) = self.width.checked_sub(length) else {
+            out.truncate(start + self.width - 1);
+            out.extend_from_slice(ELLIPSIS);
+            return;
+        };
+        match self.fill {
+            Fill::No => {}
+            Fill::Left => out.resize(out.len() + missing, b' '),
+            Fill::Right => {
+                out.resize(out.len() + missing, b' ');
+                if let Some(cell) = out.get_mut(start..) {
+                    cell.rotate_right(missing);
+                }
+            }
         }
-        rest = rest.get(at + 2..)?;
     }
-    piece.extend_from_slice(rest);
-    pieces.push(piece.into_boxed_slice());
-    (pieces.len() == places + 1).then(|| pieces.into_boxed_slice())
+}
+
+/// Take blanks away before the end of a line that begins at `begin`.
+fn strip(out: &mut Vec<u8>, begin: usize) {
+    let end = out.pop();
+    while out.len() > begin && out.last() == Some(&b' ') {
+        out.pop();
+    }
+    out.extend(end);
+}
+
+/// `kdissect.report.quantities.duration` of less than ten minutes.
+fn duration(out: &mut Vec<u8>, latency_ns: i64) -> Option<()> {
+    let value = latency_ns as f64;
+    match latency_ns.unsigned_abs() {
+        ..1_000_000 => write!(out, "{:.0} us", value / 1e3),
+        1_000_000..SECOND_NS => write!(out, "{:.2} ms", value / 1e6),
+        SECOND_NS..MINUTES_NS => write!(out, "{:.2} s", value / 1e9),
+        _ => return None,
+    }
+    .ok()
 }

@@ -1,5 +1,7 @@
 """Compiled lines are those that Python makes, whatever the exchanges hold."""
 
+import pickle
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -7,14 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
+from kdissect.cli.formats import ColumnFormat
+from kdissect.cli.formats.csv import CsvFormat
+from kdissect.cli.formats.exchange_rows import RowWriter
 from kdissect.cli.formats.fast_lines import FastLines
+from kdissect.cli.formats.jsonl import JsonFormat
+from kdissect.cli.formats.text_table import TableFormat, chosen_columns
+from kdissect.cli.formats.tsv import TsvFormat
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.encoder import encode
+from kdissect.engine.exchange_rows import ExchangeRows, TopicsOf, wire_topics
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packets.packet import packet_ref
+from kdissect.report.columns.exchanges import exchange_columns
+from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from tests.support.console import CAPTURES
@@ -142,6 +153,105 @@ def test_what_is_not_unusual_is_compiled(state: State) -> None:
     odd.note(AnomalyKind.LIMIT_REACHED, "odd")
     lines.line(odd)
     assert lines.left == 1
+
+
+COLUMNS = [
+    "number", "client", "processes.pod", "client_id", "api", "state", "latency_ns", "request.packets.file",
+    "request.packets.first", "response.packets.last", "request.packets.last_file", "request.time",
+    "response.time", "request.time_ns", "response.end_time_ns", "request.captured", "response.bytes",
+    "errors", "topics", "topic_ids", "closed.how", "anomalies.kind", "correlation_id", "exchange",
+    "connection",
+]  # fmt: skip
+FORMS: dict[str, Callable[[], ColumnFormat]] = {
+    "tsv": lambda: TsvFormat(COLUMNS, header=True),
+    "csv": lambda: CsvFormat(COLUMNS, header=True),
+    "csv of one column": lambda: CsvFormat(["latency_ns"], header=True),
+    "jsonl": lambda: JsonFormat(COLUMNS, for_terminal=False),
+    "jsonl on a terminal": lambda: JsonFormat(COLUMNS, for_terminal=True),
+    "table": lambda: TableFormat(exchange_columns(), True, None, True, 1),
+    "narrow table": lambda: TableFormat(exchange_columns(), False, 70, True, 3),
+    "table of chosen columns": lambda: TableFormat(chosen_columns(COLUMNS), True, 400, True, 2),
+    "table that ends with numbers": lambda: TableFormat(chosen_columns(COLUMNS[:7]), False, 60, True, 2),
+    "whole rows": lambda: JsonFormat([], for_terminal=False),
+    "structs": lambda: TsvFormat(["number", "request"], header=True),
+}
+
+# Rows that a table is given its widths by.
+SAMPLES = {"table": 1, "narrow table": 3, "table of chosen columns": 2, "table that ends with numbers": 2}
+
+
+class CountedRows(RowWriter):
+    """Counts what is left to Python."""
+
+    left = 0
+
+    def line_of(self, exchange: Exchange, number: int) -> bytes:
+        """Left to Python."""
+        self.left += 1
+        return super().line_of(exchange, number)
+
+
+def rows_of(form: str, files: Sequence[str] = FILES, topics_of: TopicsOf = wire_topics) -> CountedRows:
+    return CountedRows(ExchangeRows(files, topics_of=topics_of), FORMS[form](), files, False)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=30, deadline=None)
+@given(made=st.lists(exchanges(), max_size=8))
+def test_rows_of_any_exchanges(form: str, made: list[Exchange]) -> None:
+    python, held, single = (rows_of(form) for _ in range(3))
+    expected = [python.line_of(exchange, number) for number, exchange in enumerate(made, 1)]
+    assert held.filler is not None
+    held.filler.hold([*made])
+    assert held.filler.take() + held.tail() == b"".join(expected) + python.tail()
+    assert list(map(single.line, made)) == expected
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_of_real_exchanges(form: str) -> None:
+    for path in sorted(map(str, CAPTURES.glob("*.pcap*")))[::4]:
+        first, second = Dissection(path), Dissection(path)
+        python = rows_of(form, first.file_names, first.topics.topics_of)
+        held = rows_of(form, second.file_names, second.topics.topics_of)
+        expected = [python.line_of(exchange, number) for number, exchange in enumerate(first, 1)]
+        assert held.filler is not None
+        for events in second.batches():
+            held.filler.hold(events)
+        assert held.filler.take() + held.tail() == b"".join(expected) + python.tail()
+
+
+@pytest.mark.parametrize("form", sorted({*FORMS} - {"whole rows", "structs"}))
+@pytest.mark.parametrize("state", [State.COMPLETE, State.NO_RESPONSE_EXPECTED])
+def test_rows_are_compiled_once_their_columns_are_known(form: str, state: State) -> None:
+    rows = rows_of(form)
+    for name in ("one", "two", "three", "four", "one"):
+        rows.line(whole(name, state))
+    assert rows.left == SAMPLES.get(form, 0)
+
+
+def test_connections_are_written_as_the_writer_wants_them() -> None:
+    """What a connection keeps for the lines of one writer is not what another one writes."""
+    exchange = whole()
+    tsv, json = rows_of("tsv"), FastLines(FILES)
+    assert tsv.line(exchange) == rows_of("tsv").line_of(exchange, 1)
+    assert json.line(exchange) == plain_lines([exchange])[0]
+    assert tsv.line(exchange) == rows_of("tsv").line_of(exchange, 2)
+    assert pickle.loads(pickle.dumps(exchange.connection)).id == exchange.connection.id
+
+
+@pytest.mark.parametrize("latency_ns", [
+    0, 499, 500, 1500, 2500, 999_499, 999_500, 999_999, 1_000_000, 1_005_000, 1_015_000, 2_675_000,
+    999_994_999, 999_995_000, 999_999_999, 10**9, 1_125_000_000, 599_999_999_999, 600 * 10**9, 7500 * 10**9,
+    -1500, -(10**12),
+])  # fmt: skip
+def test_response_times_as_people_read_them(latency_ns: int) -> None:
+    exchange = whole()
+    assert exchange.response is not None
+    exchange.response.time_ns = exchange.response.end_time_ns = 10**18 + latency_ns
+    rows, python = rows_of("table"), rows_of("table")
+    expected = [python.line_of(exchange, number) for number in (1, 2)]
+    assert [rows.line(exchange), rows.line(exchange)] == expected
+    assert duration(latency_ns).encode() in expected[1]
 
 
 def test_names_that_are_learned_are_asked_for_each_time() -> None:

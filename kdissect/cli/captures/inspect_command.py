@@ -72,12 +72,9 @@ def _copy(
     left = options.limit or -1
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
     each = dissection.guard.each
-    if tick is None and accepts is None and not options.limit:  # nothing to ask about each
-        filler = getattr(writer, "filler", None)
-        if is_compiled and isinstance(filler, native.LineFiller):
-            _copy_held(dissection, output, filler)
-            return
-        each(dissection, lambda exchange: write(line(exchange)))
+    filler = getattr(writer, "filler", None)
+    if accepts is None and not options.limit and is_compiled and isinstance(filler, native.LineFiller):
+        _copy_held(dissection, output, filler, tick)
         return
 
     def take(exchange: Exchange) -> bool:
@@ -95,11 +92,15 @@ def _copy(
     each(dissection, take)
 
 
-def _copy_held(dissection: Dissection, output: Output, filler: native.LineFiller) -> None:
-    """The same with a filler that holds lines, as many as the output would."""
+def _copy_held(
+    dissection: Dissection, output: Output, filler: native.LineFiller, tick: Callable[[], None] | None
+) -> None:
+    """The same of all exchanges with a filler that holds lines, as many as the output would."""
     hold, take, most = filler.hold, filler.take, output.most_held
 
     def fill(events: Events) -> None:
+        if tick is not None:
+            tick()
         if hold(events) > most:
             output.write(take())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kdissect.cli.output import Output
 
 if TYPE_CHECKING:
+    from kdissect.cli.formats.named_fields import Room
     from kdissect.report.cells import TableColumn
 
 
@@ -23,6 +24,25 @@ class Format(Protocol):
         """What was held back."""
 
 
+class ColumnFormat(Format, Protocol):
+    """A format whose lines are cells one behind another, so that what many lines share is made once."""
+
+    end: bytes
+    """Of a line."""
+    is_stripped: bool
+    """Whether a line has no blanks at its end."""
+
+    @property
+    def values(self) -> "list[str] | None":
+        """The value of a row that each column shows; None before columns are known, and for whole rows."""
+
+    def cell(self, at: int, row: dict[str, Any]) -> bytes:
+        """The cell of a column as it stands in a line, with what separates it from the one before."""
+
+    def room(self, at: int, row: dict[str, Any]) -> "Room":
+        """What stands around the text of a column, as in the line of a row."""
+
+
 def format_name(options: Namespace, output: Output) -> str:
     """What the user asked for: else a table on a terminal, TSV otherwise."""
     return options.format or ("table" if output.is_terminal else "tsv")
@@ -34,7 +54,7 @@ def format_of(
     columns: Sequence[str],
     table_columns: Callable[[], "list[TableColumn]"],
     live: bool = False,
-) -> Format:
+) -> ColumnFormat:
     """The format that the user asked for.
 
     `-e` chooses the columns. Without it TSV and CSV have `columns`, JSON lines have whole rows, and a table
@@ -49,7 +69,7 @@ def format_of(
     return table(chosen_columns(fields) if fields else table_columns(), options, output, live)
 
 
-def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: bool) -> Format:
+def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: bool) -> ColumnFormat:
     """The format `tsv`, `csv` or `jsonl` with these columns."""
     # at first use: start-up; csv and orjson import many modules
     if name == "csv":

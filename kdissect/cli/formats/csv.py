@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.formats.named_fields import Column
+from kdissect.cli.formats.named_fields import Column, Room
 from kdissect.report.cells import LIST_SEPARATOR, cell
 from kdissect.report.printable import printable
 
@@ -23,9 +23,13 @@ class CsvFormat:
     looked at with `cat` and `less`, where it would act.
     """
 
+    end = b"\n"
+    is_stripped = False
+
     def __init__(self, columns: Sequence[str], header: bool) -> None:
         self._columns = [Column(name) for name in columns]
         self._header = header
+        self.values: list[str] | None = list(columns)
         self._text = io.StringIO()
         self._writer = csv.writer(self._text, lineterminator="\n")
 
@@ -35,11 +39,26 @@ class CsvFormat:
 
     def line(self, row: dict[str, Any]) -> bytes:
         """One row."""
-        return self._record(printable(_text(column.value(row))) for column in self._columns)
+        return self._record(self._shown(column, row) for column in self._columns)
+
+    def cell(self, at: int, row: dict[str, Any]) -> bytes:
+        """The cell of a column, behind a comma."""
+        text = self._shown(self._columns[at], row)
+        alone = len(self._columns) == 1
+        # What is alone in a record is quoted where it is empty.
+        record = self._record([text] if alone else [text, ""])
+        return self.room(at, row).before + record.removesuffix(b"\n" if alone else b",\n")
+
+    def room(self, at: int, row: dict[str, Any]) -> Room:
+        """Nothing but the comma."""
+        return Room(b"," if at else b"")
 
     def tail(self) -> bytes:
         """Nothing: every row went out at once."""
         return b""
+
+    def _shown(self, column: Column, row: dict[str, Any]) -> str:
+        return printable(_text(column.value(row)))
 
     def _record(self, cells: Iterable[str]) -> bytes:
         self._writer.writerow(cells)

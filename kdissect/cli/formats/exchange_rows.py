@@ -4,37 +4,98 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
-from kdissect.cli.formats import Format, format_of
+from kdissect.cli.formats import ColumnFormat, format_of
+from kdissect.cli.formats.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
 from kdissect.cli.formats.named_fields import needs_bodies
 from kdissect.cli.options.input_options import is_live
 from kdissect.cli.output import Output
-from kdissect.engine.exchange_rows import ExchangeRows
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.exchange_rows import ExchangeRows, Row, ends_row
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect._native import LinePart
     from kdissect.cli.formats.exchange_tree import TreeWriter
     from kdissect.engine.exchange_rows import Nest
     from kdissect.engine.records.record_sets import RecordSet
     from kdissect.report.cells import TableColumn
 
 
-class RowWriter:
-    """Makes rows and formats them."""
+# What of a row belongs to the connection, and to the bodies; what all exchanges of a template have.
+_OF_CONNECTION = ("connection", "capture_set", "client", "broker", "processes")
+_OF_BODIES = ("errors", "topics", "topic_ids")
+_SHARED = ("kind", "client_id", "api_key", "api", "api_version", "state", "closed", "anomalies")
+_OF_FRAMES = ("packets.first", "packets.last", "time", "time_ns", "end_time_ns", "bytes")
+_OF_REQUESTS = (*(f"request.{part}" for part in _OF_FRAMES), CLOCK)
+_OF_RESPONSES = ("latency_ns", DURATION, *(f"response.{part}" for part in _OF_FRAMES))
+_OPEN = ("number", "exchange", "correlation_id", *_OF_REQUESTS, *_OF_RESPONSES)
+_OF_FILES = tuple(f"{side}.{part}" for side in ("request", "response")
+                  for part in ("packets.file", "packets.last_file", "captured"))  # fmt: skip
 
-    def __init__(self, rows: ExchangeRows, form: Format) -> None:
-        self._row = rows.row
-        self.skip = rows.skip
+
+class RowWriter(FilledLines):
+    """Makes rows and formats them. `files` are the inputs' names; rows with bodies fill no templates."""
+
+    def __init__(
+        self, rows: ExchangeRows, form: ColumnFormat, files: Sequence[str], has_bodies: bool
+    ) -> None:
+        super().__init__(files, has_templates=not has_bodies)
+        self._rows = rows
+        self._shared = ExchangeRows(files)  # these learn no names
         self._form = form
         self.head = form.head
         self.tail = form.tail
 
-    def line(self, exchange: Exchange) -> bytes:
-        """One exchange; a table holds the first ones back."""
-        return self._form.line(self._row(exchange))
+    def line_of(self, exchange: Exchange, number: int) -> bytes:
+        """The row of this number; a table holds the first ones back."""
+        return self._form.line(self._rows.numbered(exchange, number))
+
+    def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
+        """Cells that such exchanges share, as they stand in a line, and room for the others."""
+        form, names = self._form, self._form.values
+        if names is None:
+            return None
+        row, is_silent = self._shared.numbered(exchange, 0), exchange.response is None
+        parts: list[LinePart] = []
+        connections, bodies = count(), count()
+        for at, name in enumerate(names):
+            first = name.split(".")[0]
+            if first in _OF_CONNECTION:
+                parts.append((OF_CONNECTION, next(connections), 0, 0))
+            elif name in _OF_BODIES:
+                parts.append((OF_BODIES, next(bodies), 0, 0))
+            elif first in _SHARED or name in _OF_FILES or (is_silent and name in _OF_RESPONSES):
+                parts.append(form.cell(at, row))
+            elif name in _OPEN:
+                room = form.room(at, row)
+                parts += [room.before, (name, 0, room.width, room.side), room.behind]
+            else:
+                return None
+        return [*parts, form.end], form.is_stripped
+
+    def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
+        """Cells that belong to a connection."""
+        row = {"connection": connection.id, **ends_row(connection)}
+        return self._cells(row, _OF_CONNECTION)
+
+    def body_texts(
+        self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
+    ) -> tuple[bytes, ...]:
+        """Cells that belong to the bodies."""
+        names = self._rows.names(exchange, asked, answered)
+        return self._cells({"state": exchange.state, "closed": None, "anomalies": [], **names}, _OF_BODIES)
+
+    def _cells(self, row: Row, wanted: tuple[str, ...]) -> tuple[bytes, ...]:
+        form = self._form
+        return tuple(
+            form.cell(at, row) for at, name in enumerate(form.values or ()) if name.split(".")[0] in wanted
+        )
 
 
 def row_writer(
@@ -42,10 +103,11 @@ def row_writer(
 ) -> RowWriter:
     """A writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are those of TSV and CSV without `-e`."""
     bodies = options.bodies or needs_bodies(options.fields)
-    topics_of = dissection.topics.topics_of
+    files, topics_of = dissection.file_names, dissection.topics.topics_of
     nest = nest_of(dissection, options.show_secrets) if options.records else None
-    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, topics_of, nest)
-    return RowWriter(rows, format_of(options, output, columns, _table_columns, is_live(dissection)))
+    rows = ExchangeRows(files, bodies, options.show_secrets, topics_of, nest)
+    form = format_of(options, output, columns, _table_columns, is_live(dissection))
+    return RowWriter(rows, form, files, bodies or nest is not None)
 
 
 def _table_columns() -> list[TableColumn]:

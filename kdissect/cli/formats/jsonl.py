@@ -5,9 +5,10 @@ from typing import Any
 
 import orjson
 
-from kdissect.cli.formats.named_fields import Column
+from kdissect.cli.formats.named_fields import Column, Room
 from kdissect.report.printable import terminal_json
 
+_TEXTS = ("request.time", "response.time")  # which have quotes, of those that are the same on no two lines
 # Keys of bodies are strings; StrEnum values are written as their strings.
 _OPTIONS = orjson.OPT_APPEND_NEWLINE
 
@@ -15,9 +16,13 @@ _OPTIONS = orjson.OPT_APPEND_NEWLINE
 class JsonFormat:
     """Rows as they are, or only `columns` under their dotted names."""
 
+    end = b"}\n"
+    is_stripped = False
+
     def __init__(self, columns: Sequence[str], for_terminal: bool) -> None:
-        self._columns = [Column(name) for name in columns]
+        self._columns = [Column(name) for name in dict.fromkeys(columns)]
         self._for_terminal = for_terminal
+        self.values = [column.name for column in self._columns] or None
 
     def head(self) -> bytes:
         """Nothing."""
@@ -27,8 +32,23 @@ class JsonFormat:
         """One row."""
         if self._columns:
             row = {column.name: column.value(row) for column in self._columns}
-        line = json_bytes(row, _OPTIONS)
-        return terminal_json(line) if self._for_terminal else line
+        return self._shown(json_bytes(row, _OPTIONS))
+
+    def cell(self, at: int, row: dict[str, Any]) -> bytes:
+        """Name and value."""
+        return self._name(at) + self._shown(json_bytes(self._columns[at].value(row)))
+
+    def room(self, at: int, row: dict[str, Any]) -> Room:
+        """The name before a number, or a text in quotes."""
+        if self._columns[at].name in _TEXTS:
+            return Room(self._name(at) + b'"', b'"')
+        return Room(self._name(at))
+
+    def _name(self, at: int) -> bytes:
+        return b"%b%b:" % (b"," if at else b"{", json_bytes(self._columns[at].name))
+
+    def _shown(self, text: bytes) -> bytes:
+        return terminal_json(text) if self._for_terminal else text
 
     def tail(self) -> bytes:
         """Nothing: every row went out at once."""

@@ -1,6 +1,5 @@
 """The parts of a JSON line as text, remembered where they repeat."""
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -98,11 +97,6 @@ def anomalies(exchange: Exchange) -> str:
     return compact_json([anomaly_row(anomaly) for anomaly in exchange.all_anomalies()])
 
 
-# Connections that have their texts: with a hundred thousand open ones those would be 500 bytes of each.
-TEXTS_KEPT = 2048
-_with_texts: deque[ConnectionInfo] = deque(maxlen=TEXTS_KEPT)
-
-
 def compact_json(value: Any) -> str:
     """Dicts, lists, strings and integers as JSON: the rare parts of a line."""
     if isinstance(value, dict):
@@ -128,16 +122,6 @@ def number_or_null(number: int | None) -> str:
 def text_or_null(text: str | None) -> str:
     """A string in quotes."""
     return "null" if text is None else quote(text)
-
-
-def texts_of(connection: ConnectionInfo) -> tuple[bytes, bytes]:
-    """Id and ends of a connection, which has them from here on, until thousands of others have got theirs."""
-    texts = connection.id.encode(), ends_of(connection).encode("utf-8", "replace")
-    connection.line_texts = texts
-    if len(_with_texts) == TEXTS_KEPT:
-        _with_texts[0].forget_ends()
-    _with_texts.append(connection)
-    return texts
 
 
 def ends_of(connection: ConnectionInfo) -> str:

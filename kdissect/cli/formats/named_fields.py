@@ -1,7 +1,7 @@
 """Columns of rows: `-e FIELD` names to values and text."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.engine.exchange_rows import RowField
@@ -28,6 +28,17 @@ def check_names(names: Sequence[str], fields: Sequence[RowField]) -> None:
 def needs_bodies(names: Iterable[str]) -> bool:
     """Whether a name asks for something that only decoded bodies have."""
     return any(part in ("body", "error") for name in names for part in name.split(".")[1:2])
+
+
+class Room(NamedTuple):
+    """Where the text of a cell goes: text before and behind, the width that it is brought to (0 for none),
+    on which side the text is then (-1 left, 1 right, 0 where it is cut only).
+    """
+
+    before: bytes
+    behind: bytes = b""
+    width: int = 0
+    side: int = 0
 
 
 class Column:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.formats.named_fields import Column
+from kdissect.cli.formats.named_fields import Column, Room
 from kdissect.cli.output import Output
 from kdissect.report.cells import Cell, TableColumn, cell
 
@@ -22,6 +22,9 @@ _ELLIPSIS = "…"
 
 class TableFormat:
     """`width` is that of the terminal, None where lines may be of any length."""
+
+    end = b"\n"
+    is_stripped = True
 
     def __init__(
         self, columns: Sequence[TableColumn], colour: bool, width: int | None, header: bool, sample: int
@@ -82,20 +85,44 @@ class TableFormat:
         last = max(columns[kept[-1]].min_width, cell_len(columns[kept[-1]].title))
         return sum(widths[i] for i in kept[:-1]) + len(_GAP) * (len(kept) - 1) + last
 
+    @property
+    def values(self) -> list[str] | None:
+        """What each column shows, once the widths are known."""
+        return None if self._widths is None else [column.value for column in self._columns]
+
+    def cell(self, at: int, row: dict[str, Any]) -> bytes:
+        """The cell of a column in its width, behind a gap."""
+        gap = _GAP if at else ""
+        return (gap + self._sized(at, self._columns[at].cell(row))).encode("utf-8", "replace")
+
+    def room(self, at: int, row: dict[str, Any]) -> Room:
+        """The width of a column, and its style."""
+        gap, style = _GAP if at else "", self._columns[at].cell(row).style
+        before, behind = paint("\0", style).split("\0") if self._colour else ("", "")
+        side = 0 if at == len(self._columns) - 1 else 1 if self._columns[at].right else -1
+        return Room((gap + before).encode(), behind.encode(), self._width_of(at), side)
+
     def _print(self, cells: list[Cell]) -> bytes:
-        assert self._widths is not None
-        last = len(cells) - 1
-        parts = []
-        left = self._width
-        for i, shown in enumerate(cells):
-            text = shown.text
-            if i < last:
-                text = _sized(text, self._widths[i], self._columns[i].right)
-                left = None if left is None else left - self._widths[i] - len(_GAP)
-            elif left is not None:
-                text = _cut(text, max(left, cell_len(self._columns[i].title)))
-            parts.append(paint(text, shown.style) if self._colour else text)
+        parts = [self._sized(at, shown) for at, shown in enumerate(cells)]
         return (_GAP.join(parts).rstrip() + "\n").encode("utf-8", "replace")
+
+    def _sized(self, at: int, shown: Cell) -> str:
+        text, width = shown.text, self._width_of(at)
+        if at < len(self._columns) - 1:
+            text = _sized(text, width, self._columns[at].right)
+        elif width:
+            text = _cut(text, width)
+        return paint(text, shown.style) if self._colour else text
+
+    def _width_of(self, at: int) -> int:
+        """The width of a column; of the last one what is left of the terminal, 0 for no end."""
+        widths, last = self._widths, len(self._columns) - 1
+        assert widths is not None
+        if at < last:
+            return widths[at]
+        if self._width is None:
+            return 0
+        return max(self._width - sum(widths[:-1]) - len(_GAP) * last, cell_len(self._columns[at].title))
 
 
 def _sized(text: str, width: int, right: bool) -> str:
@@ -120,7 +147,7 @@ def table(columns: Sequence[TableColumn], options: Namespace, output: Output, li
 
 def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
     """Columns for `-e`: every one is shown, however narrow the terminal."""
-    return [TableColumn(name, _chosen(Column(name))) for name in names]
+    return [TableColumn(name, _chosen(Column(name)), value=name) for name in names]
 
 
 def _chosen(column: Column) -> Any:

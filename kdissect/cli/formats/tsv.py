@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.named_fields import Column
+from kdissect.cli.formats.named_fields import Column, Room
 from kdissect.report.cells import cell
 
 
 class TsvFormat:
     """Null is empty, lists are joined by commas, structs are JSON; tabs and line ends are escaped."""
 
+    end = b"\n"
+    is_stripped = False
+
     def __init__(self, columns: Sequence[str], header: bool) -> None:
         self._columns = [Column(name) for name in columns]
         self._firsts = [column.first for column in self._columns]
         self._header = header
+        self.values: list[str] | None = list(columns)
 
     def head(self) -> bytes:
         """The names of the columns."""
@@ -29,6 +33,14 @@ class TsvFormat:
             for value, column in zip(map(row.get, self._firsts), self._columns, strict=True)
         ]
         return ("\t".join(cells) + "\n").encode()
+
+    def cell(self, at: int, row: dict[str, Any]) -> bytes:
+        """The cell of a column, behind a tab."""
+        return self.room(at, row).before + cell(self._columns[at].value(row)).encode("utf-8", "replace")
+
+    def room(self, at: int, row: dict[str, Any]) -> Room:
+        """Nothing but the tab."""
+        return Room(b"\t" if at else b"")
 
     def tail(self) -> bytes:
         """Nothing: every row went out at once."""

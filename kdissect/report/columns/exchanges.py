@@ -13,16 +13,16 @@ def exchange_columns() -> list[TableColumn]:
     """The columns shown where none are chosen."""
     return [
         number_column("#", "number", 5, 4, style="dim"),
-        TableColumn("time", _time, 15),
-        TableColumn("client", lambda row: Cell(row["client"]), 15),
-        TableColumn("broker", lambda row: Cell(row["broker"]), 15, 3),
+        TableColumn("time", _time, 15, value="request.clock"),
+        TableColumn("client", lambda row: Cell(row["client"]), 15, value="client"),
+        TableColumn("broker", lambda row: Cell(row["broker"]), 15, 3, value="broker"),
         text_column("client id", "client_id", 9, 2, style="dim"),
-        TableColumn("api", api_cell, 20),
-        TableColumn("req", lambda row: _bytes(row["request"]), 6, 4, right=True),
-        TableColumn("resp", lambda row: _bytes(row["response"]), 7, 4, right=True),
-        TableColumn("latency", _latency, 9, 1, right=True),
-        TableColumn("outcome", outcome, 20),
-        TableColumn("topics", _topics, 10, 1),
+        TableColumn("api", api_cell, 20, value="api"),
+        TableColumn("req", lambda row: _bytes(row["request"]), 6, 4, right=True, value="request.bytes"),
+        TableColumn("resp", lambda row: _bytes(row["response"]), 7, 4, right=True, value="response.bytes"),
+        TableColumn("latency", _latency, 9, 1, right=True, value="latency"),
+        TableColumn("outcome", outcome, 20, value="errors"),
+        TableColumn("topics", _topics, 10, 1, value="topics"),
     ]
 
 
