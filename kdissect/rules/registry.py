@@ -32,6 +32,7 @@ _MODULES = (
     "versions.api_versions_body",
     "versions.unstable_version",
     "versions.response_in_other_version",
+    "pairing.passed_over",
     "versions.refused_request",
     "versions.advertised_above_known",
     "versions.dropped_version",
