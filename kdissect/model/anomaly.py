@@ -46,6 +46,7 @@ class AnomalyKind(StrEnum):
     ORPHAN_RESPONSE = "orphan_response"
     INFERRED_API = "inferred_api"
     OUT_OF_ORDER_RESPONSE = "out_of_order_response"
+    PASSED_OVER = "passed_over"  # a request without an answer, though one behind it was answered
     DUPLICATE_RESPONSE = "duplicate_response"
     REUSED_CORRELATION_ID = "reused_correlation_id"
     PAIRED_AGAIN = "paired_again"  # of two requests under one id the response fits the second alone

@@ -17,7 +17,7 @@ from kdissect.schema.secrets import MASK
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
-from kdissect.session.pairing import Pairing, PairingState
+from kdissect.session.pairing import Losses, Pairing, PairingState
 from kdissect.session.request_kind import (
     API_VERSIONS,
     PRODUCE,
@@ -77,7 +77,7 @@ class Kept(NamedTuple):
     tokens_sent: int
     rounds: int
     orphans: int
-    losses: tuple[int, int]
+    losses: Losses
 
 
 class Conversation:
@@ -377,6 +377,7 @@ class Conversation:
     def _orphan(self, frame: Frame, correlation_id: int | None) -> None:
         exchange = Exchange(self._info, FIRST_ORPHAN_ORDINAL + self._orphans)
         self._orphans += 1
+        self._pairing.response_misnamed(self._next - 1)
         exchange.state = State.ORPHAN_RESPONSE
         exchange.response = frame
         exchange.correlation_id = correlation_id

@@ -8,7 +8,7 @@ Rules:
 - Of several requests under one id the first is answered first. Where what comes does not fit it, and fits
   the next to the last byte, the answer to the first is not there.
 - What is never answered is reported when the connection ends, or when a later answer shows that its own was
-  lost in a gap.
+  lost in a gap. Where a later request was answered and nothing was lost, the broker passed it over.
 """
 
 from collections import deque
@@ -60,12 +60,25 @@ class PairingState(NamedTuple):
     last_correlation_id: int | None
 
 
+class Losses(NamedTuple):
+    """What the compiled engine does not need of a pairing, all of it ordinals but for the first.
+
+    Requests given up; up to which responses may have been lost in a gap; the last request that was answered
+    before an earlier one; how far requests may have been answered under another id.
+    """
+
+    given_up: int = 0
+    lost_before: int = -1
+    overtaker: int = -1
+    misnamed_before: int = -1
+
+
 class Pairing:
     """The requests of one connection that wait for their response, in stream order."""
 
     __slots__ = (
-        "_answered", "_bytes", "_given_up", "_holding", "_lost_before", "_pending", "_shadowed", "_shadows",
-        "_silent", "_store", "last_correlation_id",
+        "_answered", "_bytes", "_given_up", "_holding", "_lost_before", "_misnamed_before", "_overtaker",
+        "_pending", "_shadowed", "_shadows", "_silent", "_store", "last_correlation_id",
     )  # fmt: skip
 
     def __init__(self, store: Store | None = None) -> None:
@@ -80,7 +93,9 @@ class Pairing:
         self._bytes = 0
         self._given_up = 0
         self._holding = 0  # acks=0 requests among the pending
-        self._lost_before = -1  # ordinal up to which a response may have been lost in a gap
+        self._lost_before = -1  # these as in `Losses`
+        self._overtaker = -1
+        self._misnamed_before = -1
         self.last_correlation_id: int | None = None
 
     def __len__(self) -> int:
@@ -105,14 +120,14 @@ class Pairing:
         return PairingState(rows, silent, self._answered, self._bytes, self.last_correlation_id)
 
     @property
-    def losses(self) -> tuple[int, int]:
-        """What the engine does not need: requests given up, ordinal up to which responses may be lost."""
-        return self._given_up, self._lost_before
+    def losses(self) -> Losses:
+        """What the engine does not need."""
+        return Losses(self._given_up, self._lost_before, self._overtaker, self._misnamed_before)
 
-    def take_over(self, info: ConnectionInfo, state: PairingState, losses: tuple[int, int]) -> None:
+    def take_over(self, info: ConnectionInfo, state: PairingState, losses: Losses) -> None:
         """Go on where the compiled engine came to."""
         rows, silent, self._answered, self._bytes, self.last_correlation_id = state
-        self._given_up, self._lost_before = losses
+        self._given_up, self._lost_before, self._overtaker, self._misnamed_before = losses
         by_ordinal: dict[int, Exchange] = {}
         for ordinal, key, version, correlation_id, client_id, frame, body_offset, is_silent in rows:
             exchange = Exchange(
@@ -248,6 +263,10 @@ class Pairing:
         """
         self._lost_before = last_ordinal
 
+    def response_misnamed(self, last_ordinal: int) -> None:
+        """A response came under an id that no request had: it may answer one of those up to an ordinal."""
+        self._misnamed_before = last_ordinal
+
     def pending(self, correlation_id: int) -> Exchange | None:
         """The request that waits under an id."""
         return self._pending.get(correlation_id)
@@ -294,6 +313,7 @@ class Pairing:
             exchange.note(
                 AnomalyKind.OUT_OF_ORDER_RESPONSE, "answered before an earlier request of the connection"
             )
+            self._overtaker = max(self._overtaker, ordinal)
         return sorted(released, key=_ordinal)
 
     def was_answered(self, correlation_id: int) -> bool:
@@ -310,7 +330,16 @@ class Pairing:
         self._store.counts.pending_requests -= len(waiting)
         self._count_bytes(-self._bytes)
         self._holding = self._shadows = 0
+        for exchange in waiting:
+            if self._is_passed_over(exchange):
+                exchange.note(AnomalyKind.PASSED_OVER, f"request {self._overtaker}, behind it, was answered")
         return sorted(waiting, key=_ordinal)
+
+    def _is_passed_over(self, exchange: Exchange) -> bool:
+        """Whether nothing but the broker explains that a request which waits was not answered."""
+        ordinal = exchange.ordinal
+        is_due = exchange.state is not _NO_RESPONSE and not exchange.anomalies
+        return is_due and max(self._lost_before, self._misnamed_before) < ordinal < self._overtaker
 
 
 def _is_ordinary(exchange: Exchange) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kdissect.decoders.encoder import encode_response
 from kdissect.model.packets.packet import Packet
 from kdissect.report.text import finding_text
 from kdissect.session.exchange import Exchange
@@ -225,30 +226,84 @@ def test_a_range_upside_down_is_the_brokers() -> None:
     assert {f.code: f.party.role for f in found} == {"VER007": "broker"}
 
 
-# PAI002
+# PAI002, PAI015
 
 
-@pytest.mark.parametrize("later", [5, 1100])
-def test_a_lost_answer_is_told_once(later: int) -> None:
-    """What follows is in order; also behind so many requests that the lost one is waited for no more."""
+def told_in(packets: list[Packet]) -> list[tuple[str, int, int]]:
+    """Code, count and exchange of what is found."""
+    return [(found.code, found.count, found.place.exchange) for found in findings(packets)]
+
+
+@pytest.mark.parametrize("later", [1, 5, 1100])
+def test_a_request_without_an_answer_is_told_itself(later: int) -> None:
+    """What follows is in order; also behind so many requests that none is held back for it any more."""
     talk = ScriptedConnection()
     talk.ask("Metadata", 12, METADATA)
     for _ in range(later):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)
-    (found,) = findings(talk.close())
-    assert (found.code, found.count, found.place.exchange) == ("PAI002", 1, 2)
-    assert found.seen.startswith("request 1 ")
-    assert found.earlier == (found.place.connection, 1)
+    for closer in (CLIENT, BROKER):
+        assert told_in(talk.close(closer)) == [("PAI015", 1, 1)]
 
 
-def test_two_lost_answers_are_told_once() -> None:
+def test_each_request_without_an_answer_counts() -> None:
     talk = ScriptedConnection()
     for _ in range(2):
         talk.ask("Metadata", 12, METADATA)
     for _ in range(3):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)
-    (found,) = findings(talk.close())
-    assert (found.code, found.count, found.place.exchange) == ("PAI002", 1, 3)
+    talk.ask("Metadata", 12, METADATA)  # of the last one nobody knows
+    assert told_in(talk.close()) == [("PAI015", 2, 1)]
+
+
+def test_answers_of_one_packet_behind_one_that_never_came() -> None:
+    """Their times are one, and they are in order."""
+    talk = ScriptedConnection()
+    ids = [talk.ask("Metadata", 12, METADATA) for _ in range(3)]
+    talk.send(BROKER, b"".join(encode_response(3, 12, id_, CLUSTER) for id_ in ids[1:]))
+    assert told_in(talk.close()) == [("PAI015", 1, 1)]
+    talk = ScriptedConnection()
+    ids = [talk.ask("Metadata", 12, METADATA) for _ in range(2)]
+    talk.send(BROKER, b"".join(encode_response(3, 12, id_, CLUSTER) for id_ in reversed(ids)))
+    assert told_in(talk.close()) == [("PAI002", 1, 2)]
+
+
+def test_an_answer_under_another_id_is_one() -> None:
+    """It is told itself; what is behind it is neither out of order nor left without an answer."""
+    for wrong, code in ((77, "PAI001"), (1, "PAI003")):
+        talk = ScriptedConnection()
+        talk.ask("Metadata", 12, METADATA)
+        talk.answer("Metadata", 12, CLUSTER, wrong)
+        for id_ in (3, 4, 5):
+            talk.ask("Metadata", 12, METADATA, id_=id_)
+            talk.answer("Metadata", 12, CLUSTER, id_)
+        assert [code for code, *_ in told_in(talk.close())] == [code]
+
+
+def test_acks_0_is_passed_over_by_agreement() -> None:
+    talk = ScriptedConnection()
+    talk.ask("Produce", 9, PRODUCE)
+    for _ in range(8):
+        talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    assert told_in(talk.close()) == []
+
+
+def test_an_answer_that_the_capture_lacks_was_given() -> None:
+    """Lost, cut away by a snap length, or given before the capture saw anything of the broker."""
+    talk = ScriptedConnection()
+    first = talk.ask("Metadata", 12, METADATA)
+    second = talk.ask("Metadata", 12, METADATA)
+    before = len(talk.talk.packets)
+    talk.answer("Metadata", 12, CLUSTER, first)
+    lost = len(talk.talk.packets)
+    talk.answer("Metadata", 12, CLUSTER, second)
+    packets = talk.close()
+    assert told_in(packets[:before] + packets[lost:]) == []
+    assert told_in(packets[before - 2 : before] + packets[lost:]) == []
+    talk = ScriptedConnection()
+    ids = [talk.ask("Metadata", 12, METADATA) for _ in range(2)]
+    talk.send(BROKER, b"".join(encode_response(3, 12, id_, CLUSTER) for id_ in ids))
+    talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    assert told_in(snapped(talk.close(), 60)) == []
 
 
 def test_each_answer_that_overtakes_another_is_told() -> None:

@@ -62,6 +62,43 @@ def test_a_body_that_lacks_a_byte_may_be_a_header_that_does() -> None:
     assert found.seen.endswith("or lacks its last byte")
 
 
+@pytest.mark.parametrize(("written", "told"), [(7, "7"), (6, "6"), (5, "5"), (3, "2 to 4")])
+@pytest.mark.parametrize("with_its_header", [True, False])
+def test_a_request_in_another_version(written: int, told: str, with_its_header: bool) -> None:
+    """Behind the header of the version named, or behind the one of its own version."""
+    asked = encode_request(OFFSET_COMMIT, written, 2, "test", COMMIT)[4:]
+    content = asked[:2] + (8).to_bytes(2) + asked[4:14] + (b"" if with_its_header else b"\0") + asked[14:]
+    (found,) = of_versions(findings(ScriptedConnection().raw(CLIENT, content).close()))
+    assert (found.party.role, found.severity) == ("client", "error")
+    expected = {"VER018": f"a body of version {told}", "HDR001": f"header and body are of version {told}"}
+    assert found.seen == expected[found.code]
+
+
+def of_versions(found: list[Finding]) -> list[Finding]:
+    return [one for one in found if one.code.startswith(("HDR0", "BDY", "FRM", "VER01"))]
+
+
+def test_a_body_that_is_cut_is_of_no_other_version() -> None:
+    asked = encode_request(OFFSET_COMMIT, 8, 2, "test", COMMIT)[4:-3]
+    (found,) = of_versions(findings(ScriptedConnection().raw(CLIENT, asked).close()))
+    assert found.code.startswith("BDY")
+
+
+def test_a_size_that_counts_itself() -> None:
+    """With a frame behind it, or as the last one: then the receiver waits for 4 bytes that never come."""
+    talk = ScriptedConnection()
+    frame = encode_request(METADATA, 12, 2, "test", {"topics": None})
+    wrong = (len(frame) - 4 + 4).to_bytes(4) + frame[4:]
+    found = findings(ScriptedConnection().send(CLIENT, wrong + frame).close())
+    assert "FRM007" in {one.code for one in found}
+    assert "FRM006" not in {one.code for one in found}
+    (found,) = (one for one in findings(talk.send(CLIENT, wrong).close()) if one.code == "FRM005")
+    assert found.seen.endswith("it is whole: the size counts its own 4 bytes")
+    for left in (b"\0\0\0\0", b"\x7f\0\0\0", b"\0\0\1", b"\0\0\1\0\0"):  # no size stands there
+        (found,) = of_headers(findings(ScriptedConnection().raw(CLIENT, frame[4:] + left).close()))
+        assert found.code == "FRM006"
+
+
 COMMITTED = {"topics": [{"name": "orders-of-all", "partitions": [{"partition_index": 0, "error_code": 0}]}]}
 
 

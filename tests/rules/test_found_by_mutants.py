@@ -163,3 +163,11 @@ def test_a_transaction_may_have_begun_elsewhere() -> None:
         dialogue.exchange("InitProducerId", 4, asked, given)
         dialogue.exchange("EndTxn", version, {"transactional_id": "t", "committed": True, **given}, given)
         assert ("TXN005" in codes(dialogue.close())) is expected
+
+
+def test_a_member_that_leaves_without_an_answer() -> None:
+    """LeaveGroup names several members from v3 on."""
+    talk = ScriptedConnection()
+    talk.exchange("Heartbeat", 4, {"group_id": "g", "generation_id": 1, "member_id": "m"}, {})
+    talk.ask("LeaveGroup", 5, {"group_id": "g", "members": [{"member_id": "m"}]})
+    assert codes(talk.exchange("Metadata", 12, {"topics": None}, {}).close()) == {"PAI015"}

@@ -43,6 +43,14 @@ def test_response_out_of_order_is_paired_and_named() -> None:
     assert kinds(found[1]) == set()
 
 
+def test_a_request_that_is_passed_over_is_named() -> None:
+    talk = (
+        Conversation().handshake().client(heartbeats(1, 2, 3)).broker(response(2, OK)).fin(CLIENT).fin(BROKER)
+    )
+    found = sorted(exchanges_of(talk.packets), key=lambda e: e.ordinal)
+    assert [kinds(e) for e in found] == [{"passed_over"}, {"out_of_order_response"}, set()]
+
+
 def test_reused_correlation_id_pairs_first_with_first() -> None:
     talk = Conversation().handshake().client(heartbeats(7, 7)).broker(response(7, OK)).broker(response(7, OK))
     found = exchanges_of(talk.packets)

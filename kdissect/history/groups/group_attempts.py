@@ -53,9 +53,10 @@ class Attempts:
             return None
         request, close = view.request, exchange.close
         instance_id = getattr(request, "group_instance_id", None) or getattr(request, "instance_id", None)
+        member_id = str(getattr(request, "member_id", None) or "")  # LeaveGroup has a list from v3 on
         is_over = close is not None and close.how in _ENDS
         is_join = view.key == apis.JOIN_GROUP or getattr(request, "member_epoch", None) == JOIN_EPOCH
         return Attempt(
-            str(request.member_id), str(instance_id or exchange.client_id or request.member_id or ""),
+            member_id, str(instance_id or exchange.client_id or member_id),
             view.info.id, is_join, view.sent_ns, close.time_ns if is_over and close is not None else None,
         )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from kdissect.decoders.bodies import request_fits, response_fits
+from kdissect.decoders.frame_start import SIZE_PREFIX
 from kdissect.model.finding import Severity, Who
 from kdissect.model.packets.stream import CloseKind
 from kdissect.model.wording import plural
@@ -9,6 +11,7 @@ from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import protocol_messages
+from kdissect.session.exchange import Exchange
 
 
 class FrameCutByClose(ConnectionRule):
@@ -20,6 +23,7 @@ class FrameCutByClose(ConnectionRule):
     Example: a size of 200, 90 bytes, FIN.
 
     What to do: find out why the sender gave up: a crash, a timeout while sending, a size that is too large.
+    A size that counts itself makes the receiver wait for 4 bytes too many.
     """
 
     code = "FRM005"
@@ -42,4 +46,17 @@ class FrameCutByClose(ConnectionRule):
         api = protocol_messages.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
+        if frame.size - len(frame.data) == SIZE_PREFIX and _is_whole(exchange, side):
+            what += "; it is whole: the size counts its own 4 bytes"
         yield Violation("a whole frame before the connection ends", what, who=sender)
+
+
+def _is_whole(exchange: Exchange, side: str) -> bool:
+    """Whether what came of a frame is one to its last byte."""
+    frame = exchange.request if side == REQUEST else exchange.response
+    key, version = exchange.api_key, exchange.api_version
+    if frame is None or key is None or version is None:
+        return False
+    if side == REQUEST:
+        return request_fits(frame.data, exchange.request_body_offset, key, version)
+    return response_fits(frame.data, key, version)

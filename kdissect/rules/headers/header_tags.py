@@ -6,7 +6,7 @@ from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level
 from kdissect.model.wording import plural
 from kdissect.rules.guards import ExchangeFact
-from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
+from kdissect.rules.headers.frame_readings import body_without_tags, has_tags, tags_at
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView

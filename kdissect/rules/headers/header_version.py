@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.generated.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.wording import plural
-from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well
+from kdissect.rules.headers.frame_readings import body_without_tags, has_tags, reads_well
 from kdissect.rules.kinds import UndecodableRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body

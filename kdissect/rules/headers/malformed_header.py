@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.rules.guards import ExchangeFact
-from kdissect.rules.headers.left_out_tags import body_without_tags
+from kdissect.rules.headers.frame_readings import body_without_tags, in_words, other_versions
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
@@ -40,20 +40,24 @@ class MalformedHeader(ExchangeRule):
                 response = exchange.response
                 is_response = response is not None and anomaly.ref == response.first_ref
                 side = RESPONSE if is_response or exchange.request is None else REQUEST
-                yield _without_tags(exchange, side) or Violation(
+                yield _explained(exchange, side) or Violation(
                     "a header of the API version", anomaly.detail, side=side, start=0, end=16
                 )
 
 
-def _without_tags(exchange: Exchange, side: str) -> Violation | None:
-    """The classic fault: the body stands where the tag section of its flexible version belongs."""
+def _explained(exchange: Exchange, side: str) -> Violation | None:
+    """The classic fault, a body where the tag section of its flexible version belongs, or another version."""
     key, version = exchange.api_key, exchange.api_version
     frame = exchange.response if side == RESPONSE else exchange.request
     if frame is None or frame.is_cut or key is None or version is None:
         return None
     offset = body_without_tags(frame.data, key, version, side == RESPONSE)
     if offset is None:
-        return None
+        fitting = other_versions(frame.data, key, version, side == RESPONSE)
+        if not fitting:
+            return None
+        seen = f"header and body are of version {in_words(fitting)}"
+        return Violation(f"a header of version {version} of the API", seen, side=side, start=0, end=16)
     behind = "correlation id" if side == RESPONSE else "client id"
     seen = f"none: the body fits right behind the {behind}"
     return Violation("a tag section, as the version is flexible", seen, side=side, start=0, end=offset + 1)

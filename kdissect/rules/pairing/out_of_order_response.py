@@ -7,8 +7,7 @@ from kdissect.model.finding import Who
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import RESPONSE, Violation
-from kdissect.rules.views.connection_view import ConnectionView
-from kdissect.schema.protocol_messages import api_name
+from kdissect.rules.views.connection_view import ConnectionView, Earlier
 from kdissect.session.exchange import Exchange
 
 
@@ -18,8 +17,7 @@ class OutOfOrderResponse(ExchangeRule):
     A broker handles the requests of a connection one after the other and answers in that order. Clients
     rely on it: the Java client fails when the oldest request is not the one answered.
 
-    A request that is not answered at all, while a later one is, is told once, with the first of those that
-    follow.
+    A request that is not answered at all puts none of the others out of order: it is PAI015.
 
     Example: requests 1, 2, 3; responses 1, 3, 2.
 
@@ -34,27 +32,30 @@ class OutOfOrderResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted, where an earlier answer came later, or the one before never came."""
+        """What pairing noted, where an earlier request was answered later."""
         response = exchange.response
         if response is None or not _is_out_of_order(exchange):
             return
-        at_ns = response.time_ns
-        answers = [(e.ordinal, e.response) for e in view.in_flight if e.ordinal < exchange.ordinal]
-        overtaken = [n for n, answer in answers if answer is not None and answer.time_ns >= at_ns]
-        if overtaken:
-            what = f"answered before request {overtaken[0]} of the connection"
-            yield self._violation(what, view, overtaken[0])
-            return
-        before = view.previous
-        if before is None or before.response is None or before.ordinal + 1 < exchange.ordinal:
-            lost = exchange.ordinal - 1  # nobody saw it, after a thousand others, where it is not `before`
-            key = before.api_key if before is not None and before.ordinal == lost else None
-            api = None if key is None else api_name(key)
-            yield self._violation(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
+        for earlier in view.in_flight:
+            if earlier.ordinal < exchange.ordinal and _is_later(earlier, response.time_ns):
+                what = f"answered before request {earlier.ordinal} of the connection"
+                yield Violation(
+                    "the answer to the oldest request first", what,
+                    start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier.ordinal),
+                )  # fmt: skip
+                return
 
-    def _violation(self, what: str, view: ConnectionView, earlier: int) -> Violation:
-        expected = "the answer to the oldest request first"
-        return Violation(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
+
+def _is_later(earlier: Earlier, time_ns: int) -> bool:
+    """Whether a request was answered later than at a time.
+
+    Two answers of one packet have one time. The one to an earlier request is the later one only if it passed
+    over none itself: else both may be in order, behind a request that has no answer at all.
+    """
+    answer = earlier.response
+    if answer is None or answer.time_ns != time_ns:
+        return answer is not None and answer.time_ns > time_ns
+    return isinstance(earlier, Exchange) and not _is_out_of_order(earlier)
 
 
 def _is_out_of_order(exchange: Exchange) -> bool:

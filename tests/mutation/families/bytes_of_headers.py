@@ -115,6 +115,16 @@ def _large_token(rng: random.Random) -> Iterator[Mutant]:
             yield changed(body, body.encoded(value))
 
 
+@mutator("size-counts-itself", "FRM007", "a size does not count its own 4 bytes")
+def _size_counts_itself(rng: random.Random) -> Iterator[Mutant]:
+    for body in bodies(rng):
+        talk = body.scene.talk()
+        line = talk.line(body.scene.target, body.side)
+        if any(other.side == body.side for other in talk.lines[talk.lines.index(line) + 1 :]):
+            line.size = len(line.content) + 4
+            yield Mutant(body.scene, talk, body.scene.target, body.side)
+
+
 # header fields
 
 

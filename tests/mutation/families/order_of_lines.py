@@ -14,6 +14,7 @@ from tests.support.messages.traffic import BROKER, CLIENT
 SECOND = 1_000_000_000
 LONGEST = 40  # exchanges of a scene with history
 PRODUCE, FETCH = 0, 1
+SASL = (17, 36)
 
 
 def shuffled(rng: random.Random) -> list[Recording]:
@@ -69,6 +70,21 @@ def _swapped(rng: random.Random) -> Iterator[Mutant]:
         one.content, two.content = two.content, one.content
         one.exchange, two.exchange = two.exchange, one.exchange
         yield Mutant(scene, talk, scene.target, BROKER)
+
+
+@mutator("request-passed-over", "PAI015", "a request is answered before those behind it", MANY)
+def _passed_over(rng: random.Random) -> Iterator[Mutant]:
+    """Its answer goes to the same request, asked once more under the next id."""
+    for body in bodies(rng, BROKER):
+        if body.scene.exchange.close is not None or body.api.key in SASL:
+            continue  # a login that is not answered is none
+        talk = body.scene.talk()
+        asked, answered = talk.line(body.scene.target, CLIENT), talk.line(body.scene.target, BROKER)
+        number = int.from_bytes(asked.content[4:8]) + 1 & 0x7FFFFFFF
+        again = asked.copy(content=with_id(asked.content, CLIENT, number), at_ns=answered.at_ns - 1)
+        talk.insert_behind(asked, again)
+        answered.content = with_id(answered.content, BROKER, number)
+        yield Mutant(body.scene, talk.cut_behind(answered), body.scene.target, CLIENT)
 
 
 @mutator("answer-twice", "PAI003", "a request is answered once", MANY)

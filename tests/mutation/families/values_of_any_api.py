@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.encoder import encode_request, encode_response
+from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.generated.values import Value, items
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.enums import enumeration
@@ -159,6 +159,22 @@ def _other_version(rng: random.Random) -> Iterator[Mutant]:
             shifted = any(body.fits(both[1], None, shift) for shift in (-1, 1))
             if version != body.version and fitting == [version] and not shifted:
                 yield changed(body, both[1], f"as v{version}")
+                break
+
+
+@mutator("request-in-other-version", "VER018", "a request is in the version that its header names", MANY)
+def _asked_in_other_version(rng: random.Random) -> Iterator[Mutant]:
+    """The header is right, and the body is one of another version."""
+    for body in bodies(rng, CLIENT):
+        versions = range(body.message.versions.first, body.message.versions.last + 1)
+        for version in rng.sample(versions, len(versions)):
+            if translated(body, version) is None or version == body.version:
+                continue
+            content = body.data[: body.offset] + encode(body.message, version, body.value())
+            # A short body fits several versions by chance, and another header may explain it as well.
+            shifted = any(body.fits(content, None, shift) for shift in (-1, 1))
+            if len(content) - body.offset >= 32 and not body.fits(content) and not shifted:
+                yield changed(body, content, f"as v{version}")
                 break
 
 
