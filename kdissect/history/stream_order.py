@@ -52,6 +52,15 @@ class StreamOrder:
         self._next += 1
         return True
 
+    @property
+    def next_alone(self) -> int | None:
+        """The ordinal that is due next; None where others are held back."""
+        return None if self._held else self._next
+
+    def go_on(self, ordinal: int) -> None:
+        """Those before this one were taken elsewhere, in their order."""
+        self._next = ordinal
+
     def _due(self) -> list[Exchange]:
         due = []
         while self._next in self._held:
