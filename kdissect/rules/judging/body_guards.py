@@ -6,6 +6,8 @@ each guard needs. The compiled library takes the rows and looks at the bytes (na
 `reference_marks` does the same with decoded values.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
