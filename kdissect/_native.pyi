@@ -31,6 +31,10 @@ from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record
 from kdissect.net.streams.reassembly import StreamState
+from kdissect.rules.judging.body_kind import BodyPair
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
+from kdissect.rules.rule_coverage import Exercise
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
@@ -561,6 +565,46 @@ class ProducedBatches:
         list[tuple[int, int, int]],
         list[tuple[int, list[tuple[int, int, EvidenceRow, bool]]]],
     ]: ...
+# Rows that rules and histories have nothing to say of
+
+# Numbers of `rules.views`, as tests/native/test_unmarked_rows.py has them.
+JUDGED: list[int]
+_Contents = tuple[
+    Callable[[], tuple[tuple[int, int, int], tuple[int, int]]],
+    Callable[[], Callable[[bytes], bytes]],
+    Callable[[], Callable[[bytes], bytes]],
+    Callable[[], Callable[[bytes], bytes]],
+    Callable[[int, bytes, int], bytes | None],
+]  # limits, three libraries, what decompresses all else, of `compiled_records.BatchQuestions`
+
+@final
+class UnmarkedRows:
+    # `asked` are methods of `rules.judging.unmarked_rows`, `marks` name and id of the metadata log, `topics`
+    # those whose records have formats, and what tells such a one by its id.
+    def __new__(
+        cls,
+        asked: tuple[
+            Callable[[ConnectionInfo], LentRow | bool],
+            Callable[[int, int], PlanRow | None],
+            Callable[[int, int, int], list[str]],
+            Callable[[Exercise, int, int, bool], tuple[BodyPair, int, bool] | None],
+            Callable[
+                [
+                    list[tuple[JudgedConnection, Exchange]],
+                    list[TakenBack],
+                    list[tuple[BodyPair, int, int, list[int]]],
+                    list[int],
+                    int,
+                ],
+                None,
+            ],
+        ],
+        marks: tuple[bytes, bytes],
+        topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool]],
+        contents: _Contents,
+    ) -> Self: ...
+    # From one on; the first that is Python's, or how many there are.
+    def take(self, block: ExchangeBlock, start: int) -> int: ...
 
 # Statistics
 

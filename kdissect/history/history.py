@@ -20,6 +20,7 @@ from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import PARTS, Choosy, Machine, Parts, Passing
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
+from kdissect.history.row_asks import RowAsks, row_asks
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.history.sessions.share_sessions import ShareSessions
 from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
@@ -27,6 +28,7 @@ from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.stream_order import StreamOrder
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 _IN_STREAM_ORDER = (
     "versions", "sasl", "fetch_sessions", "share_sessions", "throttling", "producers", "quorum_epochs",
@@ -43,7 +45,7 @@ KINDS_KEPT = 4096
 _NO_BODIES = (None, None)
 Kind = tuple[int | None, int | None]
 """API key and version."""
-_NOTHING: frozenset[Kind] = frozenset()
+_NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 class Track(StreamOrder):
@@ -58,7 +60,7 @@ class Track(StreamOrder):
     def __init__(self) -> None:
         super().__init__()
         self.negotiation: Negotiation | None = None
-        self.settled: AbstractSet[Kind] | AbstractSet[tuple[int, int]] = _NOTHING
+        self.settled: AbstractSet[tuple[int, int]] = _NOTHING
 
     def is_offered_by(self, exchange: Exchange, versions: NegotiatedVersions) -> bool:
         """Whether the versions known of a quiet connection come from an exchange."""
@@ -194,6 +196,26 @@ class History:
     def take_problems(self) -> list[ConnectionProblem]:
         """`finish` for connections that came to nothing."""
         return self.connection_problems.finish() if self._reports_problems else []
+
+    def lend(self, info: ConnectionInfo) -> tuple[int, AbstractSet[tuple[int, int]] | None] | None:
+        """The ordinal that is due next on a connection, and the kinds of which machines that watch every
+        exchange learn nothing (None: there are none). None where exchanges are to be taken one by one.
+        """
+        track = self._tracks.get(info.id)
+        due = None if track is None or self._missed or info.anomaly_counts else track.next_alone
+        if track is None or due is None:
+            return None
+        return due, track.settled if self._watches_all else None
+
+    def take_back(self, info: ConnectionInfo, due: int) -> None:
+        """Those before this ordinal passed while the connection was lent."""
+        self._tracks[info.id].go_on(due)
+
+    def row_asks(self, key: int, version: int) -> RowAsks | None:
+        """What machines ask of rows of a kind; None where one has to be fed."""
+        watchers = self._watching(key, version)
+        has_throttle = self._watches_all and watchers.has_throttle
+        return row_asks(key, version, (machine for _, machine in watchers.own), has_throttle)
 
     def take_exchange(
         self, exchange: Exchange, before: Exchange | None = None, parts: Parts | None = None

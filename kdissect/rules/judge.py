@@ -9,10 +9,12 @@ Rules of the game:
 - What the schema does not know (API, version) is not judged.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
@@ -21,6 +23,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.model.wording import plural
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
@@ -44,6 +47,9 @@ from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+if TYPE_CHECKING:
+    from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
 _IRREGULAR = int(ExchangeFact.ANOMALY | ExchangeFact.NOT_ANSWERED | ExchangeFact.ID_NOT_HIGHEST)
 """Of these exchanges more is kept than `ConnectionView.pass_by` does, whichever rules were chosen."""
@@ -95,6 +101,7 @@ class Judge:
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage, guards=guards)
         self.coverage.batch_codes = self._batches.codes_by_api()
+        self._unmarked: UnmarkedRows | None = None
 
     # events
 
@@ -126,6 +133,25 @@ class Judge:
             self._facts(facts, None)
             self._close(event, due)
             self._problems(self._history.close(event))
+
+    def take_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Judge exchanges of a block from `start` on, as long as nothing is to be told of them.
+
+        Gives the number of the next one that `add` has to take, or how many there are. Compiled only.
+        """
+        if not self._guards:
+            return start
+        if self._unmarked is None:
+            # Imported here: Python alone has no blocks.
+            from kdissect.rules.judging.unmarked_rows import UnmarkedRows
+
+            parts = self._views, self._subjects, self._history, self._batches, self.coverage
+            self._unmarked = UnmarkedRows(*parts)
+        return self._unmarked.take(block, start)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What looks at blocks is made anew elsewhere."""
+        return self.__dict__ | {"_unmarked": None}
 
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""

@@ -108,6 +108,13 @@ class Traffic:
         if len(times) >= MOST_WAITING:
             self.settle()
 
+    def wait_all(self, times_ns: list[int]) -> None:
+        """The same for several."""
+        times = self.open_times
+        times += times_ns
+        if len(times) >= MOST_WAITING:
+            self.settle()
+
     def merge(self, other: Traffic) -> None:
         """Count what another one holds, which stays as it is."""
         self.times.merge(other.times)

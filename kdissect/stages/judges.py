@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
@@ -80,6 +81,10 @@ class FlowJudge(Judge):
         """The next events are those of another flow: what names the last one told is not known here."""
         self._batches.forget_names()
 
+    def take_block(self, _block: native.ExchangeBlock, start: int) -> int:
+        """Each exchange is told."""
+        return start
+
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)
         self._told(exchange, view.suppressed.get(exchange.ordinal, NO_CODES))
@@ -99,6 +104,10 @@ class CaptureSetJudge(Judge):
     ) -> None:
         super().__init__(rules, judge, labels, ACROSS)
         self._silenced: dict[tuple[str, int], Codes] = {}
+
+    def take_block(self, _block: native.ExchangeBlock, start: int) -> int:
+        """Each exchange comes with what is silent about it."""
+        return start
 
     def add_replayed(self, event: Event, silenced: Silenced) -> None:
         """Judge what a forwarded event completes."""

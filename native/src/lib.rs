@@ -17,6 +17,7 @@ mod exchange;
 mod flow;
 mod headers;
 mod json_out;
+mod judging;
 mod lines;
 mod places;
 mod records;
@@ -38,6 +39,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_transfers(module)?;
     add_excerpt(module)?;
     add_lines(module)?;
+    module.add("JUDGED", judging::BOUNDS)?;
+    module.add_class::<judging::unmarked_rows::UnmarkedRows>()?;
     module.add_class::<stats::watermarks::Watermarks>()?;
     module.add_class::<stats::traffic::TrafficCounter>()
 }

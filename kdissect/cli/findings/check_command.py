@@ -10,7 +10,7 @@ from functools import partial
 from kdissect.api import Dissection
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
-from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.findings.filter_findings import TakenExchanges, TakenFindings
@@ -131,7 +131,10 @@ def _judge(
     taken = _taken(dissection, judge, options)
     with metering(options, dissection, judge.findings.all):
         with reading:
-            read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
+            if taken is None:
+                read_blocks(dissection, judge.add, judge.take_block)
+            else:
+                read_events(dissection, partial(_add, taken, judge))
         judge.finish()
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)

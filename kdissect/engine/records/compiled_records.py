@@ -114,7 +114,7 @@ class CompiledRecords(Generic[_Made]):
             return wants is None or wants(topic), log(topic) is not None
 
         names = NameQuestions(way, name, file_name, topic)
-        self._held = native.HeldRecords(writer, _EXCHANGES, names, _BATCHES)
+        self._held = native.HeldRecords(writer, _EXCHANGES, names, BATCH_QUESTIONS)
         self.take_exchange = self._held.take
         """Hold what an exchange has: TAKEN, ENOUGH or LOOK."""
         self._take = take
@@ -201,4 +201,4 @@ def _rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
     return not found.batches and not found.faults
 
 
-_BATCHES = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, _rest_fits)
+BATCH_QUESTIONS = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, _rest_fits)

@@ -155,15 +155,26 @@ def _has_leaders(api_key: int, api_version: int) -> bool:
     return api is not None and _has_leader(api.response.root, api_version)
 
 
-def _has_leader(of: Type, version: int) -> bool:
+def _has_leader(of: Type, version: int, *, outside_tags: bool = False) -> bool:
     if isinstance(of, Array):
-        return _has_leader(of.element, version)
+        return _has_leader(of.element, version, outside_tags=outside_tags)
     if not isinstance(of, Struct):
         return False
     return any(
-        version in field.versions and (field.name == "current_leader" or _has_leader(field.type, version))
+        version in field.versions
+        and not (outside_tags and field.tag is not None)
+        and (field.name == "current_leader" or _has_leader(field.type, version, outside_tags=outside_tags))
         for field in of.fields
     )
+
+
+@lru_cache(maxsize=4096)  # as above
+def tells_in_tags(api_key: int, api_version: int) -> bool:
+    """Whether a response of this version tells leaders in tags alone, if at all."""
+    api = protocol_messages.api(api_key)
+    if api is None or api_key not in _WITH_LEADER:
+        return False
+    return not _has_leader(api.response.root, api_version, outside_tags=True)
 
 
 def _of_metadata(answer: Any) -> Iterator[_Report]:

@@ -17,6 +17,7 @@ from kdissect.history.groups.classic_steps import (
     GroupKey,
     causes_of_join,
     generation_differs,
+    is_of_other_generation,
     roster_causes,
     sync_request,
     went_back,
@@ -24,6 +25,7 @@ from kdissect.history.groups.classic_steps import (
 from kdissect.history.groups.group_attempts import Attempts
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.session.info import ConnectionInfo
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
 GIVEN_KEPT = 20_000  # member ids given to clients that have not joined with them yet (KIP-394)
@@ -65,6 +67,36 @@ class ClassicGroups:
         if view.key == apis.SYNC_GROUP:
             return _sync(view, key, group)
         return _heartbeat(view, key, group) if view.key == apis.HEARTBEAT else _leave(view, key, group)
+
+    def take_member(
+        self, api_key: int, info: ConnectionInfo, who: tuple[str, str | None, int | None], sent_ns: int
+    ) -> bool:
+        """Take a Heartbeat that was answered without an error, or an OffsetCommit that was answered.
+
+        `who` are the ids of group and member, and the generation, None where the version has none. False, and
+        nothing is learned, of one of which there may be something to tell.
+        """
+        group_id, member_id, generation = who
+        key: GroupKey = info.capture_set, group_id
+        group = self.groups.peek(key)
+        member_id = member_id or ""
+        member = None if group is None else group.members.peek(member_id)
+        is_commit = api_key == apis.OFFSET_COMMIT
+        if is_commit and generation in (None, _NO_GENERATION):
+            member = None
+        if member is None and not is_commit:
+            return False
+        if member is not None and generation is not None:
+            if is_of_other_generation(member, generation, sent_ns):
+                return False
+            if not is_commit and (member.notified_ns is not None or _is_late(member, sent_ns)):
+                return False
+        self._attempts.answered(info)
+        self.groups.get(key)  # which counts as used, and so does the member
+        if group is not None and member is not None:
+            group.members.get(member_id)
+            member.last_ns = max(member.last_ns, sent_ns)
+        return True
 
     # JoinGroup
 
@@ -275,12 +307,17 @@ def _late(view: ExchangeView, key: GroupKey, member: ClassicMember | None) -> li
     """The time since a member was last heard of, against its session timeout."""
     if member is None:
         return []
-    before, member.last_ns = member.last_ns, max(member.last_ns, view.sent_ns)
-    silent_ms = (view.sent_ns - before) // _MS
-    if before == NEVER_NS or not member.session_timeout_ms or silent_ms <= member.session_timeout_ms:
+    is_late, silent_ms = _is_late(member, view.sent_ns), (view.sent_ns - member.last_ns) // _MS
+    member.last_ns = max(member.last_ns, view.sent_ns)
+    if not is_late:
         return []
     expected = member.session_timeout_ms
     return [view.fact(ClassicFact.SILENT_TOO_LONG, key, "", expected=expected, seen=silent_ms)]
+
+
+def _is_late(member: ClassicMember, sent_ns: int) -> bool:
+    before, allowed_ms = member.last_ns, member.session_timeout_ms
+    return before != NEVER_NS and allowed_ms != 0 and (sent_ns - before) // _MS > allowed_ms
 
 
 def _overdue(

@@ -112,16 +112,21 @@ def generation_differs(
     view: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
     """Whether a member's request names the generation it was told of last."""
-    if member is None or member.generation is None or member.joined_by is None:
+    if member is None or not is_of_other_generation(member, generation, view.sent_ns):
         return []
-    if generation == member.generation or view.sent_ns <= member.joined_by.answered_ns:
-        return []  # or under way while it joined
     return [
         view.fact(
             ClassicFact.GENERATION_DIFFERS, key, "generation_id", expected=member.generation,
             seen=generation, earlier=member.joined_by,
         )
     ]  # fmt: skip
+
+
+def is_of_other_generation(member: ClassicMember, generation: int, sent_ns: int) -> bool:
+    """Whether a member names another generation than it was told of before it sent that."""
+    if member.generation is None or member.joined_by is None:
+        return False
+    return generation != member.generation and sent_ns > member.joined_by.answered_ns
 
 
 def sync_request(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:

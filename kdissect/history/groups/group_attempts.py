@@ -7,6 +7,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import State
+from kdissect.session.info import ConnectionInfo
 
 BROKERS_KEPT = 10_000  # those that were seen to answer members
 JOIN_EPOCH = 0  # of a member that asks to join (KIP-848)
@@ -43,12 +44,16 @@ class Attempts:
     def __init__(self) -> None:
         self._answering: Table[tuple[str, str], bool] = Table(BROKERS_KEPT)
 
+    def answered(self, info: ConnectionInfo) -> None:
+        """The broker answered a member on this connection."""
+        self._answering.put((info.capture_set, info.broker_address), True)
+
     def of(self, view: ExchangeView) -> Attempt | None:
         """The attempt that an exchange is; None for one that was answered, or may have been."""
         exchange = view.exchange
         broker = view.info.capture_set, view.info.broker_address
         if exchange.response is not None:
-            self._answering.put(broker, True)
+            self.answered(view.info)
         if exchange.state is not State.UNANSWERED or view.losses or self._answering.peek(broker) is None:
             return None
         request, close = view.request, exchange.close

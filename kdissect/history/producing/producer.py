@@ -6,7 +6,6 @@ from typing import NamedTuple
 from kdissect.history.exchange_view import PartitionKey
 from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
-from kdissect.session.exchange import Exchange
 
 # A broker remembers 5 batches of a producer and partition and knows a retry among them
 # (ProducerStateEntry.NUM_BATCHES_TO_RETAIN, KIP-98): a client has no more in flight.
@@ -83,15 +82,15 @@ class PartitionSequence:
                 return False
         return True
 
-    def continues(self, epoch: int, sequence: int, losses: int, exchange: Exchange) -> bool:
-        """Whether the batch of an exchange is the next one, and not one more than a broker remembers."""
+    def continues(self, epoch: int, sequence: int, losses: int, sent_ns: int) -> bool:
+        """Whether a batch is the next one, and not one more than a broker remembers."""
         recent = self.recent
-        if epoch != self.epoch or losses != self.losses or not recent or exchange.request is None:
+        if epoch != self.epoch or losses != self.losses or not recent:
             return False
         base, last_delta, _, _ = recent[-1]
         if sequence != (base + last_delta + 1) & _MAX_SEQUENCE:
             return False
-        return len(recent) < BATCHES_KEPT or recent[0].evidence.answered_ns <= exchange.request.time_ns
+        return len(recent) < BATCHES_KEPT or recent[0].evidence.answered_ns <= sent_ns
 
     def begin(self, epoch: int) -> None:
         """Sequences start again in a new epoch."""

@@ -11,13 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView, PartitionKey
-from kdissect.history.fact import Fact, evidence_of
+from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.listed_partitions import topic_namer
 from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
@@ -82,29 +83,35 @@ class Producers:
 
     def _continues(self, exchange: Exchange, header: BatchHeader, parts: ProduceParts) -> bool:
         """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""
+        if parts.acks != ALL_IN_SYNC or exchange.connection.anomaly_counts:
+            return False
+        topic, number = header[0]
+        if exchange.response is not None and produce_results(exchange) != [(topic, [(number, 0)])]:
+            return False
+        return self.take_next(exchange.connection, exchange.client_id, header, evidence_of(exchange))
+
+    def take_next(
+        self, info: ConnectionInfo, client_id: str | None, header: BatchHeader, evidence: Evidence
+    ) -> bool:
+        """Take a batch that comes next, of a Produce with acks=all that was taken, or not answered.
+
+        False, and nothing is learned, of one of which there may be something to tell.
+        """
         # Hot, once an exchange of an idempotent producer.
         partition, bits, last_delta, producer_id, epoch, sequence, count = header
-        info = exchange.connection
-        if bits & _SPECIAL or parts.acks != ALL_IN_SYNC or info.anomaly_counts:
-            return False
-        known = self.producers.peek((info.capture_set, producer_id))
+        known = None if bits & _SPECIAL else self.producers.peek((info.capture_set, producer_id))
         if known is None:
             return False
         here = known.partitions.peek(partition)
         losses = self._damaged.peek(info.id) or 0
-        if here is None or not here.continues(epoch, sequence, losses, exchange):
-            return False
-        is_answered = exchange.response is not None
-        topic, number = partition
-        if is_answered and produce_results(exchange) != [(topic, [(number, 0)])]:
+        if here is None or not here.continues(epoch, sequence, losses, evidence.sent_ns):
             return False
         self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
         known.partitions.get(partition)
-        known.client(exchange.client_id)
+        known.client(client_id)
         known.batches += 1
         known.records += max(0, count)
-        error = 0 if is_answered else None
-        here.append(Sent(sequence, last_delta, evidence_of(exchange), error))
+        here.append(Sent(sequence, last_delta, evidence, None if evidence.response is None else 0))
         return True
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:

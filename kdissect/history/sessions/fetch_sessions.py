@@ -16,6 +16,7 @@ from kdissect.history.listed_partitions import Topics, topic_namer
 from kdissect.history.sessions.fetch_parts import FetchParts, fetch_topics
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 SESSIONS_KEPT = 20_000  # a broker caches 1,000 by default (max.incremental.fetch.session.cache.slots)
 PARTITIONS_KEPT = 10_000  # of one session; beyond it membership is unknown
@@ -168,12 +169,40 @@ class FetchSessions:
             return True
         if epoch <= 0 or not parts.answered_session or self._increments:
             return False
-        info = exchange.connection
-        session = self.sessions.get((info.capture_set, info.broker_address, session_id))
-        if session is None or session.next_epoch != epoch or not _names_known(exchange, parts, session):
+        session = self._next(exchange.connection, session_id, epoch)
+        if session is None or not _names_known(exchange, parts, session):
             return False
         session.count(epoch, evidence_of(exchange), parts.has_records)
         return True
+
+    def take_increment(
+        self,
+        info: ConnectionInfo,
+        place: tuple[int, int],
+        topics: tuple[Topics, Topics],
+        evidence: Evidence,
+        has_records: bool,
+    ) -> bool:
+        """Take an incremental fetch that was answered in its session, without an error, and forgets nothing.
+
+        `place` is the session and the epoch, `topics` those of request and response. False, and nothing is
+        learned, of one of which there may be something to tell.
+        """
+        session_id, epoch = place
+        session = None if self._increments else self._next(info, session_id, epoch)
+        if session is None:
+            return False
+        asked, answered = topics
+        with_ids = (evidence.api_version or 0) >= TOPIC_IDS_FROM
+        if not session.expects(asked, with_ids) or not (not answered or session.holds(answered)):
+            return False
+        session.count(epoch, evidence, has_records)
+        return True
+
+    def _next(self, info: ConnectionInfo, session_id: int, epoch: int) -> FetchSession | None:
+        """A session in which this epoch comes next."""
+        session = self.sessions.get((info.capture_set, info.broker_address, session_id))
+        return None if session is None or session.next_epoch != epoch else session
 
     def _key(self, view: ExchangeView, session_id: int) -> SessionKey:
         return view.info.capture_set, view.info.broker_address, session_id

@@ -8,7 +8,7 @@
   speaks once of a batch, about the first place.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -46,6 +46,7 @@ from kdissect.rules.views.batch_view import (
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.logs import all_logs
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 # Batches remembered as canonical, by what their checksum covers; 200 bytes each.
 MOST_CANONICAL = 1024
@@ -55,6 +56,10 @@ METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
 # Kafka's own topics, whose records have formats: only answers with their names are read for names of ids.
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
 _LOGS = frozenset(log.name for log in all_logs())
+LOG_TOPICS = [name.encode() for name in _LOGS]
+"""Topics whose records have formats."""
+CarriageRow = tuple[bool, bool, int, Callable[[int], int]]
+"""Whether batches are produced, or fetched by offset; facts that mark one for a rule; those of attributes."""
 
 
 def carries_batches(api: str, side: str) -> bool:
@@ -146,6 +151,29 @@ class BatchJudge:
     def codes_by_api(self) -> dict[int | None, tuple[str, ...]]:
         """The rules that look at what `passes` counts, by API."""
         return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _APIS}
+
+    def carriage(self, api_key: int, version: int) -> CarriageRow | None:
+        """How the compiled part does what `passes` does; None where rules are shown all batches."""
+        carriage = carriage_of(api_key, version)
+        if carriage is None:
+            return None
+        rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
+        if rules.is_open:
+            return None
+
+        def facts_of(attributes: int) -> int:
+            return header_facts(carriage, attributes, 0, 0, 1)
+
+        return carriage.is_produce, carriage.is_fetch, rules.facts, facts_of
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether any rule looks at batches."""
+        return bool(self._rules)
+
+    def is_own_topic(self, info: ConnectionInfo, topic_id: bytes) -> bool:
+        """Whether a topic is known as one whose records have formats."""
+        return self._names.name(info, topic_id) in _LOGS
 
     def passes(self, exchange: Exchange, asked: Any) -> int | None:
         """How many batches an exchange with canonical bodies has, if no rule is shown any; else None.

@@ -6,6 +6,8 @@ each guard needs. The compiled library takes the rows and looks at the bytes (na
 `reference_marks` does the same with decoded values.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -186,7 +188,20 @@ class BodyGuards:
             latency,
         )
 
+    def with_others(self, others: Iterable[Guard]) -> native.Guards:
+        """The same and others about the response, for bodies that nobody decoded. Compiled only."""
+        made = BodyGuards(*((side.message, side.version) for side in self._sides))
+        for is_response, guard in self.numbers:
+            made.add(guard, is_response)
+        for guard in others:
+            made.add(guard, True)
+        return made._native()
+
     def _compile(self) -> Callable[..., int]:
+        self._marks = self._native().marks
+        return self._marks
+
+    def _native(self) -> native.Guards:
         from kdissect.decoders.generated.native_plan import native_layout  # compiled only
 
         (request, asked), (response, answered) = (
@@ -194,9 +209,7 @@ class BodyGuards:
             for side in self._sides
         )
         bits = self.bits[0], self.bits[1]
-        made = native.Guards((request, asked), (response, answered), self._late, self._terms, bits)
-        self._marks = made.marks
-        return self._marks
+        return native.Guards((request, asked), (response, answered), self._late, self._terms, bits)
 
     def __getstate__(self) -> dict[str, Any]:
         """The compiled predicate is made anew elsewhere."""

@@ -82,7 +82,7 @@ class BodyPair:
 
     def is_first(self, at_ns: int) -> bool:
         """Whether one of the bodies of an exchange of that time may stand first of its kind."""
-        return at_ns <= self.asked.first_ns or (self.answered is not None and at_ns <= self.answered.first_ns)
+        return at_ns <= self.first_ns
 
     def count(self, request: Frame, response: Frame | None) -> None:
         """Such an exchange was looked at."""
@@ -93,6 +93,18 @@ class BodyPair:
         times.append(request.time_ns)
         if len(times) >= MOST_WAITING:
             self._traffic.settle()
+
+    def add(self, exchanges: int, batches: int, latencies: list[int]) -> None:
+        """Count so many at once; their times are for `Traffic.wait_all`."""
+        self.exchanges += exchanges
+        self.batches += batches
+        self._latencies += latencies
+
+    @property
+    def first_ns(self) -> int:
+        """An exchange that is not later may have the first body of a kind."""
+        asked = self.asked.first_ns
+        return asked if self.answered is None else max(asked, self.answered.first_ns)
 
     def settle(self) -> tuple[int, int]:
         """Count the bodies by their kinds; gives exchanges and batches since it was asked last."""

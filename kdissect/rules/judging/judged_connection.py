@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.rule_coverage import Exercise
-from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.connection_view import ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
+from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 
@@ -26,6 +27,11 @@ class JudgedConnection(ConnectionView):
         self.exercise: Exercise | None = None
         self.software: tuple[str | None, str | None] = None, None
         self.repeated: Repeated | None = None
+
+    def take_back(self, last: Exchange, numbers: tuple[int, int, int | None], waiting: list[Earlier]) -> None:
+        """What passed while it was lent was not asked about."""
+        super().take_back(last, numbers, waiting)
+        self.repeated = None
 
     def rest(self) -> None:
         """Of what is at rest nothing comes again."""

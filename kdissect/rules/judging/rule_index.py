@@ -63,7 +63,13 @@ class Subjects:
 
     def exchange_rules_of(self, exchange: Exchange, facts: int) -> tuple[ExchangeRule, ...]:
         """The rules that are shown an exchange of which these `facts` are so."""
-        key = exchange.api_key, exchange.api_version, facts
+        return self.exchange_rules_for(exchange.api_key, exchange.api_version, facts)
+
+    def exchange_rules_for(
+        self, api_key: int | None, api_version: int | None, facts: int
+    ) -> tuple[ExchangeRule, ...]:
+        """The same by API key and version."""
+        key = api_key, api_version, facts
         found = self._exchange_rules.get(key)
         if found is None:
             if len(self._exchange_rules) >= _KINDS_KEPT:

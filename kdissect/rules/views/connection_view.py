@@ -39,7 +39,14 @@ _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP
 # Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
 _NONE_SUPPRESSED: dict[int, frozenset[str]] = {}
 _NEVER = 1 << 64  # later than any time in nanoseconds
+MOST_NS = (1 << 63) - 1  # the same in 64 bits
 Earlier = Union[Exchange, "AtRest"]
+LentView = tuple[
+    str | None, int, int, list[tuple[Earlier, int]], dict[int, tuple[int, int]] | None, frozenset[str]
+]
+"""Client id of the request before, highest correlation id, time of the last answer, who may wait and when
+each is answered, versions advertised, codes that spoke.
+"""
 # Stands for a list of `previous` alone, as most connections at rest have one: for all of them, pickled too.
 _PREVIOUS_ALONE: tuple[Earlier, ...] = ()
 
@@ -227,11 +234,7 @@ class ConnectionView:
             size += response.size
             if len(response.data) < response.size and is_cut_by_end(response):
                 self.cut = exchange, RESPONSE
-        if size > RECENT_BYTES:
-            self._large.put(exchange, size)
-            exchange = self._light(exchange)
-        else:
-            self._recent.append(self, exchange)
+        exchange = self._keep(exchange, size)
         if request is None:
             return
         self.previous = exchange
@@ -246,17 +249,51 @@ class ConnectionView:
         Without a response it is one that expects none.
         """
         size = request.size if response is None else request.size + response.size
-        if size > RECENT_BYTES:
-            self._large.put(exchange, size)
-            exchange = self._light(exchange)
-        else:
-            self._recent.append(self, exchange)
-        self.previous = exchange
+        self.previous = exchange = self._keep(exchange, size)
         self.highest_id = exchange.correlation_id or 0  # higher than all before, else HDR008 was shown it
         if response is not None:
             if response.time_ns > self._answered_ns:
                 self._answered_ns = response.time_ns
             self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
+
+    def lend(self) -> LentView | None:
+        """What the compiled part needs to go on from here; None of a connection that is new, or at rest."""
+        previous = self.previous
+        if self.first is None or not isinstance(previous, Exchange) or not self._recent.holds(self.info.id):
+            return None
+        waiting = [
+            (before, MOST_NS if (response := before.response) is None else response.time_ns)
+            for before in self._waiting
+        ]
+        answered_ns = min(self._answered_ns, MOST_NS)
+        return previous.client_id, self.highest_id, answered_ns, waiting, self.advertised, self.spoken
+
+    def keep(self, exchange: Exchange) -> Exchange:
+        """Keep an exchange that passed while the view was lent; gives what others hold of it."""
+        request, response = exchange.request, exchange.response
+        assert request is not None  # it is a row of a block
+        return self._keep(exchange, request.size if response is None else request.size + response.size)
+
+    def take_back(self, last: Exchange, numbers: tuple[int, int, int | None], waiting: list[Earlier]) -> None:
+        """What became of it: the last exchange, of those that waited those that still do.
+
+        `numbers` are the highest correlation id, the time of the last answer, and the last time at which it
+        was known who waits, None where nobody did.
+        """
+        self.previous = last
+        self.highest_id, answered_ns, looked_ns = numbers
+        self._answered_ns = max(self._answered_ns, answered_ns)
+        self._looked_ns = self._looked_ns if looked_ns is None else looked_ns
+        self._waiting = waiting
+        self.in_flight = waiting if last.response is None else waiting[:-1]
+
+    def _keep(self, exchange: Exchange, size: int) -> Exchange:
+        """Keep it for facts that come late; without its bytes where they may be many."""
+        if size <= RECENT_BYTES:
+            self._recent.append(self, exchange)
+            return exchange
+        self._large.put(exchange, size)
+        return self._light(exchange)
 
     def _wait(self, exchange: Exchange) -> None:
         """Requests from now on are sent while this one waits for its answer, or after that."""

@@ -51,6 +51,10 @@ class RecentExchanges(Generic[View]):
         if len(exchanges) > RECENT:
             del exchanges[0]
 
+    def holds(self, connection: str) -> bool:
+        """Whether some of a connection are kept."""
+        return connection in self._kept
+
     def get(self, connection: str, ordinal: int) -> Exchange | None:
         """The exchange with this number, if it is one of those that are kept; the last of them."""
         _, exchanges = self._kept.get(connection, (None, ()))

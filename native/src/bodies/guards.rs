@@ -116,18 +116,18 @@ impl Guards {
     ) -> u64 {
         let (request, response) =
             (request.map(|data| (data, request_at)), response.map(|data| (data, response_at)));
-        self.marked(request, response, latency_ns)
+        self.marked(request, response, latency_ns).0
     }
 }
 
 impl Guards {
-    /// `marks` for bodies of frames, each with the offset at which it begins.
+    /// `marks` for bodies of frames, each with the offset at which it begins; whether all of them are canonical.
     pub fn marked(
         &self,
         request: Option<(&[u8], usize)>,
         response: Option<(&[u8], usize)>,
         latency_ns: i64,
-    ) -> u64 {
+    ) -> (u64, bool) {
         let asked = request.and_then(|body| self.request.look(body, [0; SLOTS]));
         let slots = asked.as_ref().map_or([0; SLOTS], |asked| asked.slots);
         let answered = response.and_then(|body| self.response.look(body, slots));
@@ -148,7 +148,7 @@ impl Guards {
                 found |= 1 << guard;
             }
         }
-        found
+        (found, !is_lost.0 && !is_lost.1)
     }
 }
 

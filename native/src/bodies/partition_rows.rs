@@ -99,13 +99,7 @@ impl PartitionRows {
 
     /// The topics of such a body with their partitions, and of each its first number. None where it is Python's.
     fn topics<'py>(&self, frame: &Bound<'py, PyBytes>, offset: usize) -> Option<Vec<Listed<'py>>> {
-        let body = self.read(frame, offset)?;
-        let named = |topic: &Topic<'_>| Some((topic.object(frame.py())?, Vec::new()));
-        let mut found = body.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
-        for row in &body.rows {
-            found.get_mut(row.topic)?.1.push((row.partition, row.values[0]));
-        }
-        Some(found)
+        self.read(frame, offset)?.listed(frame.py())
     }
 
     /// The facts of such a body, and the headers of its batches with their partitions. None where it is Python's, or
@@ -135,7 +129,7 @@ impl PartitionRows {
 
 type Facts = (Vec<Option<i64>>, usize, bool, bool, bool);
 /// A topic, and its partitions each with a number.
-type Listed<'py> = (Bound<'py, PyAny>, Vec<(i64, i64)>);
+pub type Listed<'py> = (Bound<'py, PyAny>, Vec<(i64, i64)>);
 /// Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 type Batched<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
 
@@ -176,6 +170,23 @@ impl Topic<'_> {
             Topic::Name(name) => Some(PyString::new(py, std::str::from_utf8(name).ok()?).into_any()),
             Topic::Id(id) => Some(PyBytes::new(py, *id).into_any()),
         }
+    }
+}
+
+impl Body<'_> {
+    /// The topics with their partitions, and of each its first number. None for a name that is no text.
+    pub fn listed<'py>(&self, py: Python<'py>) -> Option<Vec<Listed<'py>>> {
+        let named = |topic: &Topic<'_>| Some((topic.object(py)?, Vec::new()));
+        let mut found = self.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
+        for row in &self.rows {
+            found.get_mut(row.topic)?.1.push((row.partition, row.values[0]));
+        }
+        Some(found)
+    }
+
+    /// Whether a row has records.
+    pub fn has_records(&self) -> bool {
+        self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
     }
 }
 

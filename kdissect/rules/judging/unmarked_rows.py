@@ -1,0 +1,172 @@
+"""Blocks of exchanges, judged by rows.
+
+One that no rule is shown, and of which no machine of the histories tells anything, is counted and becomes no
+object. The compiled part looks at the rows (native/src/judging). Compiled only; all other exchanges are for
+`Judge.add`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from kdissect.decoders.body_schemas import known_body
+from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
+from kdissect.history.history import History
+from kdissect.history.row_asks import TakeFetch, TakeMember, TakeProduce
+from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.transfer_rows import transfer_rows
+from kdissect.model.native import native
+from kdissect.rules.coverage import Coverage
+from kdissect.rules.guards import Guard, Other
+from kdissect.rules.judging.batch_judge import (
+    LOG_TOPICS,
+    BatchJudge,
+    CarriageRow,
+    carries_batches,
+    has_topic_names,
+)
+from kdissect.rules.judging.body_kind import BodyPair
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, Earlier
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+_TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
+LentRow = tuple[
+    JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
+    dict[int, tuple[int, int]] | None, frozenset[str], int, AbstractSet[tuple[int, int]] | None,
+]  # fmt: skip
+"""A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
+_Asks = tuple[
+    TakeProduce | None, bool, TakeFetch | None, bool,
+    tuple[TakeMember, "native.Layout", list[str]] | None,
+]  # fmt: skip
+PlanRow = tuple[
+    "native.Guards",
+    CarriageRow | None,
+    tuple["native.PartitionRows", "native.PartitionRows"] | None,
+    _Asks,
+]
+"""The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask."""
+TakenBack = tuple[JudgedConnection, Exchange, int, int, int | None, list[Earlier], int]
+"""A connection, its last exchange, highest correlation id, time of the last answer, that at which it was last
+known who waits, those who do, the ordinal that is due next.
+"""
+
+
+class UnmarkedRows:
+    """`take(block, start)` passes rows for a judge, whose parts these are; gives the first that stays."""
+
+    def __init__(
+        self,
+        views: dict[str, JudgedConnection],
+        subjects: Subjects,
+        history: History,
+        batches: BatchJudge,
+        coverage: Coverage,
+    ) -> None:
+        self._views = views
+        self._subjects = subjects
+        self._history = history
+        self._batches = batches
+        self._coverage = coverage
+        self._sessions: FetchSessions | None = None
+        limits, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
+        self.take = native.UnmarkedRows(
+            (self._lend, self._plan_of, self._codes_of, self._pair_of, self._settle),
+            (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
+            (LOG_TOPICS, batches.is_own_topic),
+            (limits, snappy, lz4, zstd, decompress),
+        ).take
+
+    def _lend(self, info: ConnectionInfo) -> LentRow | bool:
+        """The state of a connection.
+
+        False of one whose exchanges are to be added, True of one of which none counts.
+        """
+        if info.same_as is not None:
+            return True
+        view = self._views.get(info.id)
+        lent = None if view is None else view.lend()
+        due = None if lent is None else self._history.lend(info)
+        if view is None or lent is None or due is None:
+            return False
+        exercise = view.exercise
+        if exercise is None or view.software != (info.software_name, info.software_version):
+            exercise = view.exercise = self._coverage.exercises.at(info)
+            view.software = info.software_name, info.software_version
+        return view, exercise, *lent, *due
+
+    def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
+        """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
+        if api_key == API_VERSIONS or has_topic_names(api_key) or self._subjects.open_node_rules:
+            return None
+        request, response = known_body(api_key, version, False), known_body(api_key, version, True)
+        asks = self._history.row_asks(api_key, version)
+        if request is None or response is None or asks is None:
+            return None
+        shown = self._subjects.shown_of((api_key, version, version))
+        if not shown.is_guarded:
+            return None
+        carriage = None
+        if self._batches.has_rules and _has_batches(api_key):
+            carriage = self._batches.carriage(api_key, version) if api_key in _TRANSFERS else None
+            if carriage is None:
+                return None
+        rows = transfer_rows(api_key, version) if api_key in _TRANSFERS else None
+        members = None
+        if asks.members is not None and asks.member_fields is not None:
+            members = asks.members, native_layout(request, version)[0], list(asks.member_fields)
+        if asks.sessions is not None:
+            self._sessions = asks.sessions
+        guards = shown.guards.with_others(map(_is_set, asks.zeros))
+        told = asks.produces, asks.is_transactional, asks.fetches, asks.is_of_quorum, members
+        return guards, carriage, rows, told
+
+    def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
+        """The rules about exchanges that are shown one with these facts."""
+        return [rule.code for rule in self._subjects.exchange_rules_for(api_key, version, facts)]
+
+    def _pair_of(
+        self, exercise: Exercise, api_key: int, version: int, is_answered: bool
+    ) -> tuple[BodyPair, int, bool] | None:
+        """What counts for bodies of a kind; None as long as one of them was not seen."""
+        key = api_key, version, is_answered
+        pair = exercise.pairs.get(key) or self._subjects.body_pair(key, exercise, self._coverage)
+        return None if pair is None else (pair, min(pair.first_ns, MOST_NS), pair.is_watched)
+
+    def _settle(
+        self,
+        kept: list[tuple[JudgedConnection, Exchange]],
+        connections: list[TakenBack],
+        pairs: list[tuple[BodyPair, int, int, list[int]]],
+        times_ns: list[int],
+        without_session: int,
+    ) -> None:
+        """What passed: exchanges to be kept, in their order, what became of connections, what counts."""
+        held = {id(exchange): view.keep(exchange) for view, exchange in kept}
+        for view, last, highest_id, answered_ns, looked_ns, waiting, due in connections:
+            still = [held.get(id(before), before) for before in waiting]
+            view.take_back(held[id(last)], (highest_id, answered_ns, looked_ns), still)
+            self._history.take_back(view.info, due)
+        for pair, exchanges, batches, latencies in pairs:
+            pair.add(exchanges, batches, latencies)
+        self._coverage.traffic.wait_all(times_ns)
+        if self._sessions is not None:
+            self._sessions.without_session += without_session
+
+
+def _has_batches(api_key: int) -> bool:
+    name = api_name(api_key) or ""
+    return carries_batches(name, REQUEST) or carries_batches(name, RESPONSE)
+
+
+def _is_set(name: str) -> Guard:
+    """A number of the answer is not 0."""
+    return (Other((f".{name}",), frozenset({0})),)

@@ -1,0 +1,175 @@
+//! Batches that no rule is shown: `kdissect.rules.judging.batch_judge`, for fields of whole batches of magic 2.
+
+use std::collections::{HashMap, HashSet};
+
+use crc32c::crc32c;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::bodies::partition_rows::{Body, Topic};
+use crate::records::batch::{batches, Batch, ATTRIBUTES_AT, LOG_APPEND_TIME};
+use crate::records::canonical_records::latest_delta;
+use crate::records::content::Contents;
+
+/// Batches remembered as canonical, by what their checksum covers.
+pub const MOST_CANONICAL: usize = 1024;
+/// Members of `rules.guards.BatchFact` that are not told from attributes alone.
+const OTHER_COUNT: u32 = 256;
+const BASE_OFFSET: u32 = 512;
+const BEHIND_ANOTHER: u32 = 1024;
+const OFFSET_NOT_HIGHER: u32 = 2048;
+const BEFORE_ASKED: u32 = 4096;
+
+/// Whether batches are produced, and fetched by offset; the facts that mark one for a rule; those of attributes.
+pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
+
+/// A batch, and the number of its partition's row.
+pub type Found = (usize, Batch);
+
+/// The batches of a body, all of whose checksums are right; None where anything else stands there.
+pub fn batches_of(data: &[u8], body: &Body<'_>) -> Option<Vec<Found>> {
+    let mut found = Vec::new();
+    for (number, row) in body.rows.iter().enumerate() {
+        for batch in batches(data, row.records.clone().unwrap_or_default())? {
+            if crc32c(data.get(batch.start + ATTRIBUTES_AT..batch.end)?) != batch.crc {
+                return None;
+            }
+            found.push((number, batch));
+        }
+    }
+    Some(found)
+}
+
+/// Looks whether rules are shown batches.
+pub struct Batches {
+    contents: Contents,
+    /// Topics whose records have formats, by name; `(connection, id) -> bool` tells those by id.
+    own_topics: Vec<Vec<u8>>,
+    is_own: Py<PyAny>,
+    facts: HashMap<(u32, i16), u32>,
+    canonical: HashSet<(u32, usize, i64, i32)>,
+}
+
+impl Batches {
+    pub fn new(contents: Contents, own_topics: Vec<Vec<u8>>, is_own: Py<PyAny>) -> Self {
+        Batches { contents, own_topics, is_own, facts: HashMap::new(), canonical: HashSet::new() }
+    }
+
+    /// Whether no rule is shown any of these, which stand in `body` of `data`. `kind` is the number of the exchange's
+    /// kind, `asked` the request of a Fetch.
+    #[allow(clippy::too_many_arguments)]
+    pub fn are_unmarked(
+        &mut self,
+        py: Python<'_>,
+        (kind, (is_produce, is_fetch, mask, facts_of)): (u32, &CarriageRow),
+        info: &Py<PyAny>,
+        data: &[u8],
+        body: &Body<'_>,
+        found: &[Found],
+        asked: &Body<'_>,
+    ) -> PyResult<bool> {
+        let mut before: Option<&Found> = None;
+        for one in found {
+            let (number, batch) = one;
+            let Some(row) = body.rows.get(*number) else { return Ok(false) };
+            let Some(topic) = body.topics.get(row.topic) else { return Ok(false) };
+            let behind = before.filter(|before| before.0 == *number).map(|before| &before.1);
+            let mut facts =
+                self.facts_of(py, kind, batch.attributes, facts_of)? | counted(*is_produce, batch);
+            if let Some(behind) = behind {
+                facts |= BEHIND_ANOTHER;
+                if batch.base_offset <= behind.base_offset.saturating_add(behind.last_offset_delta.into()) {
+                    facts |= OFFSET_NOT_HIGHER;
+                }
+            } else {
+                if *is_fetch && is_before(batch, asked_offset(asked, topic, row.partition)) {
+                    facts |= BEFORE_ASKED;
+                }
+                if self.is_own_topic(py, info, topic)? {
+                    return Ok(false);
+                }
+            }
+            if facts & mask != 0 || !self.is_canonical(py, data, batch, *is_produce)? {
+                return Ok(false);
+            }
+            before = Some(one);
+        }
+        Ok(true)
+    }
+
+    fn facts_of(&mut self, py: Python<'_>, kind: u32, attributes: i16, of: &Py<PyAny>) -> PyResult<u32> {
+        if let Some(known) = self.facts.get(&(kind, attributes)) {
+            return Ok(*known);
+        }
+        let found = of.call1(py, (attributes,))?.extract(py)?;
+        if self.facts.len() >= MOST_CANONICAL {
+            self.facts.clear();
+        }
+        self.facts.insert((kind, attributes), found);
+        Ok(found)
+    }
+
+    fn is_own_topic(&self, py: Python<'_>, info: &Py<PyAny>, topic: &Topic<'_>) -> PyResult<bool> {
+        match topic {
+            Topic::Name(name) => Ok(self.own_topics.iter().any(|own| own == name)),
+            Topic::Id(id) => self.is_own.call1(py, (info, PyBytes::new(py, *id)))?.extract(py),
+        }
+    }
+
+    fn is_canonical(&mut self, py: Python<'_>, data: &[u8], batch: &Batch, dense: bool) -> PyResult<bool> {
+        let key = (batch.crc, batch.end - batch.start, batch.max_timestamp, batch.count);
+        if !dense && self.canonical.contains(&key) {
+            return Ok(true);
+        }
+        let Some(content) = self.contents.of(py, data, batch)? else { return Ok(false) };
+        let (content, count) = (content.bytes(py, data), Some(i64::from(batch.count)));
+        let last = i64::from(batch.last_offset_delta);
+        let latest = latest_delta(count, last, content, 0, content.len(), dense);
+        let is_latest = |latest: i64| {
+            batch.base_timestamp.checked_add(latest) == Some(batch.max_timestamp)
+                || batch.attributes & LOG_APPEND_TIME != 0
+                || batch.count == 0
+        };
+        let is_canonical = latest.is_some_and(is_latest);
+        if is_canonical {
+            if self.canonical.len() >= MOST_CANONICAL {
+                self.canonical.clear();
+            }
+            self.canonical.insert(key);
+        }
+        Ok(is_canonical)
+    }
+
+    /// Look which limits hold.
+    pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.contents.look(py)
+    }
+}
+
+/// Those of offsets and counts (`batch_facts.header_facts`).
+fn counted(is_produce: bool, batch: &Batch) -> u32 {
+    let (count, last) = (i64::from(batch.count), i64::from(batch.last_offset_delta));
+    let mut facts = 0;
+    if is_produce && batch.base_offset != 0 {
+        facts |= BASE_OFFSET;
+    }
+    let is_other = match is_produce {
+        true => count < 1 || last != count - 1,
+        false => count < 0 || last < 0 || last < count - 1,
+    };
+    if is_other {
+        facts |= OTHER_COUNT;
+    }
+    facts
+}
+
+/// The offset that was asked for; of a partition that stands there twice the last one.
+fn asked_offset(asked: &Body<'_>, topic: &Topic<'_>, partition: i64) -> Option<i64> {
+    let is_it =
+        |topic_at: usize, number: i64| number == partition && asked.topics.get(topic_at) == Some(topic);
+    asked.rows.iter().rev().find(|row| is_it(row.topic, row.partition)).map(|row| row.values[0])
+}
+
+fn is_before(batch: &Batch, asked: Option<i64>) -> bool {
+    asked.is_some_and(|asked| batch.base_offset.saturating_add(batch.last_offset_delta.into()) < asked)
+}

@@ -1,0 +1,228 @@
+//! A connection while rows of it pass: what `rules.views.connection_view` keeps between exchanges, lent for a stretch
+//! of a block.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFrozenSet, PyString};
+
+use crate::engine::completed::Row;
+
+/// Members of `rules.guards.ExchangeFact`.
+const OTHER_CLIENT_ID: u32 = 16;
+const NO_CLIENT_ID: u32 = 8;
+const ESCAPED_CLIENT_ID: u32 = 32;
+pub const ID_NOT_HIGHEST: u32 = 64;
+const MANY_IN_FLIGHT: u32 = 128;
+const NOT_ADVERTISED: u32 = 256;
+const HEADER_TAGS: u32 = 512;
+const LARGE: u32 = 1024;
+const SHORT: u32 = 2048;
+const SLOW: u32 = 4096;
+/// Sizes, times and numbers of `rules.views.connection_view`, by which those are told.
+const LARGE_FROM: usize = 512 << 10;
+const LEAST_REQUEST: usize = 8;
+const LEAST_RESPONSE: usize = 4;
+const SLOW_NS: i64 = 30_000_000_000;
+const MANY: usize = 5;
+const RESPONSE_BODY_AT: usize = 5;
+const REQUEST_BODY_AT: usize = 11;
+/// The size of a request's client id, in its header.
+const CLIENT_ID_AT: usize = 8;
+/// What is kept: requests in flight, the last exchanges, those with so many bytes apart from them
+/// (`rules.views.kept_exchanges`).
+const WAITING_KEPT: usize = 100;
+const RECENT: usize = 4;
+const RECENT_BYTES: usize = 16 << 10;
+pub const BOUNDS: [i64; 11] = [
+    LARGE_FROM as i64,
+    LEAST_REQUEST as i64,
+    LEAST_RESPONSE as i64,
+    SLOW_NS,
+    MANY as i64,
+    RESPONSE_BODY_AT as i64,
+    REQUEST_BODY_AT as i64,
+    WAITING_KEPT as i64,
+    RECENT as i64,
+    RECENT_BYTES as i64,
+    super::batches::MOST_CANONICAL as i64,
+];
+
+/// View, what counts for its software, client id before, highest correlation id, when the last answer came, who waits
+/// and when that is answered, versions advertised, codes that spoke, the next ordinal, kinds of which machines that
+/// watch everything learn nothing (None: there are no such machines).
+pub type Lent<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    i64,
+    i64,
+    Vec<(Bound<'py, PyAny>, i64)>,
+    Option<Bound<'py, PyDict>>,
+    Bound<'py, PyFrozenSet>,
+    i64,
+    Option<Bound<'py, PyFrozenSet>>,
+);
+
+/// An exchange before: as it was lent, or a row of the block.
+pub enum Earlier<'py> {
+    Given(Bound<'py, PyAny>),
+    Row(usize),
+}
+
+pub struct Connection<'py> {
+    pub view: Bound<'py, PyAny>,
+    pub exercise: Bound<'py, PyAny>,
+    client_id: Bound<'py, PyAny>,
+    pub highest_id: i64,
+    pub answered_ns: i64,
+    pub waiting: Vec<(Earlier<'py>, i64)>,
+    /// When the last request was sent while any of them may have waited.
+    pub looked_ns: Option<i64>,
+    advertised: Option<Bound<'py, PyDict>>,
+    pub spoken: Bound<'py, PyFrozenSet>,
+    pub next: i64,
+    settled: Option<Bound<'py, PyFrozenSet>>,
+    /// Of those the ones that were asked for.
+    kinds: Vec<u32>,
+    pub last: Option<usize>,
+    recent: Vec<usize>,
+    large: Vec<usize>,
+}
+
+impl<'py> Connection<'py> {
+    pub fn of(lent: Lent<'py>) -> Self {
+        let (view, exercise, client_id, highest_id, answered_ns, waiting, advertised, spoken, next, settled) =
+            lent;
+        let waiting = waiting.into_iter().map(|(before, at)| (Earlier::Given(before), at)).collect();
+        Connection {
+            view,
+            exercise,
+            client_id,
+            highest_id,
+            answered_ns,
+            waiting,
+            looked_ns: None,
+            advertised,
+            spoken,
+            next,
+            settled,
+            kinds: Vec::new(),
+            last: None,
+            recent: Vec::new(),
+            large: Vec::new(),
+        }
+    }
+
+    /// Whether an exchange of this kind is nothing to machines that watch every exchange.
+    pub fn is_settled(&mut self, row: &Row) -> PyResult<bool> {
+        let (kind, Some(settled)) = (&row.request.kind, &self.settled) else { return Ok(true) };
+        let number = kind.number();
+        if self.kinds.contains(&number) {
+            return Ok(true);
+        }
+        let found = settled.contains((kind.api_key, kind.version))?;
+        if found {
+            self.kinds.push(number);
+        }
+        Ok(found)
+    }
+
+    /// `ConnectionView.facts` of the next exchange.
+    pub fn facts(&self, row: &Row, latency: i64) -> PyResult<u32> {
+        let mut facts = self.facts_of_frames(row, latency) | self.facts_of_client_id(row)?;
+        let id = if row.request.id == 0 { -1 } else { i64::from(row.request.id) };
+        if id <= self.highest_id {
+            facts |= ID_NOT_HIGHEST;
+        }
+        let sent = row.request.content.span.first_time;
+        let waits = |(_, answered): &&(Earlier<'_>, i64)| *answered > sent;
+        if self.answered_ns > sent && self.waiting.iter().filter(waits).count() >= MANY {
+            facts |= MANY_IN_FLIGHT;
+        }
+        if let Some(advertised) = &self.advertised {
+            let kind = &row.request.kind;
+            let range = advertised.get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>());
+            let version = i64::from(kind.version);
+            if !range.transpose()?.is_some_and(|(low, high)| (low..=high).contains(&version)) {
+                facts |= NOT_ADVERTISED;
+            }
+        }
+        Ok(facts)
+    }
+
+    fn facts_of_frames(&self, row: &Row, latency: i64) -> u32 {
+        let (request, py) = (&row.request.content, self.view.py());
+        let data = request.data.as_bytes(py);
+        let length = data.get(CLIENT_ID_AT..).and_then(|data| data.first_chunk()).copied();
+        let length = length.map(|length| usize::try_from(i16::from_be_bytes(length)).unwrap_or(0));
+        let mut facts = 0;
+        if length.is_none_or(|length| request.body > REQUEST_BODY_AT + length) {
+            facts |= HEADER_TAGS;
+        }
+        if data.len() >= LARGE_FROM {
+            facts |= LARGE;
+        } else if data.len() < LEAST_REQUEST {
+            facts |= SHORT;
+        }
+        let Some(response) = &row.response else { return facts };
+        if response.body > RESPONSE_BODY_AT {
+            facts |= HEADER_TAGS;
+        }
+        if response.data.as_bytes(py).len() < LEAST_RESPONSE {
+            facts |= SHORT;
+        }
+        if latency >= SLOW_NS {
+            facts |= SLOW;
+        }
+        facts
+    }
+
+    fn facts_of_client_id(&self, row: &Row) -> PyResult<u32> {
+        let client_id = row.request.client_id.bind(self.view.py());
+        let is_other = !client_id.is(&self.client_id) && !client_id.eq(&self.client_id)?;
+        let facts = if is_other { OTHER_CLIENT_ID } else { 0 };
+        let Ok(text) = client_id.downcast::<PyString>() else { return Ok(facts | NO_CLIENT_ID) };
+        let is_escaped = text.to_str().map_or(true, |text| text.contains("\\x"));
+        let is_empty = text.len()? == 0;
+        Ok(facts | if is_escaped { ESCAPED_CLIENT_ID } else { 0 } | if is_empty { NO_CLIENT_ID } else { 0 })
+    }
+
+    /// `ConnectionView.begin` and `pass_by` of the next exchange, a row of so many bytes.
+    pub fn pass(&mut self, at: usize, row: &Row, bytes: usize) {
+        let sent = row.request.content.span.first_time;
+        if self.answered_ns <= sent {
+            self.waiting.clear();
+        } else {
+            self.waiting.retain(|(_, answered)| *answered > sent);
+            self.looked_ns = Some(sent);
+        }
+        self.highest_id = i64::from(row.request.id);
+        if let Some(response) = &row.response {
+            let answered = response.span.first_time;
+            self.answered_ns = self.answered_ns.max(answered);
+            if self.waiting.len() >= WAITING_KEPT {
+                self.waiting.remove(0);
+            }
+            self.waiting.push((Earlier::Row(at), answered));
+        }
+        self.client_id = row.request.client_id.bind(self.view.py()).clone();
+        self.next += 1;
+        self.last = Some(at);
+        if bytes > RECENT_BYTES {
+            self.large.push(at);
+            return;
+        }
+        if self.recent.len() >= RECENT {
+            self.recent.remove(0);
+        }
+        self.recent.push(at);
+    }
+
+    /// The rows of which more is kept than numbers.
+    pub fn kept(&self) -> impl Iterator<Item = usize> + '_ {
+        let waiting = self.waiting.iter().filter_map(|(before, _)| match before {
+            Earlier::Row(at) => Some(*at),
+            Earlier::Given(_) => None,
+        });
+        self.recent.iter().chain(&self.large).copied().chain(waiting)
+    }
+}

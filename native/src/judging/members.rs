@@ -1,0 +1,54 @@
+//! Who of a group sent a request: fields of its root.
+
+use std::ops::Range;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::bodies::plan::{Kind, Layout};
+use crate::bodies::visitor::{Look, Program, What};
+
+/// The way to the ids of the group and the member, and to the generation.
+pub struct Members(Program);
+
+/// What stands there, as Python has it; None for what a version has not.
+pub type Member<'py> = (Option<Bound<'py, PyString>>, Option<Bound<'py, PyString>>, Option<i64>);
+
+impl Members {
+    /// By the names of the fields.
+    pub fn of(layout: &Layout, names: &[String; 3]) -> Members {
+        let slot = |part: What| {
+            let is_root = part.structure == 0 && !part.is_tag;
+            names.iter().position(|name| is_root && part.name() == name.as_str())
+        };
+        Members(Program::to(layout, &slot))
+    }
+
+    /// Of the body at `offset`; None where it does not fit.
+    pub fn read<'py>(&self, py: Python<'py>, data: &[u8], offset: usize) -> Option<Member<'py>> {
+        let mut reading = Reading::default();
+        self.0.walk(data, offset, &mut reading)?;
+        let text = |place: Option<Range<usize>>| match place {
+            Some(place) => Some(Some(PyString::new(py, std::str::from_utf8(data.get(place)?).ok()?))),
+            None => Some(None),
+        };
+        let [group, member] = reading.texts;
+        Some((text(group)?, text(member)?, reading.generation))
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    texts: [Option<Range<usize>>; 2],
+    generation: Option<i64>,
+}
+
+impl Look for Reading {
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        match what.kind {
+            Kind::Number(number) => self.generation = Some(number.of(data.get(place)?)?),
+            _ => *self.texts.get_mut(what.slot?)? = Some(place),
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,242 @@
+"""A judge that takes blocks finds and counts what one finds that is shown each exchange."""
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kdissect.api import Dissection
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.report.json import report_row
+from kdissect.report.verdict import Verdict
+from kdissect.rules.capture_quality import quality_of
+from kdissect.rules.judge import Judge
+from kdissect.rules.judging.batch_judge import MOST_CANONICAL
+from kdissect.rules.views import connection_view as views
+from kdissect.rules.views.kept_exchanges import RECENT
+from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
+from tests.rules.fixtures.batches import BASE, batch
+from tests.rules.scripted_connection import ScriptedConnection
+from tests.rules.test_damaged_captures import DAMAGES, packets_of
+from tests.support.packets.pcaps import write_pcap
+
+SETTINGS = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+RECORDED = sorted(CAPTURES.glob("*.pcap*"))
+# With groups, fetch sessions, producers with ids, transactions, logins and requests in flight.
+DAMAGED = (
+    "kafka44_java_groups.pcapng", "kafka44_franz_transactions.pcapng", "kafka44_java_produce.pcapng",
+    "kafka44_kafkajs_groups.pcapng", "kafka44_franz_sasl.pcapng", "kafka28_scala_consumer.pcapng",
+    "tansu_kp3_groups.pcap",
+)  # fmt: skip
+
+
+class _Way:
+    """A judge over a capture, by exchanges or by blocks; `passed` counts what became no object for it."""
+
+    def __init__(self, native: Any, path: str, *, in_blocks: bool) -> None:
+        self.judge = Judge()
+        self.passed = 0
+        for events in Dissection(path).batches():
+            if in_blocks and isinstance(events, native.ExchangeBlock):
+                self._block(events)
+            else:
+                for event in events:
+                    self.judge.add(event)
+        self.judge.finish()
+
+    def _block(self, block: Any) -> None:
+        at = self.judge.take_block(block, 0)
+        self.passed += at
+        while at < len(block):
+            self.judge.add(block[at])
+            after = self.judge.take_block(block, at + 1)
+            self.passed += after - at - 1
+            at = after
+
+    def verdict(self) -> object:
+        """What is reported, how long answers took, and all that the histories know."""
+        judge = self.judge
+        row = report_row(Verdict(judge, quality_of(judge.coverage), ()))
+        traffic, history = judge.coverage.traffic, vars(judge._history)
+        machines = {name: _known(of) for name, of in history.items() if not name.startswith("_")}
+        latencies = {kind: found.bins() for kind, found in traffic.latencies.items()}
+        return row, latencies, traffic.times.row(), machines
+
+
+def _known(of: Any) -> object:
+    """A state as values that can be compared."""
+    if isinstance(of, dict):
+        return [(_known(key), _known(value)) for key, value in of.items()]
+    if isinstance(of, list | tuple | deque):
+        return [_known(item) for item in of]
+    if isinstance(of, set | frozenset):
+        return sorted(map(repr, of))
+    if isinstance(of, int | str | bytes | Enum | None):
+        return of
+    if not type(of).__module__.startswith("kdissect.history"):
+        return type(of)
+    names = [name for base in type(of).__mro__ for name in getattr(base, "__slots__", ())]
+    values = vars(of) if hasattr(of, "__dict__") else {name: getattr(of, name, None) for name in names}
+    return type(of).__name__, _known(values)
+
+
+def _assert_same(native: Any, path: str) -> int:
+    blocks = _Way(native, path, in_blocks=True)
+    assert blocks.verdict() == _Way(native, path, in_blocks=False).verdict()
+    return blocks.passed
+
+
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_recorded_files(native: Any, path: Path) -> None:
+    _assert_same(native, str(path))
+
+
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_captures_that_lack_something(
+    native: Any, tmp_path: Path, name: str, damage: Callable[[list[Packet]], list[Packet]]
+) -> None:
+    _assert_same(native, write_pcap(tmp_path / "damaged.pcap", damage(packets_of(name))))
+
+
+@SETTINGS
+@given(damage=DAMAGE, name=st.sampled_from(SHIPPED))
+def test_damaged_captures(native: Any, tmp_path: Path, damage: Any, name: str) -> None:
+    packets = map(Packet._make, damaged(shipped(name), damage))
+    _assert_same(native, write_pcap(tmp_path / "damaged.pcap", packets))
+
+
+@SETTINGS
+@given(
+    flips=st.lists(st.tuples(st.integers(0, 2000), st.integers(66, 300), st.integers(1, 255)), max_size=30),
+    name=st.sampled_from(SHIPPED),
+)
+def test_damaged_bodies(native: Any, tmp_path: Path, flips: Any, name: str) -> None:
+    packets: list[PlainPacket] = list(shipped(name))
+    for where, at, by in flips:
+        ref, time_ns, link, data, wire = packets[where % len(packets)]
+        if at + 13 < len(data):  # behind the headers of a frame
+            changed = data[: at + 12] + bytes([data[at + 12] ^ by]) + data[at + 13 :]
+            packets[where % len(packets)] = ref, time_ns, link, changed, wire
+    _assert_same(native, write_pcap(tmp_path / "damaged.pcap", map(Packet._make, packets)))
+
+
+def test_exchanges_that_no_rule_is_shown_become_no_object(native: Any) -> None:
+    """Of groups: Fetches in sessions, heartbeats, commits."""
+    assert _assert_same(native, str(CAPTURES / "kafka44_java_groups.pcapng")) > 50
+
+
+Change = tuple[str, bool, dict[str, Any]]
+"""What is said otherwise once: of which exchange, whether in the answer, and how."""
+ROUNDS, CHANGED = 12, 8
+CHANGES: dict[str, Change] = {
+    "a throttle": ("Heartbeat", True, {"throttle_time_ms": 50}),
+    "a refused heartbeat": ("Heartbeat", True, {"error_code": 27}),
+    "another generation": ("Heartbeat", False, {"generation_id": 1}),
+    "an error that nobody knows": ("Heartbeat", True, {"error_code": 999}),
+    "an empty group": ("Heartbeat", False, {"group_id": ""}),
+    "a commit of another generation": ("OffsetCommit", False, {"generation_id_or_member_epoch": 1}),
+    "a negative wait": ("Fetch", False, {"max_wait_ms": -1}),
+    "an epoch again": ("Fetch", False, {"session_epoch": 2}),
+    "another session": ("Fetch", False, {"session_id": 8}),
+    "a session that ends": ("Fetch", True, {"session_id": 0}),
+    "a session that is not known": ("Fetch", True, {"error_code": 70}),
+    "a sequence again": ("Produce", False, {"sequence": 40}),
+    "a sequence later": ("Produce", False, {"sequence": 400}),
+    "another epoch": ("Produce", False, {"epoch": 3}),
+    "another producer": ("Produce", False, {"producer_id": 6}),
+    "a wrong checksum": ("Produce", False, {"crc": 1}),
+    "an offset": ("Produce", False, {"base_offset": 7}),
+    "bits that mean nothing": ("Produce", False, {"attributes": 1 << 9}),
+    "a codec that is none": ("Produce", False, {"attributes": 7}),
+    "a count that is not so": ("Produce", False, {"count": 2}),
+    "a later timestamp": ("Produce", False, {"max_timestamp": BASE + 5}),
+    "acks of one": ("Produce", False, {"acks": 1}),
+    "a refused batch": ("Produce", True, {"error_code": 6}),
+}
+_OF_BATCH = frozenset(
+    (
+        "sequence", "epoch", "producer_id", "crc", "base_offset", "attributes", "count",
+        "max_timestamp",
+    )
+)  # fmt: skip
+
+
+def _steady(change: Change | None = None) -> list[Packet]:
+    """A member of a group that fetches in a session, and a producer with an id, on one connection."""
+    talk = ScriptedConnection()
+    talk.exchange("InitProducerId", 4, {"transaction_timeout_ms": 1}, {"producer_id": 5})
+    join = {"group_id": "g", "session_timeout_ms": 10_000, "protocol_type": "consumer", "member_id": "m"}
+    talk.exchange("JoinGroup", 5, join, {"generation_id": 2, "member_id": "m", "leader": "x"})
+    opened = [{"topic": "a", "partitions": [{"partition": 0}]}]
+    fetch = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 0, "session_epoch": 0, "topics": opened}
+    talk.exchange("Fetch", 11, fetch, {"session_id": 7, "responses": []})
+    for number in range(ROUNDS):
+        for name, version, asked, answered in _round(number):
+            changes: dict[str, Any] = {}
+            if change is not None and number == CHANGED and name == change[0]:
+                changes = change[2]
+                body = answered if change[1] else asked
+                if name == "Produce" and change[1]:
+                    body = body["responses"][0]["partition_responses"][0]
+                elif name == "Produce":
+                    header = {key: value for key, value in changes.items() if key in _OF_BATCH}
+                    body["topic_data"][0]["partition_data"][0]["records"] = _batch(number, **header)
+                body.update({key: value for key, value in changes.items() if key not in _OF_BATCH})
+            talk.exchange(name, version, asked, answered)
+    return talk.close()
+
+
+def _batch(number: int, **header: Any) -> bytes:
+    return batch(**{"producer_id": 5, "epoch": 0, "sequence": number, **header})
+
+
+def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]:
+    member = {"group_id": "g", "member_id": "m"}
+    commit = {**member, "generation_id_or_member_epoch": 2, "topics": []}
+    session = {"session_id": 7, "session_epoch": number + 1, "topics": [], "replica_id": -1}
+    records = [{"name": "a", "partition_data": [{"index": 0, "records": _batch(number)}]}]
+    taken = [{"name": "a", "partition_responses": [{"index": 0}]}]
+    return [
+        ("Heartbeat", 4, {**member, "generation_id": 2}, {}),
+        ("OffsetCommit", 8, commit, {"topics": []}),
+        ("Fetch", 11, {**session, "max_wait_ms": 0, "min_bytes": 0}, {"session_id": 7, "responses": []}),
+        ("Produce", 9, {"acks": -1, "timeout_ms": 1000, "topic_data": records}, {"responses": taken}),
+    ]
+
+
+def test_exchanges_that_are_alike_pass(native: Any, tmp_path: Path) -> None:
+    passed = _assert_same(native, write_pcap(tmp_path / "steady.pcap", _steady()))
+    assert passed >= 4 * (ROUNDS - 3)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_one_that_is_not_is_seen(native: Any, tmp_path: Path, change: Change) -> None:
+    path = write_pcap(tmp_path / "steady.pcap", _steady())
+    changed = write_pcap(tmp_path / "changed.pcap", _steady(change))
+    passed = _assert_same(native, changed)
+    assert 0 < passed < _Way(native, path, in_blocks=True).passed
+
+
+def test_without_guards_every_exchange_is_added(native: Any) -> None:
+    judge = Judge(guards=False)
+    for events in Dissection(str(CAPTURES / SHIPPED[0])).batches():
+        if isinstance(events, native.ExchangeBlock):
+            assert judge.take_block(events, 0) == 0
+
+
+def test_numbers_are_those_of_python(native: Any) -> None:
+    assert native.JUDGED == [
+        views._LARGE, views._LEAST_REQUEST, views._LEAST_RESPONSE, views._SLOW_NS, views._MANY_IN_FLIGHT,
+        views._RESPONSE_BODY_AT, views._REQUEST_BODY_AT, views.WAITING_KEPT, RECENT, views.RECENT_BYTES,
+        MOST_CANONICAL,
+    ]  # fmt: skip
