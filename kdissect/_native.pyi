@@ -10,7 +10,6 @@ from typing import Any, Literal, Self, final
 from kdissect.cli.formats.line_parts import Second
 from kdissect.decoders.as_json.body_text import FieldText, NameOfId
 from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.generated.body_columns import Column, Row
 from kdissect.decoders.generated.native_plan import StructRow
 from kdissect.decoders.generated.summary import Summarizer, Summary
 from kdissect.decoders.generated.validate import Validation
@@ -258,17 +257,6 @@ class CopyInOrder:
 class Layout:
     # Raises ValueError for rows that do not fit together.
     def __new__(cls, flexible: bool, rows: list[StructRow]) -> Self: ...
-
-@final
-class Projection:
-    # `paths`: names from the root on, whether only the size is wanted. Raises ValueError for one that ends at
-    # a struct, or is there twice.
-    def __new__(cls, layout: Layout, paths: list[tuple[list[str], bool]]) -> Self: ...
-    def __len__(self) -> int: ...
-    def add(self, data: bytes, offset: int, /) -> bool: ...
-    def take(self) -> list[Column | None]: ...
-    # Raises ValueError where lists stand beside each other.
-    def rows(self, data: bytes, offset: int, /) -> list[Row] | None: ...
 
 @final
 class Summaries:

@@ -66,7 +66,6 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::plan::Layout>()?;
-    module.add_class::<bodies::projection::Projection>()?;
     module.add_class::<bodies::summaries::Summaries>()?;
     module.add_class::<bodies::validate::Validators>()?;
     module.add_class::<bodies::canonical_body::CanonicalBody>()?;

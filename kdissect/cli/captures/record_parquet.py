@@ -89,6 +89,7 @@ def write_parquet(output: Output, schema: Any, tables: Iterable[Any], options: N
         for table in tables:
             writer.write_table(table.slice(0, left))
             left -= table.num_rows
+            del table  # its memory is that of the next one
             if left <= 0:
                 return
     finally:

@@ -5,7 +5,6 @@ pub mod canonical_body;
 pub mod guards;
 pub mod partition_rows;
 pub mod plan;
-pub mod projection;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;

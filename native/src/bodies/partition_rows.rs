@@ -14,7 +14,7 @@ use crate::bodies::visitor::{Look, Program, What};
 use crate::records::batch::{batches, Batch, ATTRIBUTES_AT};
 
 /// Numbers of a row, and facts of a body, that can be asked for.
-const MOST_VALUES: usize = 2;
+const MOST_VALUES: usize = 3;
 const MOST_FACTS: usize = 6;
 
 /// What a field is wanted for.
@@ -81,10 +81,9 @@ impl PartitionRows {
         values: Vec<String>,
         facts: Vec<String>,
     ) -> PyResult<PartitionRows> {
-        let found = wants(layout, &lists, &values, &facts);
-        let wants = found.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))?;
-        let slot = |part: What| index_of(&wants, (part.structure, part.index, part.is_tag));
-        Ok(PartitionRows { program: Program::to(layout, &slot), wants, facts: facts.len() })
+        let (topics, name, rows, number) = &lists;
+        let made = PartitionRows::of(layout, [topics, name, rows, number], &values, &facts);
+        made.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))
     }
 
     /// The facts of a body that fills a frame from `offset` on; how many topics; whether an error code is set that is
@@ -149,6 +148,14 @@ impl Body<'_> {
         Some(found)
     }
 
+    /// An empty body with the memory of this one.
+    pub fn emptied<'b>(mut self) -> Body<'b> {
+        self.topics.clear();
+        self.rows.clear();
+        let topics = self.topics.into_iter().map(|_| Topic::Name(b"")).collect();
+        Body { topics, rows: self.rows, ..Body::default() }
+    }
+
     /// Whether a row has records.
     pub fn has_records(&self) -> bool {
         self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
@@ -156,6 +163,14 @@ impl Body<'_> {
 }
 
 impl Topic<'_> {
+    /// Whether it is an id, and its bytes.
+    pub fn key(&self) -> (bool, &[u8]) {
+        match self {
+            Topic::Name(name) => (false, name),
+            Topic::Id(id) => (true, *id),
+        }
+    }
+
     /// Whether it is an id, or a name that is a text.
     pub fn is_text(&self) -> bool {
         match self {
@@ -191,23 +206,39 @@ impl Body<'_> {
 }
 
 impl PartitionRows {
+    /// As `new`; None for fields that the message does not have.
+    pub fn of<S: AsRef<str>>(
+        layout: &Layout,
+        lists: [&str; 4],
+        values: &[S],
+        facts: &[S],
+    ) -> Option<PartitionRows> {
+        let wants = wants(layout, lists, values, facts)?;
+        let slot = |part: What| index_of(&wants, (part.structure, part.index, part.is_tag));
+        Some(PartitionRows { program: Program::to(layout, &slot), wants, facts: facts.len() })
+    }
+
     /// The body that fills a frame from `offset` on; None where it is Python's.
     pub fn read<'a>(&self, frame: &'a Bound<'_, PyBytes>, offset: usize) -> Option<Body<'a>> {
-        let data = frame.as_bytes();
+        self.read_into(frame.as_bytes(), offset, Body::default())
+    }
+
+    /// The same of bytes, into an empty body.
+    pub fn read_into<'a>(&self, data: &'a [u8], offset: usize, body: Body<'a>) -> Option<Body<'a>> {
         if offset == 0 || offset > data.len() {
             return None; // also of a body whose header does not fit
         }
-        let mut reading = Reading { wants: &self.wants, data, body: Body::default() };
+        let mut reading = Reading { wants: &self.wants, data, body };
         let end = self.program.walk(data, offset, &mut reading)?;
         (end == data.len()).then_some(reading.body)
     }
 }
 
-fn wants(
+fn wants<S: AsRef<str>>(
     layout: &Layout,
-    (topics, name, rows, number): &(String, String, String, String),
-    values: &[String],
-    facts: &[String],
+    [topics, name, rows, number]: [&str; 4],
+    values: &[S],
+    facts: &[S],
 ) -> Option<Vec<Wanted>> {
     if values.len() > MOST_VALUES || facts.len() > MOST_FACTS {
         return None;
@@ -218,15 +249,15 @@ fn wants(
     let row = want(layout, &mut found, listed, rows, Want::Rows)?;
     want(layout, &mut found, row, number, Want::Partition)?;
     for (at, value) in values.iter().enumerate() {
-        want(layout, &mut found, row, value, Want::Value(at))?;
+        want(layout, &mut found, row, value.as_ref(), Want::Value(at))?;
     }
-    for (at, fact) in facts.iter().enumerate() {
+    for (at, fact) in facts.iter().map(AsRef::as_ref).enumerate() {
         if fact.is_empty() {
             continue;
         }
         let (of, field) = match fact.split_once('.') {
             Some((of, field)) => (find(layout, 0, of)?.1, field),
-            None => (0, fact.as_str()),
+            None => (0, fact),
         };
         want(layout, &mut found, of, field, Want::Fact(at))?;
     }

@@ -12,8 +12,6 @@ pub trait Look {
     /// Whether a body in another form than writers give it is left to Python: a length or the mark of a struct that
     /// could be written otherwise, any tag.
     const CANONICAL: bool = false;
-    /// Whether tags that do not ascend are taken.
-    const ANY_ORDER: bool = false;
 
     /// Whether the value of a field is to be found, for one who asks the same of every layout.
     fn wants(_field: &Field) -> bool {
@@ -358,7 +356,7 @@ impl<L: Look> Walk<'_, L> {
         for _ in 0..count {
             let at = self.wire.at;
             let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()? as usize);
-            if u64::from(tag) < least && !L::ANY_ORDER {
+            if u64::from(tag) < least {
                 return None;
             }
             least = u64::from(tag) + 1;

@@ -1,4 +1,5 @@
-//! Many bytes for Python, written once: into a bytearray, which grows without being cleared before.
+//! Many bytes for Python, written once: into a bytearray, which grows without being cleared before. Where nobody has the
+//! one before any more its memory is written anew: what the system gives has to be touched page by page.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -12,8 +13,9 @@ pub struct Bulk {
     /// The bytearray, locked against other sizes, and the same as memory.
     room: Option<(Py<PyByteArray>, PyBuffer<u8>)>,
     used: usize,
-    /// How much there was last time.
+    /// How much there was last time, and the bytearray that was given for it.
     before: usize,
+    given: Option<Py<PyByteArray>>,
 }
 
 impl Bulk {
@@ -45,7 +47,10 @@ impl Bulk {
                 buffer.release(py);
                 owner
             }
-            None => PyByteArray::new(py, b"").unbind(),
+            None => match self.given.take().filter(|given| given.get_refcnt(py) == 1) {
+                Some(given) => given,
+                None => PyByteArray::new(py, b"").unbind(),
+            },
         };
         owner.bind(py).resize(capacity)?;
         let buffer = PyBuffer::get(owner.bind(py))?;
@@ -61,6 +66,7 @@ impl Bulk {
         buffer.release(py);
         let owner = owner.into_bound(py);
         owner.resize(used)?;
+        self.given = Some(owner.clone().unbind());
         Ok(owner)
     }
 }

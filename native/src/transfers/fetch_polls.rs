@@ -9,7 +9,7 @@ use super::block::{self, Counts, Part};
 use super::connections::{evidence, Connections, Evidence};
 use super::topics::ByKey;
 use super::{read, COUNTED, ENOUGH, LEFT};
-use crate::bodies::partition_rows::{Body, Topic};
+use crate::bodies::partition_rows::Body;
 use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -248,10 +248,7 @@ impl Counting<'_, '_> {
     fn are_in(&mut self, py: Python<'_>, place: usize, body: &Body<'_>) -> PyResult<bool> {
         for row in &body.rows {
             let Some(topic) = body.topics.get(row.topic) else { return Ok(false) };
-            let (name, is_id) = match topic {
-                Topic::Name(name) => (*name, false),
-                Topic::Id(id) => (id.as_slice(), true),
-            };
+            let (is_id, name) = topic.key();
             let session = &mut self.polls.sessions.found[place];
             let key = (Box::from(name), is_id, row.partition);
             if session.known.contains(&key) {

@@ -153,7 +153,7 @@ impl FetchPositions {
             (position.asked, position.behind) = (Some((row.values[0], sent_ns)), None);
         }
         for (row, behind) in answered.rows.iter().zip(ends) {
-            let [error, high_watermark] = row.values;
+            let [error, high_watermark, _] = row.values;
             if error != 0 || high_watermark < 0 {
                 continue;
             }

@@ -222,10 +222,7 @@ impl Counting<'_, '_> {
         topic: &Topic<'_>,
         partition: i64,
     ) -> PyResult<Option<usize>> {
-        let (name, is_id) = match topic {
-            Topic::Name(name) => (*name, false),
-            Topic::Id(id) => (id.as_slice(), true),
-        };
+        let (is_id, name) = topic.key();
         let of = &mut *self.batches;
         of.key.clear();
         of.key.extend_from_slice(&connection.to_le_bytes());

@@ -23,10 +23,7 @@ pub struct Topics {
 impl Topics {
     /// The number of a topic that a broker names. None for a name that is no text, and is Python's.
     pub fn number(&mut self, broker: u32, topic: Topic<'_>) -> Option<u32> {
-        let (name, is_id) = match topic {
-            Topic::Name(name) => (name, false),
-            Topic::Id(id) => (id.as_slice(), true),
-        };
+        let (is_id, name) = topic.key();
         self.key.clear();
         self.key.extend_from_slice(&broker.to_le_bytes());
         self.key.push(u8::from(is_id));

@@ -304,6 +304,25 @@ def test_memory_that_is_used_again_has_nothing_of_what_was_there() -> None:
         assert again.drop_columns(["number"]).equals(fresh.drop_columns(["number"]))
 
 
+def test_memory_of_values_is_used_again_when_nobody_has_it() -> None:
+    tables = compiled_tables(list[Anomaly]().extend)
+
+    def values_of(content: bytes) -> Any:
+        (table,) = hold(tables, [produce(kafka_python_batch(samples=[(NOW, b"k", content, [])] * 3))])
+        return table["value"]
+
+    first = values_of(b"a" * 300_000)
+    second = values_of(b"b" * 300_000)
+    assert first.to_pylist() == [b"a" * 300_000] * 3  # is kept, and stays as it was
+    place = second.chunk(0).buffers()[2].address
+    del second
+    others = [bytearray(900_000 + more) for more in range(9)]  # take what is free
+    third = values_of(b"c" * 299_999)
+    assert third.chunk(0).buffers()[2].address == place
+    assert third.to_pylist() == [b"c" * 299_999] * 3
+    assert len(others) == 9
+
+
 damage = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4)
 
 
