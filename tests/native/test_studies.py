@@ -1,5 +1,6 @@
 """Views of the screen say the same of blocks as of exchanges one by one."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,22 @@ def test_statistics_take_blocks(study: str, expression: str) -> None:
 def test_views_take_blocks(study: str) -> None:
     everything = studies_said.given_one_by_one([GROUPS], "producers")
     assert studies_said.given_one_by_one([GROUPS], study) < everything
+
+
+@pytest.mark.parametrize("study", ["traffic", "topics", "groups", "producers"])
+def test_traffic_that_several_capture_sets_have_counts_once(tmp_path: Path, study: str) -> None:
+    """As in the commands that show the same."""
+    copies = [tmp_path / name / "groups.pcapng" for name in ("one", "two")]
+    for copy in copies:
+        copy.parent.mkdir()
+        shutil.copy(GROUPS, copy)
+    once, twice = (studies_said.said(paths, study, "") for paths in ([GROUPS], list(map(str, copies))))
+    assert _counts(once) == _counts(twice)
+
+
+def _counts(value: object) -> list[int]:
+    """All numbers of exchanges and requests."""
+    if isinstance(value, dict):
+        own = [number for name, number in value.items() if name in ("exchanges", "requests", "batches")]
+        return [n for n in own if isinstance(n, int)] + sum(map(_counts, value.values()), [])
+    return sum(map(_counts, value), []) if isinstance(value, list) else []
