@@ -508,10 +508,10 @@ class Watermarks:
 
 @final
 class TrafficCounter:
-    # `by`: kind, client id, state, connection.
+    # `by`: kind, client id, state, connection, errors.
     def __new__(
         cls,
-        by: tuple[bool, bool, bool, bool],
+        by: tuple[bool, bool, bool, bool, bool],
         kind_of: Callable[[int, int], tuple[bool, Layout, Layout | None] | None],
         capture_set_of: Callable[[ConnectionInfo], str | None],
         tallies_of: Callable[[Exchange], list[int]],

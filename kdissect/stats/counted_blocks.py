@@ -24,7 +24,7 @@ from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
 from kdissect.stats.traffic import Tally, Traffic
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
-# What dimensions are told from, other than bodies.
+# What dimensions are told from.
 _OF_KIND = frozenset(("api", "api_version"))
 _OF_CONNECTION = frozenset(
     (
@@ -32,7 +32,7 @@ _OF_CONNECTION = frozenset(
         "container",
     )
 )  # fmt: skip
-_COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state"}
+_COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state", "error"}
 
 
 class BlockCounter:
@@ -54,7 +54,8 @@ class BlockCounter:
         self._tallies: list[Tally] = [traffic.total]
         self._numbers = {id(traffic.total): 0}
         traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
-        of = not _OF_KIND.isdisjoint(by), "client_id" in by, "state" in by, not _OF_CONNECTION.isdisjoint(by)
+        of_kind, of_connection = not _OF_KIND.isdisjoint(by), not _OF_CONNECTION.isdisjoint(by)
+        of = of_kind, "client_id" in by, "state" in by, of_connection, "error" in by
         self._counter = native.TrafficCounter(
             of, _kind_of, _capture_set_of, self._tallies_of, self._meet, watermarks, bin_multiplier(),
             list(WIDTHS_NS), MAX_POINTS, latencies is not None, takes,

@@ -65,9 +65,10 @@ def test_traffic_that_several_capture_sets_have_counts_once(tmp_path: Path, stud
     assert _counts(once) == _counts(twice)
 
 
-def _counts(value: object) -> list[int]:
-    """All numbers of exchanges and requests."""
+def _counts(value: object, name: str = "") -> list[int]:
+    """All numbers of exchanges, requests and batches, in their order."""
     if isinstance(value, dict):
-        own = [number for name, number in value.items() if name in ("exchanges", "requests", "batches")]
-        return [n for n in own if isinstance(n, int)] + sum(map(_counts, value.values()), [])
-    return sum(map(_counts, value), []) if isinstance(value, list) else []
+        return [number for name, inner in value.items() for number in _counts(inner, name)]
+    if isinstance(value, list):
+        return [number for inner in value for number in _counts(inner)]
+    return [value] if name in ("exchanges", "requests", "batches") and isinstance(value, int) else []

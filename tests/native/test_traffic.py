@@ -33,6 +33,8 @@ BY = (
     ["client_id", "api"],
     ["connection"],
     ["client", "broker", "software"],
+    ["error"],
+    ["error", "api"],
 )
 RECORDED = sorted(CAPTURES.glob("*.pcap*"))
 FETCH = 1

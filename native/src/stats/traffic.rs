@@ -30,10 +30,10 @@ type KindRow<'py> = (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>);
 
 /// By what exchanges are grouped.
 #[derive(Clone, Copy, FromPyObject)]
-struct By(bool, bool, bool, bool);
+struct By(bool, bool, bool, bool, bool);
 
-/// Kind, client id, state and connection of a group, as far as those tell groups apart.
-type Group = (u32, usize, u8, usize);
+/// Kind, client id, state, connection and errors of a group, as far as those tell groups apart.
+type Group = (u32, usize, u8, usize, Box<[i16]>);
 
 /// What Python answers.
 struct Asked {
@@ -201,7 +201,7 @@ pub struct TrafficCounter {
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart `by` kind, client id, state and connection. `kind_of` says of an API key and a version
+    /// Exchanges are told apart `by` kind, client id, state, connection and errors. `kind_of` says of an API key and a version
     /// how they are read, None for one that is Python's; `capture_set_of` of a connection the name of its set, None for
     /// one that does not count; `tallies_of` gives the numbers of the tallies of an exchange; `meet` is called with the
     /// number of a tally, whether there is a response, and error codes, where one of them is new to it. `multiplier` is
@@ -379,12 +379,14 @@ impl TrafficCounter {
     }
 
     fn group(&self, row: &Row, connection: usize) -> Group {
-        let By(by_kind, by_client_id, by_state, by_connection) = self.by;
+        let By(by_kind, by_client_id, by_state, by_connection, by_errors) = self.by;
+        let errors: &[i16] = if by_errors { &self.room.answer.errors } else { &[] };
         (
             if by_kind { row.request.kind.number() } else { 0 },
             if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
             u8::from(by_state && row.response.is_some()),
             if by_connection { connection } else { 0 },
+            errors.into(),
         )
     }
 
