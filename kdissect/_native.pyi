@@ -40,7 +40,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
 from kdissect.session.handover import HeldState
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.traffic import TallyRow
+from kdissect.stats.traffic import DistributionRow, TallyRow
 from kdissect.stats.watermarks import PartitionKey
 
 INTERFACE: int
@@ -605,10 +605,10 @@ class Watermarks:
 
 @final
 class TrafficCounter:
-    # `by`: kind, client id, state, connection.
+    # `by`: kind, client id, state, connection, errors.
     def __new__(
         cls,
-        by: tuple[bool, bool, bool, bool],
+        by: tuple[bool, bool, bool, bool, bool],
         kind_of: Callable[[int, int], tuple[bool, Layout, Layout | None] | None],
         capture_set_of: Callable[[ConnectionInfo], str | None],
         tallies_of: Callable[[Exchange], list[int]],
@@ -617,11 +617,23 @@ class TrafficCounter:
         multiplier: float,
         widths: list[int],
         most: int,
+        has_latencies: bool,
+        takes: Callable[[Exchange], bool] | None,
     ) -> Self: ...
     # The first exchange that is Python's, or how many there are.
     def count(self, block: ExchangeBlock, start: int) -> int: ...
-    # Numbers of tallies and what was counted; a width; numbers of its intervals with their counts.
-    def take(self) -> tuple[list[tuple[int, TallyRow]], int, list[tuple[int, list[int]]]]: ...
+    # Numbers of tallies and what was counted; a width; numbers of its intervals with their counts, and with
+    # their response times.
+    def take(
+        self,
+    ) -> tuple[
+        list[tuple[int, TallyRow]],
+        int,
+        list[tuple[int, list[int]]],
+        list[tuple[int, DistributionRow]],
+    ]: ...
+    # A connection is over.
+    def close(self, info: ConnectionInfo, /) -> None: ...
 
 # Lines of the list
 

@@ -6,7 +6,7 @@ that rows, and what is left out as `other`, are those of `Traffic.add`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from kdissect.decoders import quirks
@@ -20,11 +20,11 @@ from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import bin_multiplier
-from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, Series
+from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
 from kdissect.stats.traffic import Tally, Traffic
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
-# What dimensions are told from, other than bodies.
+# What dimensions are told from.
 _OF_KIND = frozenset(("api", "api_version"))
 _OF_CONNECTION = frozenset(
     (
@@ -32,21 +32,33 @@ _OF_CONNECTION = frozenset(
         "container",
     )
 )  # fmt: skip
-_COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state"}
+_COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state", "error"}
 
 
 class BlockCounter:
-    """Counts blocks for a `Traffic`, which has everything after `finish`."""
+    """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
 
-    def __init__(self, traffic: Traffic, by: Collection[str]) -> None:
+    Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
+    and client id. `close` every connection that is over.
+    """
+
+    def __init__(
+        self,
+        traffic: Traffic,
+        by: Collection[str],
+        takes: Callable[[Exchange], bool] | None = None,
+        latencies: LatencySeries | None = None,
+    ) -> None:
+        self._latencies = latencies
         self._traffic = traffic
         self._tallies: list[Tally] = [traffic.total]
         self._numbers = {id(traffic.total): 0}
         traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
-        of = not _OF_KIND.isdisjoint(by), "client_id" in by, "state" in by, not _OF_CONNECTION.isdisjoint(by)
+        of_kind, of_connection = not _OF_KIND.isdisjoint(by), not _OF_CONNECTION.isdisjoint(by)
+        of = of_kind, "client_id" in by, "state" in by, of_connection, "error" in by
         self._counter = native.TrafficCounter(
             of, _kind_of, _capture_set_of, self._tallies_of, self._meet, watermarks, bin_multiplier(),
-            list(WIDTHS_NS), MAX_POINTS,
+            list(WIDTHS_NS), MAX_POINTS, latencies is not None, takes,
         )  # fmt: skip
 
     @staticmethod
@@ -58,15 +70,24 @@ class BlockCounter:
         """Count a block from `start` on; gives the first that needs a closer look, or how many there are."""
         return self._counter.count(block, start)
 
-    def finish(self) -> None:
-        """Hand over what was counted."""
-        tallies, width_ns, intervals = self._counter.take()
+    def close(self, info: ConnectionInfo) -> None:
+        """A connection is over."""
+        self._counter.close(info)
+
+    def catch_up(self) -> None:
+        """Hand over what was counted since the last time."""
+        tallies, width_ns, intervals, latencies = self._counter.take()
         for number, counted in tallies:
             self._tallies[number].add_counted(counted)
         series = Series(width_ns)
         for index, counts in intervals:
             series.count(index * width_ns, counts)
         self._traffic.series.merge(series)
+        if self._latencies is not None:
+            times = LatencySeries(width_ns)
+            for index, times_counted in latencies:
+                times.at(index * width_ns).add_bins(*times_counted)
+            self._latencies.merge(times)
 
     def _tallies_of(self, exchange: Exchange) -> list[int]:
         numbers = [0]

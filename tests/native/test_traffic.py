@@ -8,10 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kdissect.api import Dissection
+from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.encoder import encode
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.dimensions import Context, key_maker
+from kdissect.stats.traffic import Traffic
 from kdissect.stats.watermarks import Watermarks
 from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
 from tests.native import traffic_said
@@ -28,6 +33,8 @@ BY = (
     ["client_id", "api"],
     ["connection"],
     ["client", "broker", "software"],
+    ["error"],
+    ["error", "api"],
 )
 RECORDED = sorted(CAPTURES.glob("*.pcap*"))
 FETCH = 1
@@ -49,6 +56,31 @@ def test_recorded_files(python_side: PythonSide, path: Path) -> None:
 def test_dimensions_and_few_rows(python_side: PythonSide, by: list[str], most: int) -> None:
     for name in (*SHIPPED, "kafka44_java_errors.pcapng"):
         assert_same(python_side, [str(CAPTURES / name)], by, most)
+
+
+@pytest.mark.parametrize("expression", [
+    "api == Fetch", "version > 3 and not api == Metadata", 'client_id contains "a"', "broker == 10.9.9.9",
+])  # fmt: skip
+@pytest.mark.parametrize("by", BY, ids=",".join)
+def test_filters_by_kind(python_side: PythonSide, by: list[str], expression: str) -> None:
+    for name in (*SHIPPED, "kafka44_java_errors.pcapng"):
+        arguments = [str(CAPTURES / name)], by, 1000, expression
+        assert traffic_said.counted(*arguments) == python_side.call(traffic_said.counted, *arguments)
+
+
+def test_a_filter_by_kind_is_asked_once_a_kind() -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def takes(exchange: Any) -> bool:
+        asked.append((exchange.connection.id, exchange.api_key, exchange.api_version, exchange.client_id))
+        return len(asked) % 2 == 0
+
+    dissection = Dissection(str(CAPTURES / "kafka44_java_errors.pcapng"))
+    traffic = Traffic(key_maker(["api"], Context(dissection.topics, GroupLinks())))
+    count_blocks(dissection, traffic, ["api"], takes)
+    exchanges = sum(1 for _ in Dissection(str(CAPTURES / "kafka44_java_errors.pcapng")))
+    assert 0 < traffic.total.exchanges < exchanges
+    assert len(asked) < exchanges
 
 
 def test_files_read_together(python_side: PythonSide) -> None:

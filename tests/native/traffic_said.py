@@ -7,6 +7,8 @@ from kdissect.cli.event_loop import read_turns
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
+from kdissect.query import Context as QueryContext
+from kdissect.query import compile_filter
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import Context, key_maker
@@ -18,15 +20,25 @@ SUMS = (
 TIMES = ("latency", "broker", "throttle", "wait")
 
 
-def counted(paths: list[str], by: list[str], most: int = 1000) -> Any:
-    """All that is counted, in its order. `most` rows are kept."""
+def counted(paths: list[str], by: list[str], most: int = 1000, expression: str = "") -> Any:
+    """All that is counted, in its order. `most` rows are kept. A filter answers by kind."""
     dissection = Dissection(paths)
     traffic = Traffic(key_maker(by, Context(dissection.topics, GroupLinks())))
     traffic.most = most
+    takes = None
+    if expression:
+        predicate = compile_filter(expression)
+        assert predicate.is_by_kind
+        takes = predicate.bind(QueryContext())
     if is_compiled:
-        count_blocks(dissection, traffic, by)
+        count_blocks(dissection, traffic, by, takes)
     else:
-        read_turns(dissection, traffic.add)
+
+        def take(turn: ExchangeView) -> None:
+            if takes is None or takes(turn.exchange):
+                traffic.add(turn)
+
+        read_turns(dissection, take)
     rows = [(key, _tally(tally)) for key, tally in traffic.rows.items()]
     series = traffic.series
     return rows, _tally(traffic.other), _tally(traffic.total), (series.width_ns, series.points())

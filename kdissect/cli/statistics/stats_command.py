@@ -10,7 +10,7 @@ from kdissect.cli.event_loop import Reading, read_blocks, read_turns
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
-from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
+from kdissect.cli.options.filter_option import Test, add_filter, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import printing
@@ -27,7 +27,7 @@ from kdissect.report.columns.traffic import (
     traffic_rows,
 )
 from kdissect.report.quantities import duration
-from kdissect.session.events import Event
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
@@ -111,25 +111,33 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
             dissection.topics.pass_by(turn.exchange)
 
     with metering(options, dissection), reading:
-        if is_compiled and test is None and BlockCounter.counts(options.by):
-            count_blocks(dissection, traffic, options.by)
+        if is_compiled and BlockCounter.counts(options.by) and (test is None or is_by_kind(options)):
+            count_blocks(dissection, traffic, options.by, test)
         else:
             read_turns(dissection, take)
     return traffic
 
 
-def count_blocks(dissection: Dissection, traffic: Traffic, by: Sequence[str]) -> None:
-    """Count all exchanges by dimensions that `BlockCounter` can tell apart. Compiled only."""
+def count_blocks(
+    dissection: Dissection, traffic: Traffic, by: Sequence[str], takes: Test | None = None
+) -> None:
+    """Count exchanges by dimensions that `BlockCounter` can tell apart: all, or what a test by kind takes.
+
+    Compiled only.
+    """
 
     def take(event: Event) -> None:
         if isinstance(event, Exchange):
-            traffic.add(ExchangeView(event))
+            if takes is None or takes(event):
+                traffic.add(ExchangeView(event))
+        elif isinstance(event, ConnectionClosed):
+            counter.close(event.connection)
 
-    counter = BlockCounter(traffic, by)
+    counter = BlockCounter(traffic, by, takes)
     try:
         read_blocks(dissection, take, counter.count)
     finally:
-        counter.finish()
+        counter.catch_up()
 
 
 def _print(traffic: Traffic, options: Namespace, output: Output) -> None:

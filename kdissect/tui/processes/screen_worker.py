@@ -29,8 +29,9 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
 from kdissect.model.limits import use
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT
-from kdissect.session.events import ConnectionClosed, ConnectionOpened, Events
+from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.processes.spool import SpoolWriter
 from kdissect.tui.processes.worker_messages import (
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 _FIRST_FLUSH_S = 0.02
 _FLUSH_S = 0.15
 _ROWS_A_PARCEL = 4000
-_RESULT_S = 1.0
+_FIRST_RESULT_S, _RESULT_S = 0.3, 1.0
 
 
 def _cut(captures: Captures) -> Iterator[str]:
@@ -74,10 +75,11 @@ class Worker:
         self._writer = LogWriter(self._keep)
         self._numbers = _RowNumbers()
         self._studies: list[Study] | None = None
+        self._is_by_kind = False
         self._accepts = self._filter() if order.filter else None
         self._matches = array("I")
         self._next_flush = time.monotonic() + _FIRST_FLUSH_S
-        self._next_result = time.monotonic() + _RESULT_S
+        self._next_result = time.monotonic() + _FIRST_RESULT_S
         self._points: dict[int, int] = {}
         self._named = 0  # topic ids whose names were sent
         self._lock = Lock()
@@ -117,6 +119,9 @@ class Worker:
 
     def _take(self, events: Events) -> None:
         """Rows first: studies may take their time."""
+        if is_compiled and isinstance(events, native.ExchangeBlock) and self._takes_blocks:
+            self._count_block(events)
+            return
         first = self._numbers.count
         remember = bool(self._order.studies)
         for event in events:
@@ -137,13 +142,30 @@ class Worker:
         if self._writer.waiting >= _ROWS_A_PARCEL:
             self._flush()
 
+    @property
+    def _takes_blocks(self) -> bool:
+        """Whether nobody needs each exchange."""
+        order = self._order
+        return not (order.rows or order.matches) and all(study.takes_blocks for study in self.studies)
+
+    def _count_block(self, block: native.ExchangeBlock) -> None:
+        accepts = self._accepts
+        for study in self.studies:
+            at = study.count_block(block, 0)
+            while at < len(block):
+                exchange = block[at]
+                study.takes = accepts is None or accepts(exchange)
+                _add(study, exchange)
+                at = study.count_block(block, at + 1)
+        self._numbers.count += len(block)
+
     def _study(self, events: Events, row: int) -> None:
         """Have the studies see what the filter takes; `row` is that of the first exchange."""
         studies, accepts = self.studies, self._accepts
         for event in events:
             if not isinstance(event, Exchange):
                 for study in studies:
-                    study.add(event)
+                    _add(study, event)
                 if isinstance(event, ConnectionClosed):
                     self._numbers.forget(event.connection.id)
                 continue
@@ -151,9 +173,8 @@ class Worker:
             if taken and self._order.matches:
                 self._matches.append(row)
             for study in studies:
-                if taken or study.has_own_filter:
-                    study.takes = taken
-                    study.add(event)
+                study.takes = taken
+                _add(study, event)
             row += 1
 
     @property
@@ -168,6 +189,7 @@ class Worker:
                 self._numbers.row_of,
                 self._send,
                 self._dissection.file_names,
+                self._accepts if self._is_by_kind else None,
             )
             self._studies = [new_study(name, context) for name in self._order.studies]
         return self._studies
@@ -198,6 +220,7 @@ class Worker:
 
         topics_of, names = self._dissection.topics.topics_of, self._dissection.file_names
         predicate = compile_filter(self._order.filter)
+        self._is_by_kind = predicate.is_by_kind
         findings_of = None
         if predicate.needs_findings:
             from kdissect.tui.processes.findings_by_exchange import codes_by_exchange
@@ -245,6 +268,14 @@ class Worker:
     def _tell_results(self, is_final: bool) -> None:
         for study in self.studies:
             self._send(Result(study.name, study.result(), is_final))
+
+
+def _add(study: Study, event: Event) -> None:
+    """Have a study see an event that counts, if the filter takes it or is the study's own."""
+    if study.counts_once and event.connection.same_as is not None:
+        return
+    if study.takes or study.has_own_filter or not isinstance(event, Exchange):
+        study.add(event)
 
 
 class _RowNumbers:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from kdissect.engine.connection_rows import connection_row
+from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -27,10 +28,15 @@ class ConnectionStudy(Study):
         super().__init__(context)
         self._infos: OrderedDict[str, ConnectionInfo] = OrderedDict()
         self._forgotten = 0
+        self.takes_blocks = not context.is_filtered
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass by: connections are known by their own events."""
+        return len(block)
 
     def add(self, event: Event) -> None:
         """Take an event."""
-        if isinstance(event, Exchange) or not self.context.is_filtered:
+        if isinstance(event, Exchange) is self.context.is_filtered:
             self._see(event.connection)
 
     def _see(self, info: ConnectionInfo) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
@@ -16,15 +17,21 @@ class GroupStudy(Study):
 
     name = "groups"
     has_own_filter = True
+    counts_once = True
 
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._traffic = GroupTraffic(context.topics)
+        self.takes_blocks = not context.is_filtered
 
     def add(self, event: Event) -> None:
         """Take an event."""
         if isinstance(event, Exchange):
             self._traffic.add(event, self.takes)
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take Fetches."""
+        return self._traffic.count_block(block, start)
 
     def result(self) -> dict[str, Any]:
         """`groups`, and how many were `forgotten`."""

@@ -15,6 +15,7 @@ class ProducerStudy(Study):
 
     name = "producers"
     has_own_filter = True
+    counts_once = True
 
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)

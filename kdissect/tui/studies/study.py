@@ -23,7 +23,9 @@ from typing import Any, NamedTuple
 
 from kdissect.engine.exchange_rows import TopicsOf
 from kdissect.history.topic_names import TopicNames
+from kdissect.model.native import native
 from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
 
 
 class StudyContext(NamedTuple):
@@ -40,6 +42,8 @@ class StudyContext(NamedTuple):
     row_of: Callable[[str, int], int | None]
     send: Callable[[Any], None]
     file_names: list[str]
+    takes_kind: Callable[[Exchange], bool] | None = None
+    """The filter, where it answers the same for exchanges of one connection, API, version and client id."""
 
 
 class Study:
@@ -50,6 +54,10 @@ class Study:
     """Whether it takes all events, whatever the filter says: that is in `takes`."""
     takes = True
     """Whether the filter takes the exchange that is added."""
+    counts_once = False
+    """Whether traffic that several capture sets have counts in one of them."""
+    takes_blocks = False
+    """Whether `count_block` spares objects, as the inputs are filtered."""
 
     def __init__(self, context: StudyContext) -> None:
         self.context = context
@@ -57,6 +65,10 @@ class Study:
     def add(self, event: Event) -> None:
         """Take what happened."""
         raise NotImplementedError
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block from one on; gives the next one that is for `add`. Compiled only."""
+        return start
 
     def finish(self) -> None:
         """The input is over."""

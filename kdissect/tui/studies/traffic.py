@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.session.events import Event
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
-from kdissect.stats.dimensions import Context, key_maker
+from kdissect.stats.counted_blocks import BlockCounter
+from kdissect.stats.dimensions import Context, Key, key_maker
 from kdissect.stats.series import LatencySeries
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
@@ -28,17 +31,33 @@ class TrafficStudy(Study):
 
     name = "traffic"
     has_own_filter = True
+    counts_once = True
     by = "api"
 
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._links = GroupLinks()
-        self._traffic = Traffic(key_maker([self.by], Context(context.topics, self._links)))
+        self._key_of = key_maker([self.by], Context(context.topics, self._links))
+        self._traffic = Traffic(self._keys)
         self._latency = LatencySeries()
+        self._counter: BlockCounter | None = None
+        is_asked = context.is_filtered and context.takes_kind is None
+        if is_compiled and BlockCounter.counts([self.by]) and not is_asked:
+            self._counter = BlockCounter(self._traffic, [self.by], context.takes_kind, self._latency)
+        self.takes_blocks = self._counter is not None
+
+    def _keys(self, turn: ExchangeView) -> Sequence[Key]:
+        return self._key_of(turn)
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take what fits."""
+        return start if self._counter is None else self._counter.count(block, start)
 
     def add(self, event: Event) -> None:
         """Take an event."""
         if not isinstance(event, Exchange):
+            if isinstance(event, ConnectionClosed) and self._counter is not None:
+                self._counter.close(event.connection)
             return
         turn = ExchangeView(event)
         if self.by == "group":
@@ -52,6 +71,8 @@ class TrafficStudy(Study):
 
     def result(self) -> dict[str, Any]:
         """Rows, totals and the points over time (`stats.traffic_rows`)."""
+        if self._counter is not None:
+            self._counter.catch_up()
         facts = traffic_facts(self._traffic, [self.by], _TOP, _POINTS)
         found = dict(self._latency.like(self._traffic.series.narrowed(_POINTS)).points())
         for point in facts["over_time"]["points"]:
@@ -110,12 +131,11 @@ class TrafficByConnection(TrafficStudy):
         super().__init__(context)
         self._ends: dict[str, str] = {}
 
-    def add(self, event: Event) -> None:
-        """Take an event."""
-        if isinstance(event, Exchange) and self.takes and len(self._ends) < self._traffic.most:
-            info = event.connection
+    def _keys(self, turn: ExchangeView) -> Sequence[Key]:
+        if len(self._ends) < self._traffic.most:
+            info = turn.info
             self._ends.setdefault(info.id, f"{info.client_text} > {info.broker_text}")
-        super().add(event)
+        return super()._keys(turn)
 
     def result(self) -> dict[str, Any]:
         """Rows with their ends."""

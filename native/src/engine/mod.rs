@@ -4,6 +4,7 @@
 //! A connection is in Python or here, never in both; it is handed over whole, as data (`handover`). A packet that is
 //! not for here changes nothing: who gave it takes the connection back and goes on in Python.
 
+pub mod by_kind;
 pub mod completed;
 pub mod counts;
 pub mod exchange_block;

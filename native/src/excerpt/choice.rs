@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 
+use crate::engine::by_kind::ByKind;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::excerpt::plan;
@@ -20,16 +21,9 @@ pub struct FrameChoice {
     runs: Py<PlanRuns>,
     choose: Py<PyAny>,
     is_by_kind: bool,
-    /// By the addresses of the connections' infos, which are held while they are here.
-    known: HashMap<usize, Known>,
-}
-
-/// What is known of a connection.
-struct Known {
-    _info: Py<PyAny>,
-    client_id: Py<PyAny>,
-    kinds: Vec<(u32, i64)>,
-    taken: u64,
+    known: ByKind,
+    /// How many exchanges of a connection were taken, by the address of its info: that is held while it is here.
+    taken: HashMap<usize, (Py<PyAny>, u64)>,
 }
 
 #[pymethods]
@@ -38,7 +32,7 @@ impl FrameChoice {
     /// `is_by_kind` it gives the same for all exchanges of a kind, but for `DONE`.
     #[new]
     fn new(runs: Py<PlanRuns>, choose: Py<PyAny>, is_by_kind: bool) -> Self {
-        FrameChoice { runs, choose, is_by_kind, known: HashMap::new() }
+        FrameChoice { runs, choose, is_by_kind, known: ByKind::default(), taken: HashMap::new() }
     }
 
     /// Take the exchanges of a block. Raises what `choose` does.
@@ -59,7 +53,8 @@ impl FrameChoice {
 
     /// A connection is over; gives how many of its exchanges were taken here.
     fn close(&mut self, info: &Bound<'_, PyAny>) -> u64 {
-        self.known.remove(&(info.as_ptr() as usize)).map_or(0, |known| known.taken)
+        self.known.close(info);
+        self.taken.remove(&(info.as_ptr() as usize)).map_or(0, |(_, taken)| taken)
     }
 }
 
@@ -72,11 +67,7 @@ fn found(block: &ExchangeBlock, at: usize) -> Option<(&Row, &Py<PyAny>)> {
 impl FrameChoice {
     fn known_number(&self, py: Python<'_>, block: &ExchangeBlock, at: usize) -> Option<i64> {
         let (row, info) = found(block, at)?;
-        let known = self.known.get(&(info.as_ptr() as usize))?;
-        let kind = row.request.kind.number();
-        let is_same = known.client_id.bind(py).is(row.request.client_id.bind(py));
-        let found = known.kinds.iter().find(|one| one.0 == kind).filter(|_| is_same && self.is_by_kind)?;
-        Some(found.1)
+        self.known.get(py, row, info)
     }
 
     /// Ask Python about an exchange.
@@ -85,30 +76,15 @@ impl FrameChoice {
         let number: i64 = self.choose.bind(py).call1((exchange,))?.extract()?;
         let block = block.borrow();
         let Some((row, info)) = found(&block, at) else { return Ok(NOT_TAKEN) };
-        if number != DONE {
-            let client_id = &row.request.client_id;
-            let known = self.known.entry(info.as_ptr() as usize).or_insert_with(|| Known {
-                _info: info.clone_ref(py),
-                client_id: client_id.clone_ref(py),
-                kinds: Vec::new(),
-                taken: 0,
-            });
-            if !known.client_id.bind(py).is(client_id.bind(py)) {
-                known.client_id = client_id.clone_ref(py);
-                known.kinds.clear();
-            }
-            if self.is_by_kind {
-                known.kinds.push((row.request.kind.number(), number));
-            }
+        if number != DONE && self.is_by_kind {
+            self.known.set(py, row, info, number);
         }
         Ok(number)
     }
 
     fn keep(&mut self, py: Python<'_>, block: &ExchangeBlock, at: usize, number: i64) -> PyResult<()> {
         let Some((Row { request, response }, info)) = found(block, at) else { return Ok(()) };
-        if let Some(known) = self.known.get_mut(&(info.as_ptr() as usize)) {
-            known.taken += 1;
-        }
+        self.taken.entry(info.as_ptr() as usize).or_insert_with(|| (info.clone_ref(py), 0)).1 += 1;
         let mut runs = self.runs.bind(py).try_borrow_mut()?;
         let frames = [(Some(&request.content), true), (response.as_ref(), false)];
         for (content, is_request) in frames {

@@ -29,17 +29,17 @@ impl Distribution {
         self.sum += i128::from(value);
         match bin {
             None => self.zeros += 1,
-            Some(bin) => self.add_to(bin),
+            Some(bin) => self.add_to(bin, 1),
         }
     }
 
-    fn add_to(&mut self, bin: i32) {
+    fn add_to(&mut self, bin: i32, more: u64) {
         if self.bins.is_empty() {
             self.first = bin;
         }
         if bin < self.first {
-            let more = self.first.abs_diff(bin) as usize;
-            self.bins.splice(0..0, std::iter::repeat_n(0, more));
+            let before = self.first.abs_diff(bin) as usize;
+            self.bins.splice(0..0, std::iter::repeat_n(0, before));
             self.first = bin;
         }
         let at = self.first.abs_diff(bin) as usize;
@@ -47,7 +47,22 @@ impl Distribution {
             self.bins.resize(at + 1, 0);
         }
         if let Some(count) = self.bins.get_mut(at) {
-            *count += 1;
+            *count += more;
+        }
+    }
+
+    /// Count what another one counted.
+    pub fn merge(&mut self, other: Distribution) {
+        if other.count == 0 {
+            return;
+        }
+        self.low = if self.count == 0 { other.low } else { self.low.min(other.low) };
+        self.high = self.high.max(other.high);
+        self.count += other.count;
+        self.sum += other.sum;
+        self.zeros += other.zeros;
+        for (bin, count) in (other.first..).zip(other.bins).filter(|(_, count)| *count > 0) {
+            self.add_to(bin, count);
         }
     }
 

@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::bodies::plan::Layout;
 use crate::bodies::summaries::Mixed;
+use crate::engine::by_kind::ByKind;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
@@ -29,10 +30,10 @@ type KindRow<'py> = (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>);
 
 /// By what exchanges are grouped.
 #[derive(Clone, Copy, FromPyObject)]
-struct By(bool, bool, bool, bool);
+struct By(bool, bool, bool, bool, bool);
 
-/// Kind, client id, state and connection of a group, as far as those tell groups apart.
-type Group = (u32, usize, u8, usize);
+/// Kind, client id, state, connection and errors of a group, as far as those tell groups apart.
+type Group = (u32, usize, u8, usize, Box<[i16]>);
 
 /// What Python answers.
 struct Asked {
@@ -40,6 +41,7 @@ struct Asked {
     capture_set_of: Py<PyAny>,
     tallies_of: Py<PyAny>,
     meet: Py<PyAny>,
+    takes: Option<Py<PyAny>>,
 }
 
 /// What one exchange adds to each of its tallies.
@@ -136,15 +138,24 @@ impl Tally {
     }
 }
 
-/// `kdissect.stats.series.Series`: exchanges, bytes of requests and of responses, and those with errors, by interval.
+/// `kdissect.stats.series.Series`: exchanges, bytes of requests and of responses, and those with errors, by interval;
+/// response times where they are wanted.
 struct Series {
     widths: Vec<i64>,
     most: usize,
     width: i64,
     held: HashMap<i64, [u64; 4]>,
+    latencies: Option<HashMap<i64, Distribution>>,
 }
 
 impl Series {
+    /// Take a response time with its bin, once the exchange was added.
+    fn add_latency(&mut self, time_ns: i64, latency: i64, bin: Option<i32>) {
+        if let Some(latencies) = &mut self.latencies {
+            latencies.entry(time_ns.div_euclid(self.width)).or_default().add(latency, bin);
+        }
+    }
+
     fn add(&mut self, time_ns: i64, counts: [u64; 4]) {
         let held = self.held.entry(time_ns.div_euclid(self.width)).or_default();
         for (held, more) in held.iter_mut().zip(counts) {
@@ -159,6 +170,10 @@ impl Series {
                 for (held, more) in held.iter_mut().zip(counts) {
                     *held += more;
                 }
+            }
+            let Some(latencies) = &mut self.latencies else { continue };
+            for (index, times) in std::mem::take(latencies) {
+                latencies.entry((index * before).div_euclid(self.width)).or_default().merge(times);
             }
         }
     }
@@ -179,16 +194,19 @@ pub struct TrafficCounter {
     client_ids: Vec<Py<PyAny>>,
     tallies: Vec<Tally>,
     series: Series,
+    /// Which exchanges `takes` takes.
+    taken: ByKind,
     room: Room,
 }
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart `by` kind, client id, state and connection. `kind_of` says of an API key and a version
+    /// Exchanges are told apart `by` kind, client id, state, connection and errors. `kind_of` says of an API key and a version
     /// how they are read, None for one that is Python's; `capture_set_of` of a connection the name of its set, None for
     /// one that does not count; `tallies_of` gives the numbers of the tallies of an exchange; `meet` is called with the
     /// number of a tally, whether there is a response, and error codes, where one of them is new to it. `multiplier` is
-    /// that of the sketch's bins. A series has so many intervals at `most`, of these `widths`.
+    /// that of the sketch's bins. A series has so many intervals at `most`, of these `widths`. Exchanges that `takes` does
+    /// not take are not counted; it answers the same for those of one connection, API, version and client id.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -201,10 +219,12 @@ impl TrafficCounter {
         multiplier: f64,
         widths: Vec<i64>,
         most: usize,
+        has_latencies: bool,
+        takes: Option<Py<PyAny>>,
     ) -> Self {
         let width = widths.first().copied().unwrap_or(1).max(1);
         TrafficCounter {
-            asked: Arc::new(Asked { kind_of, capture_set_of, tallies_of, meet }),
+            asked: Arc::new(Asked { kind_of, capture_set_of, tallies_of, meet, takes }),
             by,
             multiplier,
             watermarks,
@@ -213,7 +233,14 @@ impl TrafficCounter {
             groups: HashMap::new(),
             client_ids: Vec::new(),
             tallies: Vec::new(),
-            series: Series { widths, most, width, held: HashMap::new() },
+            series: Series {
+                widths,
+                most,
+                width,
+                held: HashMap::new(),
+                latencies: has_latencies.then(HashMap::new),
+            },
+            taken: ByKind::default(),
             room: Room::default(),
         }
     }
@@ -236,12 +263,22 @@ impl TrafficCounter {
         Ok(at)
     }
 
-    /// What was counted since the last time: of each tally, and of each interval by its number, with their width.
+    /// What was counted since the last time: of each tally, and of each interval by its number, with their width;
+    /// response times of intervals.
     #[allow(clippy::type_complexity)]
-    fn take(&mut self) -> (Vec<(usize, TallyRow)>, i64, Vec<(i64, [u64; 4])>) {
+    fn take(
+        &mut self,
+    ) -> (Vec<(usize, TallyRow)>, i64, Vec<(i64, [u64; 4])>, Vec<(i64, Option<DistributionRow>)>) {
         let tallies = self.tallies.iter_mut().enumerate();
         let tallies = tallies.filter_map(|(number, tally)| Some((number, tally.take()?))).collect();
-        (tallies, self.series.width, self.series.held.drain().collect())
+        let latencies = self.series.latencies.iter_mut().flat_map(|held| held.drain());
+        let latencies = latencies.map(|(index, mut times)| (index, times.take())).collect();
+        (tallies, self.series.width, self.series.held.drain().collect(), latencies)
+    }
+
+    /// A connection is over.
+    fn close(&mut self, info: &Bound<'_, PyAny>) {
+        self.taken.close(info);
     }
 }
 
@@ -256,6 +293,25 @@ impl TrafficCounter {
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let Some(capture_set) = self.capture_set(number, info)? else { return Ok(true) };
         let row = &found.row;
+        let is_taken = match &self.asked.takes {
+            None => true,
+            Some(takes) => match self.taken.get(py, row, info) {
+                Some(answer) => answer != 0,
+                None => {
+                    let (takes, info) = (takes.clone_ref(py), info.clone_ref(py));
+                    drop(rows);
+                    let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(false) };
+                    let is_taken: bool = takes.bind(py).call1((exchange,))?.extract()?;
+                    if let Some(found) = block.borrow().rows.get(at) {
+                        self.taken.set(py, &found.row, &info, is_taken.into());
+                    }
+                    return self.count_one(block, at);
+                }
+            },
+        };
+        if !is_taken {
+            return Ok(true);
+        }
         let Some(reading) = self.reading(py, row)? else { return Ok(false) };
         let Some(times) = self.times(py, row, &reading, capture_set) else { return Ok(false) };
         let connection = info.as_ptr() as usize;
@@ -323,12 +379,14 @@ impl TrafficCounter {
     }
 
     fn group(&self, row: &Row, connection: usize) -> Group {
-        let By(by_kind, by_client_id, by_state, by_connection) = self.by;
+        let By(by_kind, by_client_id, by_state, by_connection, by_errors) = self.by;
+        let errors: &[i16] = if by_errors { &self.room.answer.errors } else { &[] };
         (
             if by_kind { row.request.kind.number() } else { 0 },
             if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
             u8::from(by_state && row.response.is_some()),
             if by_connection { connection } else { 0 },
+            errors.into(),
         )
     }
 
@@ -380,7 +438,11 @@ impl TrafficCounter {
             tally.add(&one);
         }
         let has_errors = u64::from(!one.errors.is_empty());
-        self.series.add(one.time_ns, [1, one.request_bytes, one.response_bytes, has_errors]);
+        let (time_ns, counts) = (one.time_ns, [1, one.request_bytes, one.response_bytes, has_errors]);
+        self.series.add(time_ns, counts);
+        if let Some(times) = times {
+            self.series.add_latency(time_ns, times.latency, bins[0]);
+        }
         Ok(())
     }
 }
