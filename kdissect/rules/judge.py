@@ -9,6 +9,8 @@ Rules of the game:
 - What the schema does not know (API, version) is not judged.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -21,6 +23,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.model.wording import plural
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
@@ -126,6 +129,10 @@ class Judge:
             self._facts(facts, None)
             self._close(event, due)
             self._problems(self._history.close(event))
+
+    def take_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block from one on; gives the next one that is for `add`."""
+        return start
 
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.stages.compiled_rows import CompiledRows
 
@@ -45,10 +46,26 @@ class TableRows:
         columns = self._columns
         if columns is None or not columns.add(exchange, order):
             return False
-        for table in CompiledRows.NAMES:
-            if columns.rows(table) >= COLUMN_ROWS:
-                self._flush(table)
+        self._flush_columns(columns)
         return True
+
+    def exchange_block(self, block: native.ExchangeBlock, start: int, file_number: int) -> int:
+        """Take exchanges of a block whose rows are columns, from one on; gives the next that is for others,
+        or how many there are. `file_number` is that of its file in its capture set.
+        """
+        columns = self._columns
+        if columns is None:
+            return start
+        while True:
+            start = columns.add_block(block, start, file_number, COLUMN_ROWS)
+            if not self._flush_columns(columns):
+                return start
+
+    def _flush_columns(self, columns: CompiledRows) -> bool:
+        full = [table for table in CompiledRows.NAMES if columns.rows(table) >= COLUMN_ROWS]
+        for table in full:
+            self._flush(table)
+        return bool(full)
 
     def add(self, table: str, row: Row, size: int = 0) -> None:
         """Take a row of a table that is wanted; `size` are the bytes of records in it."""

@@ -36,14 +36,20 @@ _COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state"}
 
 
 class BlockCounter:
-    """Counts blocks for a `Traffic`, which has everything after `finish`."""
+    """Counts blocks for a `Traffic`, which has everything after `finish`.
+
+    `by` are the dimensions that the keys of the traffic are made of, and `day`.
+    """
 
     def __init__(self, traffic: Traffic, by: Collection[str]) -> None:
         self._traffic = traffic
         self._tallies: list[Tally] = [traffic.total]
         self._numbers = {id(traffic.total): 0}
         traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
-        of = not _OF_KIND.isdisjoint(by), "client_id" in by, "state" in by, not _OF_CONNECTION.isdisjoint(by)
+        of = (
+            not _OF_KIND.isdisjoint(by), "client_id" in by, "state" in by, not _OF_CONNECTION.isdisjoint(by),
+            "day" in by,
+        )  # fmt: skip
         self._counter = native.TrafficCounter(
             of, _kind_of, _capture_set_of, self._tallies_of, self._meet, watermarks, bin_multiplier(),
             list(WIDTHS_NS), MAX_POINTS,

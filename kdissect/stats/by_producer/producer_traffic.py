@@ -20,6 +20,7 @@ from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.history.producing.transactions import IDS_KEPT, IdKey
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
+from kdissect.model.native import native
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
@@ -71,6 +72,10 @@ class ProducerTraffic:
             if wanted:
                 self._want(event, parts)
         self._keep(self.history.add(event, parts))
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
+        return start
 
     def _know(self, info: ConnectionInfo) -> None:
         brokers = self._infos.setdefault(info.capture_set, {})

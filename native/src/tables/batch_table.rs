@@ -48,16 +48,15 @@ struct Head {
 }
 
 impl Head {
-    fn push(&mut self, turn: &Turn<'_>, frame: &Frame<'_>, section: &Section<'_>, order: Order<'_>) {
-        let (id, capture_set, client, broker, _) = &turn.connection;
-        let (ordinal, _, _, _, client_id) = &turn.header;
-        self.capture_set.push(Some(capture_set.as_bytes()), 1);
-        self.connection.push(Some(id.as_bytes()), 1);
-        self.exchange.push(Some(*ordinal), 1);
+    fn push(&mut self, turn: &Turn<'_, '_>, frame: &Frame<'_>, section: &Section<'_>, order: Order<'_>) {
+        let connection = &turn.connection;
+        self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
+        self.connection.push(Some(connection.id.as_bytes()), 1);
+        self.exchange.push(Some(turn.ordinal), 1);
         self.direction.push(Some(section.direction.as_bytes()), 1);
-        self.client.push(Some(client.as_bytes()), 1);
-        self.broker.push(Some(broker.as_bytes()), 1);
-        self.client_id.push(client_id.as_ref().map(|id| id.as_bytes()), 1);
+        self.client.push(Some(connection.client.as_bytes()), 1);
+        self.broker.push(Some(connection.broker.as_bytes()), 1);
+        self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
         self.file.push(Some(section.file.as_bytes()), 1);
         self.packet.push(Some(frame.first_ref & NUMBER_MASK), 1);
         self.time.push(Some(micros(frame.time_ns)), 1);
@@ -116,7 +115,7 @@ impl PartitionTable {
     /// One more row, of a field of so many bytes.
     pub fn push(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         frame: &Frame<'_>,
         section: &Section<'_>,
         order: Order<'_>,
@@ -178,7 +177,7 @@ impl BatchTable {
 
     pub fn push(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         frame: &Frame<'_>,
         section: &Section<'_>,
         order: Order<'_>,

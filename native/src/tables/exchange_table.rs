@@ -109,27 +109,26 @@ impl ExchangeTable {
     /// One more row. `latency_ns` fits 64 bits.
     pub fn push(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         kind: &Kind,
         facts: &Facts,
         order: Order<'_>,
         (asked, answered): (Files<'_>, Option<Files<'_>>),
         latency_ns: Option<i64>,
     ) {
-        let (id, capture_set, client, broker, same_as) = &turn.connection;
-        let (ordinal, api_key, api_version, correlation_id, client_id) = &turn.header;
+        let connection = &turn.connection;
         let (request, response) = (&turn.request, turn.response.as_ref());
         let state: &[u8] = if response.is_some() { b"complete" } else { b"no_response_expected" };
-        self.connection.push(Some(id.as_bytes()), 1);
-        self.exchange.push(Some(*ordinal), 1);
-        self.capture_set.push(Some(capture_set.as_bytes()), 1);
-        self.client.push(Some(client.as_bytes()), 1);
-        self.broker.push(Some(broker.as_bytes()), 1);
-        self.client_id.push(client_id.as_ref().map(|id| id.as_bytes()), 1);
-        self.api_key.push(Some((*api_key).into()), 1);
+        self.connection.push(Some(connection.id.as_bytes()), 1);
+        self.exchange.push(Some(turn.ordinal), 1);
+        self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
+        self.client.push(Some(connection.client.as_bytes()), 1);
+        self.broker.push(Some(connection.broker.as_bytes()), 1);
+        self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
+        self.api_key.push(Some(turn.api_key.into()), 1);
         self.api.push(kind.api.as_ref().map(|name| name.as_bytes()), 1);
-        self.api_version.push(Some((*api_version).into()), 1);
-        self.correlation_id.push(Some((*correlation_id).into()), 1);
+        self.api_version.push(Some(turn.api_version.into()), 1);
+        self.correlation_id.push(Some(turn.correlation_id.into()), 1);
         self.state.push(Some(state), 1);
         self.request.push(Some((request, asked)));
         self.response.push(response.zip(answered));
@@ -137,7 +136,7 @@ impl ExchangeTable {
         self.errors.push(&facts.errors);
         self.topics.push(&facts.topics);
         self.topic_ids.push(&facts.topic_ids);
-        self.same_as.push(same_as.as_ref().map(|id| id.as_bytes()), 1);
+        self.same_as.push(connection.same_as.as_ref().map(|id| id.as_bytes()), 1);
         self.event_order.push(Some(order));
         self.time.push(Some(micros(request.time_ns)), 1);
         self.time_ns.push(Some(request.time_ns), 1);

@@ -1,6 +1,6 @@
 //! What Produces and Fetches come to, by client, topic and partition.
 
-mod block;
+pub mod block;
 pub mod fetch_positions;
 pub mod topic_sums;
 mod topics;
