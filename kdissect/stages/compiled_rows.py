@@ -189,11 +189,6 @@ def _array(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
         count = int.from_bytes(ends[-4:], "little")
         items = _array(kind.value_type, f"{name}.item", count, buffers)
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(ends)], children=[items])
-    if len(own) == 4:  # texts that repeat
-        valid, codes, text_ends, texts = own
-        known = _flat(kind, len(text_ends or b"") // 4 - 1, [None, text_ends, texts])
-        indices = _flat(pa.int32(), rows, [valid, codes])
-        return pa.DictionaryArray.from_arrays(indices, known).dictionary_decode()
     return _flat(kind, rows, own)
 
 

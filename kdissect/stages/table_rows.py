@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -98,14 +97,18 @@ class TableRows:
 
 
 def _merged(columns: Any, table: str, rows: list[Row], numbers: list[int]) -> Any:
-    """A batch and rows as one batch, in which the rows have these numbers."""
+    """A batch and rows as one batch, in which the rows have these numbers, which rise."""
     if not rows:
         return columns
-    places = set(numbers)
-    of_columns, of_rows = count(), count(columns.num_rows)
-    order = [next(of_rows if at in places else of_columns) for at in range(columns.num_rows + len(rows))]
-    both = pa.Table.from_batches([columns, batch_of(table, rows)])
-    return both.take(pa.array(order, pa.int32())).combine_chunks().to_batches()[0]
+    own, parts, taken, first = batch_of(table, rows), [], 0, 0
+    for place in range(1, len(rows) + 1):
+        if place < len(rows) and numbers[place] == numbers[place - 1] + 1:
+            continue
+        before = numbers[first] - first  # so many of the columns' rows stand before these
+        parts += [columns.slice(taken, before - taken), own.slice(first, place - first)]
+        taken, first = before, place
+    parts.append(columns.slice(taken))
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
 
 def batch_of(table: str, rows: list[Row]) -> Any:

@@ -8,7 +8,7 @@ use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
 use crate::codecs::NAMES;
 use crate::exchange::Frame;
 use crate::records::batch::{Batch, CONTROL, CURRENT_MAGIC, DELETE_HORIZON, TRANSACTIONAL};
-use crate::records::column::{Blobs, Flags, Numbers, Repeated};
+use crate::records::column::{Blobs, Flags, Numbers, Spelled};
 
 /// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
 const NONE: i64 = -1;
@@ -28,20 +28,20 @@ pub struct Section<'a> {
 #[derive(Default)]
 struct Head {
     rows: usize,
-    capture_set: Repeated,
-    connection: Repeated,
+    capture_set: Spelled,
+    connection: Spelled,
     exchange: Numbers<8>,
-    direction: Repeated,
-    client: Repeated,
-    broker: Repeated,
-    client_id: Repeated,
-    file: Repeated,
+    direction: Spelled,
+    client: Spelled,
+    broker: Spelled,
+    client_id: Spelled,
+    file: Spelled,
     packet: Numbers<8>,
     time: Numbers<8>,
     time_ns: Numbers<8>,
     day: Numbers<4>,
-    topic: Repeated,
-    topic_id: Repeated,
+    topic: Spelled,
+    topic_id: Spelled,
     partition: Numbers<4>,
     section: Numbers<4>,
     event_order: Blobs,
@@ -154,8 +154,8 @@ pub struct BatchTable {
     last_offset: Numbers<8>,
     count: Numbers<4>,
     magic: Numbers<1>,
-    codec: Repeated,
-    timestamp_type: Repeated,
+    codec: Spelled,
+    timestamp_type: Spelled,
     base_timestamp_ms: Numbers<8>,
     max_timestamp_ms: Numbers<8>,
     delete_horizon_ms: Numbers<8>,

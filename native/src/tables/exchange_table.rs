@@ -6,7 +6,7 @@ use pyo3::pybacked::PyBackedStr;
 use super::asked::{Facts, Kind, Turn};
 use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
 use crate::exchange::Frame;
-use crate::records::column::{Blobs, Lists, Numbers, Repeated};
+use crate::records::column::{Blobs, Lists, Numbers, Spelled};
 
 /// Without size prefix, which counts as well (spec/001 "Protocol Primitive Types").
 const PREFIX: i64 = 4;
@@ -14,10 +14,10 @@ const PREFIX: i64 = 4;
 /// Packets, times and size of a frame; null where there is none.
 #[derive(Default)]
 struct FrameColumns {
-    file: Repeated,
+    file: Spelled,
     first: Numbers<8>,
     last: Numbers<8>,
-    last_file: Repeated,
+    last_file: Spelled,
     time: Numbers<8>,
     time_ns: Numbers<8>,
     end_time_ns: Numbers<8>,
@@ -29,30 +29,30 @@ struct FrameColumns {
 struct Texts {
     count: usize,
     ends: Lists,
-    texts: Repeated,
+    texts: Spelled,
 }
 
 #[derive(Default)]
 pub struct ExchangeTable {
     pub rows: usize,
-    connection: Repeated,
+    connection: Spelled,
     exchange: Numbers<8>,
-    capture_set: Repeated,
-    client: Repeated,
-    broker: Repeated,
-    client_id: Repeated,
+    capture_set: Spelled,
+    client: Spelled,
+    broker: Spelled,
+    client_id: Spelled,
     api_key: Numbers<2>,
-    api: Repeated,
+    api: Spelled,
     api_version: Numbers<2>,
     correlation_id: Numbers<4>,
-    state: Repeated,
+    state: Spelled,
     request: FrameColumns,
     response: FrameColumns,
     latency_ns: Numbers<8>,
     errors: Texts,
     topics: Texts,
     topic_ids: Texts,
-    same_as: Repeated,
+    same_as: Spelled,
     event_order: Blobs,
     time: Numbers<8>,
     time_ns: Numbers<8>,
