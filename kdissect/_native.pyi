@@ -154,6 +154,7 @@ class InOrder:
         at: int,
         lanes: HeldFlows,
         until_ns: int,
+        latest_ns: int | None,
         events: list[Event],
         others: PassedBy | None,
         syns: tuple[dict[bytes, Flow], type[HalfOpen], int, Counts] | None,
@@ -161,6 +162,8 @@ class InOrder:
     ) -> Self: ...
     @property
     def index(self) -> int: ...
+    @property
+    def latest_ns(self) -> int | None: ...
     def __iter__(self) -> Iterator[Events]: ...
     def __next__(self) -> Events: ...
 
@@ -174,6 +177,9 @@ class ExchangeBlock:
     # Of the packet that completed the exchange asked for last.
     @property
     def index(self) -> int: ...
+    # Latest time of all packets up to the one that completed an exchange, its reference, how many exchanges
+    # it completed before. Raises IndexError.
+    def place(self, at: int) -> tuple[int, int, int]: ...
     # Leave out what packets behind that one completed.
     def cut(self) -> None: ...
 
@@ -386,24 +392,28 @@ class RecordLines:
 
 @final
 class ExchangeTables:
-    # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_kind_of`, `_facts_of`; a name of a topic id,
-    # its text, the name of an input, `_rest_fits`. `wants`: exchanges, topic_partitions, batches; whether to
-    # look at batches.
+    # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_connection_of`, `_kind_of`, `_facts_of`; a
+    # name of a topic id, its text, the name of an input, `_rest_fits`, how often names changed. `wants`:
+    # exchanges, topic_partitions, batches; whether to look at batches.
     def __new__(
         cls,
         asked: tuple[
             Callable[[Exchange], tuple[Any, ...] | None],
+            Callable[[ConnectionInfo], tuple[str, str, str, str, str | None, str]],
             Callable[[int, int], tuple[Any, ...]],
-            Callable[[Exchange, Summary, Summary | None], tuple[list[str], list[str], list[str], bool]],
-            Callable[[Exchange, bytes], str | None],
+            Callable[[Exchange, Summary, Summary | None], tuple[list[str], list[str], list[str], int]],
+            Callable[[Exchange, bytes], tuple[str | None, bool]],
             Callable[[bytes], str],
             Callable[[int], str],
             Callable[[bytes, int, int, bool], bool],
+            Callable[[], int],
         ],
         wants: tuple[bool, bool, bool, bool],
     ) -> Self: ...
     # False, and nothing is added, of an exchange that is unusual.
     def add(self, exchange: Exchange, order: bytes) -> bool: ...
+    # From one on, until there are so many rows of a table; the first that is Python's, or how many there are.
+    def add_block(self, block: ExchangeBlock, start: int, file_number: int, most: int) -> int: ...
     def rows(self, table: str) -> int: ...
     # Names with their buffers.
     def take(self, table: str) -> list[tuple[str, Buffers]]: ...
@@ -605,10 +615,10 @@ class Watermarks:
 
 @final
 class TrafficCounter:
-    # `by`: kind, client id, state, connection, errors.
+    # `by`: kind, client id, state, connection, errors, day.
     def __new__(
         cls,
-        by: tuple[bool, bool, bool, bool, bool],
+        by: tuple[bool, bool, bool, bool, bool, bool],
         kind_of: Callable[[int, int], tuple[bool, Layout, Layout | None] | None],
         capture_set_of: Callable[[ConnectionInfo], str | None],
         tallies_of: Callable[[Exchange], list[int]],

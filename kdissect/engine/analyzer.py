@@ -83,6 +83,8 @@ class Analyzer:
 
     # What `feed_each` has yet to come to; empty in between, so that nobody pickles it.
     _rest: Rest = iter(())
+    latest_ns: int | None = None
+    """The latest time of all packets so far, where somebody asks for the order of all (`event_order`)."""
     ended: ConnectionInfo | None = None
     """The connection that ended last."""
 
@@ -183,8 +185,11 @@ class Analyzer:
     def _feed_rest(self, rest: Rest) -> Iterator[Events]:
         self._rest, events = rest, self._events
         for index, (packet, segment) in rest:
+            if self.latest_ns is not None and packet[1] > self.latest_ns:
+                self.latest_ns = packet[1]
             if segment is not None:
                 self._index = index
+                self._come_to(packet[0])
                 self._feed_parsed(segment, packet[0], packet[1])
                 if events:
                     yield self._take()
@@ -197,7 +202,10 @@ class Analyzer:
         at, file = 0, block.first_ref >> FILE_SHIFT
         while at < len(block) and file != self._file:  # until a segment of the file comes
             self._index = at
-            self._feed_packet(block[at])
+            packet = block[at]
+            if self.latest_ns is not None:
+                self.latest_ns = max(self.latest_ns, packet[1])
+            self._feed_packet(packet)
             at += 1
             if events:
                 yield self._take()
@@ -206,10 +214,11 @@ class Analyzer:
         parser.packets += len(block) - at
         packed = block.pack()
 
-        def feed_unusual(index: int) -> int:
-            self._index = index
+        def feed_unusual(index: int, latest_ns: int | None = None) -> int:
+            self._index, self.latest_ns = index, latest_ns
             found = packed.segment(block.data, index)
             if found is not None:
+                self._come_to(block.first_ref + index)
                 self._feed_segment(found[0], block.first_ref + index, found[1])
             else:
                 parser.packets -= 1
@@ -226,6 +235,8 @@ class Analyzer:
         except Exception:
             self._index = fed.index
             raise
+        if isinstance(fed, native.InOrder):
+            self.latest_ns = fed.latest_ns
 
     def _in_order(
         self, block: PacketBlock, packed: native.Places, at: int, feed_unusual: Callable[[int], int]
@@ -233,8 +244,8 @@ class Analyzer:
         """What takes the packets of a block from index `at` on."""
         assert isinstance(self._flows, FlowTable)
         return native.InOrder(
-            block.data, block.first_ref, packed, at, self._flows.lanes, self._due_ns, self._events,
-            self._others, self._syns(), feed_unusual,
+            block.data, block.first_ref, packed, at, self._flows.lanes, self._due_ns, self.latest_ns,
+            self._events, self._others, self._syns(), feed_unusual,
         )  # fmt: skip
 
     def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int, native.Counts] | None:
@@ -248,7 +259,17 @@ class Analyzer:
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
         if segment is not None:
+            self._come_to(packet[0])
             self._feed_parsed(segment, packet[0], packet[1])
+
+    def _come_to(self, ref: int) -> None:
+        """A packet with a segment comes next: it stands at the latest time, where that is asked for."""
+        now_ns = self.latest_ns
+        if now_ns is None:
+            return
+        if self.is_due(ref, now_ns):
+            self._advance(ref, now_ns)
+        self.place = now_ns, ref
 
     def _feed_parsed(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the segment of a packet, and whose it is, where `parser` knows that."""
@@ -292,11 +313,14 @@ class Analyzer:
 
     def advance(self, ref: int, time_ns: int) -> list[Event]:
         """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
+        self._advance(ref, time_ns)
+        return self._take() if self._events else _NOTHING
+
+    def _advance(self, ref: int, time_ns: int) -> None:
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         if time_ns > self._due_ns:
             self._sweep(time_ns)
-        return self._take() if self._events else _NOTHING
 
     def next_end_ns(self) -> int | None:
         """When the first open connection is over if nothing more comes, told by `advance`; None without."""

@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from struct import Struct
+from typing import TypeAlias
 
-from kdissect.engine.analyzer import Analyzer, Rest, rest_without
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, NEVER_NS, NUMBER_MASK, PlainPacket
 from kdissect.model.packets.segment import PlainSegment
-from kdissect.session.events import Event
+from kdissect.session.events import Event, Events
 from kdissect.session.info import ConnectionInfo
 
 _PLACE = Struct(">QQ")  # time and reference of a packet
@@ -30,44 +32,65 @@ _LAST = (1 << 63) - 1  # behind every time and every packet
 
 Placed = tuple[bytes, Event]
 """An event and its sort key."""
+PlacedEvents: TypeAlias = "list[Placed] | native.ExchangeBlock"
+"""Events with their keys, or exchanges whose keys `OrderedAnalyzer.placed` gives."""
 
 
 class OrderedAnalyzer:
-    """Feeds an analyzer one packet at a time and gives each event with its place.
+    """Feeds an analyzer and gives each event with its place.
 
     For one process, all packets go through one; for many, each gets the segments of some flows, in the same
     order. `analyzer` is to be fed by nobody else. `number_of` gives for the index of a file its number among
     those of its capture set, without which the places of one set would depend on which others are read too.
     """
 
-    _rest: Rest = iter(())  # empty between two calls, so that nobody pickles it
-    index = 0
-    """Which of the packets given last is taken."""
-
     def __init__(self, analyzer: Analyzer, number_of: Callable[[int], int] | None = None) -> None:
         self.analyzer = analyzer
         self._number_of = number_of or int
-        self._now_ns = NEVER_NS
+        analyzer.latest_ns = NEVER_NS
 
-    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[list[Placed]]:
-        """Take packets in canonical order; gives events before the next packet changes what they point at."""
-        self.index = 0
-        segments = self.analyzer.parser.parse_batch(packets)
-        yield from self._feed_rest(enumerate(zip(packets, segments, strict=True)))
+    @property
+    def index(self) -> int:
+        """As `Analyzer.index`."""
+        return self.analyzer.index
 
-    def feed_on(self, without: Collection[int]) -> Iterator[list[Placed]]:
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[PlacedEvents]:
+        """Take packets in canonical order; gives events before a packet changes what they point at.
+
+        Of a block of packets exchanges come in blocks, as of `Analyzer.feed_each`.
+        """
+        return self._placed_each(self.analyzer.feed_each(packets))
+
+    def feed_on(self, without: Collection[int]) -> Iterator[PlacedEvents]:
         """As `Analyzer.feed_on`."""
-        return self._feed_rest(rest_without(self._rest, without))
+        return self._placed_each(self.analyzer.feed_on(without))
 
-    def _feed_rest(self, rest: Rest) -> Iterator[list[Placed]]:
-        self._rest = rest
-        for self.index, (packet, segment) in rest:
-            self._now_ns = max(self._now_ns, packet[1])
-            if segment is not None:
-                placed = self.feed_segment(segment, packet[0], packet[1], self._now_ns)
-                if placed:
-                    yield placed
-        self._rest = iter(())
+    def _placed_each(self, fed: Iterator[Events]) -> Iterator[PlacedEvents]:
+        for events in fed:
+            if is_compiled and isinstance(events, native.ExchangeBlock):
+                yield events
+            elif isinstance(events, list) and events:
+                now_ns, ref = self.analyzer.place
+                yield self._placed(events, self._in_set(ref), now_ns)
+
+    def placed(self, events: PlacedEvents) -> list[Placed]:
+        """The events of a block with their keys, each an object."""
+        if isinstance(events, list):
+            return events
+        return [(self.order_of(events, at), events[at]) for at in range(len(events))]
+
+    def order_of(self, block: native.ExchangeBlock, at: int) -> bytes:
+        """The key of an exchange of a block, by its number."""
+        latest_ns, ref, behind = block.place(at)
+        return _place(latest_ns, self._in_set(ref)) + _NUMBER.pack(behind)
+
+    def file_of(self, block: native.ExchangeBlock) -> int:
+        """The index of a block's file."""
+        return block.place(0)[1] >> FILE_SHIFT
+
+    def file_number(self, block: native.ExchangeBlock) -> int:
+        """The number of a block's file among those of its capture set."""
+        return self._number_of(self.file_of(block))
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int, now_ns: int) -> list[Placed]:
         """Take the segment of one packet. `now_ns` is the running maximum of time within its file."""

@@ -17,17 +17,20 @@ from kdissect.engine.exchange_rows import TopicsOf, topic_id_text, union
 from kdissect.engine.records.record_sets import direction_of, records_side
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.history.topic_names import DESCRIBE_CLUSTER
+from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.errors import DecodeError
 from kdissect.model.native import native
 from kdissect.schema.all_fields import has_records
 from kdissect.schema.error_codes import error_name
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
 
 Buffers = dict[str, list[bytes | None]]
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
+# How long facts hold for the same summaries, as native/src/tables/asked.rs numbers it.
+_NOT, _WHILE_NAMES_STAY, _ALWAYS = range(3)
 # What is the same in all rows that are made here; lists are empty, everything else is null.
 _CONSTANT = {"kind": str(_KAFKA)}
 
@@ -43,17 +46,23 @@ class CompiledRows:
         wanted: frozenset[str],
         topics_of: TopicsOf,
         name_of: Callable[[Exchange, bytes], str | None],
+        names: TopicNames | None = None,
     ) -> None:
         self._topics_of = topics_of
+        self._name_of = name_of
+        self._names = names
         exchanges, partitions, batches = (name in wanted for name in self.NAMES)
         asked = (
-            _fields_of, _kind_of if "records" not in wanted else _kind_without_records, self._facts_of,
-            name_of, topic_id_text, files.__getitem__, _rest_fits,
+            _fields_of, _connection_of, _kind_of if "records" not in wanted else _kind_without_records,
+            self._facts_of, self._name, topic_id_text, files.__getitem__, _rest_fits, self._changes,
         )  # fmt: skip
         looks = not wanted.isdisjoint({"anomalies", "records"})
         self._tables = native.ExchangeTables(asked, (exchanges, partitions, batches, looks))
         self.add = self._tables.add
         """Add the rows of an exchange; False, and nothing is added, of one that is unusual."""
+        self.add_block = self._tables.add_block
+        """Add the rows of a block's exchanges from one on, with the number of its file, until there are so
+        many: gives the next one that is Python's, or how many there are."""
         self.rows = self._tables.rows
         """How many rows there are of a table."""
 
@@ -67,14 +76,27 @@ class CompiledRows:
 
     def _facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
-    ) -> tuple[list[str], list[str], list[str], bool]:
-        """Topics, topic ids and errors, and whether they are the same for the same summaries."""
+    ) -> tuple[list[str], list[str], list[str], int]:
+        """Topics, topic ids and errors, and how long they are the same for the same summaries."""
         answered = answered or NO_SUMMARY
         topics = self._topics_of(exchange, asked, answered)
         ids = union(asked.topic_ids, answered.topic_ids)
-        learns = exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics
+        key = exchange.api_key
+        lasting = _ALWAYS
+        if key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics or METADATA_TOPIC_ID in ids:
+            lasting = _NOT
+        elif ids and self._names is not None:
+            lasting = _NOT if key in ANNOUNCING else _WHILE_NAMES_STAY
         texts = [topic_id_text(raw) for raw in ids]
-        return list(topics), texts, [error_name(code) for code in answered.errors], not ids and not learns
+        return list(topics), texts, [error_name(code) for code in answered.errors], lasting
+
+    def _name(self, exchange: Exchange, topic_id: bytes) -> tuple[str | None, bool]:
+        """The name of a topic id, and whether all exchanges with the broker have it."""
+        name = self._name_of(exchange, topic_id)
+        return name, name is not None or not may_be_metadata_topic(topic_id)
+
+    def _changes(self) -> int:
+        return 0 if self._names is None else self._names.changes
 
 
 def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
@@ -96,9 +118,8 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
         )  # fmt: skip
     elif state is not _SILENT:
         return None
-    info = exchange.connection
     return (
-        (info.id, info.capture_set, info.client_text, info.broker_text, info.same_as),
+        exchange.connection,
         (
             exchange.ordinal, exchange.api_key, exchange.api_version, exchange.correlation_id,
             exchange.client_id,
@@ -111,10 +132,17 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     )  # fmt: skip
 
 
+def _connection_of(info: ConnectionInfo) -> tuple[str, str, str, str, str | None, str]:
+    return (
+        info.id, info.capture_set, info.client_text, info.broker_text, info.same_as, info.broker_address
+    )  # fmt: skip
+
+
 def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
-    """Name, summarizers, and on which side records are."""
+    """Name, whether it may say names of topic ids, summarizers, and on which side records are."""
     return (
         api_name(api_key),
+        api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT,
         request_summarizer(api_key, api_version), response_summarizer(api_key, api_version),
         _records_of(api_key, api_version, native_layout),
     )  # fmt: skip
@@ -122,8 +150,8 @@ def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
 
 def _kind_without_records(api_key: int, api_version: int) -> tuple[Any, ...]:
     """The same where the records of exchanges are wanted themselves, which Python reads."""
-    name, ask, answer, _ = _kind_of(api_key, api_version)
-    return name, ask, answer, _records_of(api_key, api_version, None)
+    *kind, _ = _kind_of(api_key, api_version)
+    return *kind, _records_of(api_key, api_version, None)
 
 
 def _records_of(
@@ -161,11 +189,6 @@ def _array(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
         count = int.from_bytes(ends[-4:], "little")
         items = _array(kind.value_type, f"{name}.item", count, buffers)
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(ends)], children=[items])
-    if len(own) == 4:  # texts that repeat
-        valid, codes, text_ends, texts = own
-        known = _flat(kind, len(text_ends or b"") // 4 - 1, [None, text_ends, texts])
-        indices = _flat(pa.int32(), rows, [valid, codes])
-        return pa.DictionaryArray.from_arrays(indices, known).dictionary_decode()
     return _flat(kind, rows, own)
 
 

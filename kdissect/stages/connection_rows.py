@@ -19,7 +19,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.listed_partitions import topic_namer
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import is_compiled
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.error_codes import error_name
@@ -51,7 +51,7 @@ class ExchangeTables:
         self._exchanges = ExchangeRows(files, topics_of=topics_of)
         self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
-            rows.keep_in(CompiledRows(files, rows.tables, topics_of, self._name_in))
+            rows.keep_in(CompiledRows(files, rows.tables, topics_of, self._name_in, names))
 
     def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
         """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
@@ -64,6 +64,14 @@ class ExchangeTables:
             self._anomalies(exchange.connection, "exchange", exchange.ordinal, exchange.all_anomalies())
         if self._wanted & _BY_RECORDS:
             self._record_sets(exchange, order, pieces)
+
+    def exchange_block(self, block: native.ExchangeBlock, start: int, file_number: int) -> int:
+        """The rows of a block's exchanges, from one on: gives the next one that is for `exchange`, or how
+        many there are. `file_number` is that of its file in its capture set.
+        """
+        if self._wanted.isdisjoint(_OF_EXCHANGES):
+            return len(block)
+        return self._rows.exchange_block(block, start, file_number)
 
     def connection(self, info: ConnectionInfo, order: bytes) -> None:
         """The rows of a connection that is over."""

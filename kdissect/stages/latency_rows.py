@@ -7,14 +7,14 @@ from typing import Any
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.table_rows import DAY_NS, counts, when
-from kdissect.stats.response_time import response_time
+from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.series import Series
-from kdissect.stats.traffic import Tally, Traffic, bytes_of, time_of
-from kdissect.stats.watermarks import Watermarks
+from kdissect.stats.traffic import Tally, Traffic, time_of
 
 # Rows of one capture set; what comes later counts in one row without names. 2 to 20 KB each.
 MAX_ROWS = 20_000
@@ -24,6 +24,7 @@ DIMENSIONS = KEYS[1:]
 _DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
 _NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
 _NOBODY = (None,) * len(KEYS)
+_TOLD_APART_BY = ("day", "connection", "client_id", "api", "api_version")
 Key = tuple[Any, ...]
 
 
@@ -32,33 +33,42 @@ class LatencyRows:
 
     def __init__(self, capture_set: str) -> None:
         self._capture_set = capture_set
-        self._watermarks = Watermarks()
-        self._tallies: dict[Key, Tally] = {}
-        self._series = Series()
+        self._traffic = Traffic(_keys)
+        self._traffic.most = MAX_ROWS
+        self._blocks = BlockCounter(self._traffic, _TOLD_APART_BY) if is_compiled else None
 
     def add(self, turn: ExchangeView) -> None:
         """Count the next exchange."""
-        exchange = turn.exchange
-        errors = exchange.response_summary().errors
-        key = _key(exchange)
-        if key not in self._tallies and len(self._tallies) >= MAX_ROWS:
-            key = _NOBODY
-        tally = self._tallies.setdefault(key, Tally())
-        tally.add(exchange, errors, response_time(turn, self._watermarks))
-        asked, answered = bytes_of(exchange.request), bytes_of(exchange.response)
-        self._series.add(time_of(exchange), asked, answered, 1 if errors else 0)
+        self._traffic.add(turn)
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Count a block from `start` on; gives the first that is for `add`, or how many there are."""
+        return start if self._blocks is None else self._blocks.count(block, start)
+
+    def finish(self) -> None:
+        """Everything is counted: the rows may be asked for."""
+        if self._blocks is not None:
+            self._blocks.finish()
 
     def latencies(self) -> Iterator[Row]:
         """Rows of `latencies`."""
-        for key, tally in sorted(self._tallies.items(), key=lambda item: [str(part) for part in item[0]]):
+        tallies = dict(self._traffic.rows)
+        if self._traffic.other.exchanges:
+            tallies[_NOBODY] = self._traffic.other
+        for key, tally in sorted(tallies.items(), key=lambda item: [str(part) for part in item[0]]):
             row = {"capture_set": self._capture_set, **dict(zip(KEYS, key, strict=True))}
             yield row | _tally_row(tally)
 
     def rates(self) -> Iterator[Row]:
         """Rows of `rates`."""
-        for point in self._series.points():
-            row = {"capture_set": self._capture_set, "interval_ns": self._series.width_ns, **point._asdict()}
+        series = self._traffic.series
+        for point in series.points():
+            row = {"capture_set": self._capture_set, "interval_ns": series.width_ns, **point._asdict()}
             yield when(row, point.time_ns)
+
+
+def _keys(turn: ExchangeView) -> list[Key]:
+    return [_key(turn.exchange)]
 
 
 def _key(exchange: Exchange) -> Key:

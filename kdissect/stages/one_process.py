@@ -10,11 +10,13 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
-from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.engine.event_order import OrderedAnalyzer, Placed, PlacedEvents
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
+from kdissect.model.native import native
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
+from kdissect.stages.block_takers import BlockTaker, take_block
 from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
@@ -28,36 +30,30 @@ def produce(
     dissection: Dissection, tables: frozenset[str], judging: Judging | None = None
 ) -> Iterator[tuple[str, Any]]:
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input."""
-    production = _Production(dissection, tables, judging or Judging())
-    for placed in placed_events(dissection):
-        try:
-            production.add(placed)
-        except Exception as error:
-            dissection.guard.note(error, placed[1])
-        yield from production.rows.take()
-    yield from production.close()
-
-
-def placed_events(dissection: Dissection) -> Iterator[Placed]:
-    """The events of all inputs with their places."""
-    captures = dissection.captures
+    captures, guard = dissection.captures, dissection.guard
     numbers = numbers_in_sets(file.capture_set for file in captures.files)
     ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
-    guard = dissection.guard
+    production = _Production(dissection, ordered, tables, judging or Judging())
     for packets in captures.batches():
-        for placed in guard.fed(packets, ordered):
-            yield from placed
+        for events in guard.fed(packets, ordered):
+            production.take(events)
+            yield from production.rows.take()
     ends = ends_of(captures.files)
     for placed in guard.closed(ordered.analyzer, lambda: ordered.close_each(ends)):
-        yield from placed
+        production.take(placed)
+        yield from production.rows.take()
     dissection.is_over = True
+    yield from production.close()
 
 
 class _Production:
     """Feeds each event to everything that makes rows of it."""
 
-    def __init__(self, dissection: Dissection, tables: frozenset[str], judging: Judging) -> None:
+    def __init__(
+        self, dissection: Dissection, ordered: OrderedAnalyzer, tables: frozenset[str], judging: Judging
+    ) -> None:
         self._dissection = dissection
+        self._ordered = ordered
         self._tables = tables
         self.rows = TableRows(tables)
         self._pieces = SnapshotPieces()
@@ -67,7 +63,19 @@ class _Production:
         self._judge = Judge(*judging) if tables & OF_JUDGES else None
         self._sets: dict[str, CaptureSetStage] = {}
 
-    def add(self, placed: Placed) -> None:
+    def take(self, events: PlacedEvents) -> None:
+        """Take the next events, but for what raises."""
+        note = self._dissection.guard.note
+        if not isinstance(events, list):
+            take_block(events, self._takers(events), note)
+            return
+        for placed in events:
+            try:
+                self._add(placed)
+            except Exception as error:
+                note(error, placed[1])
+
+    def _add(self, placed: Placed) -> None:
         order, event = placed
         if isinstance(event, Exchange):
             if self._wants_bodies:
@@ -82,6 +90,27 @@ class _Production:
             self._judge.add(event)
         if isinstance(event, Exchange):
             event.forget_bodies()
+
+    def _takers(self, block: native.ExchangeBlock) -> list[BlockTaker]:
+        """Those of `_add`, in its order."""
+        found: list[BlockTaker] = []
+        ordered, tables, pieces = self._ordered, self._connections, self._pieces
+        if self._wants_connections:
+            file_number = ordered.file_number(block)
+
+            def count(block: native.ExchangeBlock, start: int) -> int:
+                return tables.exchange_block(block, start, file_number)
+
+            def add(event: Exchange, at: int) -> None:
+                tables.exchange(event, ordered.order_of(block, at), pieces)
+
+            found.append(BlockTaker(count, add))
+        if self._tables & OF_STATES:
+            capture_set = self._dissection.captures.files[ordered.file_of(block)].capture_set
+            found += self._stage_of(capture_set).takers()
+        if self._judge is not None:
+            found.append(BlockTaker.of_counted(self._judge.take_block, self._judge.add))
+        return found
 
     def _stage_of(self, capture_set: str) -> CaptureSetStage:
         found = self._sets.get(capture_set)

@@ -16,6 +16,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.stages.block_takers import BlockTaker
 from kdissect.stages.forwarding import NAMES, Silenced
 from kdissect.stages.judges import CaptureSetJudge, Judgement
 from kdissect.stages.latency_rows import LatencyRows
@@ -104,6 +105,18 @@ class CaptureSetStage:
         if self._producers is not None:
             self._producers.add(event)
 
+    def takers(self) -> list[BlockTaker]:
+        """Who takes the exchanges of a block, instead of `add_kept`."""
+        found: list[BlockTaker] = []
+        if self._latencies is not None:
+            latencies = self._latencies
+            found.append(
+                BlockTaker.of_counted(latencies.count_block, lambda event: latencies.add(ExchangeView(event)))
+            )
+        takers: tuple[TopicTraffic | GroupTraffic | ProducerTraffic | None, ...]
+        takers = self._topics, self._groups, self._producers
+        return found + [BlockTaker.of_counted(one.count_block, one.add) for one in takers if one is not None]
+
     def close(self) -> Iterator[tuple[str, Any]]:
         """The capture set is over."""
         rows = TableRows(self._tables)
@@ -121,6 +134,7 @@ class CaptureSetStage:
     def _rows(self) -> Iterator[tuple[str, Row]]:
         capture_set = self._capture_set
         if self._latencies is not None:
+            self._latencies.finish()
             yield from (("latencies", row) for row in self._latencies.latencies())
             yield from (("rates", row) for row in self._latencies.rates())
         if self._topics is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.stages.compiled_rows import CompiledRows
 
@@ -45,10 +45,26 @@ class TableRows:
         columns = self._columns
         if columns is None or not columns.add(exchange, order):
             return False
-        for table in CompiledRows.NAMES:
-            if columns.rows(table) >= COLUMN_ROWS:
-                self._flush(table)
+        self._flush_columns(columns)
         return True
+
+    def exchange_block(self, block: native.ExchangeBlock, start: int, file_number: int) -> int:
+        """Take exchanges of a block whose rows are columns, from one on; gives the next that is for others,
+        or how many there are. `file_number` is that of its file in its capture set.
+        """
+        columns = self._columns
+        if columns is None:
+            return start
+        while True:
+            start = columns.add_block(block, start, file_number, COLUMN_ROWS)
+            if not self._flush_columns(columns):
+                return start
+
+    def _flush_columns(self, columns: CompiledRows) -> bool:
+        full = [table for table in CompiledRows.NAMES if columns.rows(table) >= COLUMN_ROWS]
+        for table in full:
+            self._flush(table)
+        return bool(full)
 
     def add(self, table: str, row: Row, size: int = 0) -> None:
         """Take a row of a table that is wanted; `size` are the bytes of records in it."""
@@ -81,14 +97,18 @@ class TableRows:
 
 
 def _merged(columns: Any, table: str, rows: list[Row], numbers: list[int]) -> Any:
-    """A batch and rows as one batch, in which the rows have these numbers."""
+    """A batch and rows as one batch, in which the rows have these numbers, which rise."""
     if not rows:
         return columns
-    places = set(numbers)
-    of_columns, of_rows = count(), count(columns.num_rows)
-    order = [next(of_rows if at in places else of_columns) for at in range(columns.num_rows + len(rows))]
-    both = pa.Table.from_batches([columns, batch_of(table, rows)])
-    return both.take(pa.array(order, pa.int32())).combine_chunks().to_batches()[0]
+    own, parts, taken, first = batch_of(table, rows), [], 0, 0
+    for place in range(1, len(rows) + 1):
+        if place < len(rows) and numbers[place] == numbers[place - 1] + 1:
+            continue
+        before = numbers[first] - first  # so many of the columns' rows stand before these
+        parts += [columns.slice(taken, before - taken), own.slice(first, place - first)]
+        taken, first = before, place
+    parts.append(columns.slice(taken))
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
 
 def batch_of(table: str, rows: list[Row]) -> Any:

@@ -38,6 +38,8 @@ _COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state", "error"}
 class BlockCounter:
     """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
 
+    `by` are the dimensions that the keys of the traffic are made of, and `day`.
+
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
     and client id. `close` every connection that is over.
     """
@@ -55,7 +57,7 @@ class BlockCounter:
         self._numbers = {id(traffic.total): 0}
         traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
         of_kind, of_connection = not _OF_KIND.isdisjoint(by), not _OF_CONNECTION.isdisjoint(by)
-        of = of_kind, "client_id" in by, "state" in by, of_connection, "error" in by
+        of = of_kind, "client_id" in by, "state" in by, of_connection, "error" in by, "day" in by
         self._counter = native.TrafficCounter(
             of, _kind_of, _capture_set_of, self._tallies_of, self._meet, watermarks, bin_multiplier(),
             list(WIDTHS_NS), MAX_POINTS, latencies is not None, takes,

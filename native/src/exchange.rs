@@ -54,7 +54,7 @@ impl<'py> Frame<'py> {
     }
 
     /// Of a row of a block.
-    fn of_content(py: Python<'py>, content: &Content) -> Frame<'py> {
+    pub fn of_content(py: Python<'py>, content: &Content) -> Frame<'py> {
         let (data, span) = (content.data.bind(py).clone(), content.span);
         let size = data.as_bytes().len() as i64;
         Frame {

@@ -34,8 +34,8 @@ def _together(paths: list[str]) -> list[Name]:
     ordered = OrderedAnalyzer(dissection.analyzer)
     found: list[Name] = []
     for packets in dissection.captures.batches():
-        for placed in ordered.feed_each(packets):
-            found += _names(placed)
+        for events in ordered.feed_each(packets):
+            found += _names(ordered.placed(events))
     return found + _names(ordered.close(ends_of(dissection.captures.files)))
 
 

@@ -152,7 +152,7 @@ def test_state_goes_from_one_side_to_the_other(python_side: PythonSide, packets:
     assert asked.second_half(here, given) == right
 
 
-def noted(found: list[int], index: int) -> int:
+def noted(found: list[int], index: int, _: int | None) -> int:
     """Take what is unusual; nothing is ever due."""
     found.append(index)
     return 2**70
@@ -166,7 +166,7 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
         found: list[int] = []
         places, lanes = block.pack(), native.HeldFlows()
         unusual = partial(noted, found)
-        fed = native.InOrder(block.data, 1, places, 0, lanes, 2**70, [], None, None, unusual)
+        fed = native.InOrder(block.data, 1, places, 0, lanes, 2**70, None, [], None, None, unusual)
         assert list(fed) == []
         assert found == [0]
         assert block.pack().segment(block.data, 0) is None

@@ -10,9 +10,14 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.native import native
+from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
+from tests.history.cluster import CLICKS, FETCH, ORDERS, Client
+from tests.history.test_topic_names import TOPIC_ID, topic_batch
 from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
+from tests.support.packets.pcaps import write_pcap
 
 pa = pytest.importorskip("pyarrow")
 from kdissect.stages import table_rows  # noqa: E402  needs pyarrow
@@ -30,7 +35,8 @@ NAMES = (
     "kafka44_java_errors.pcapng", "kafka44_franz_transactions.pcapng", "kafka44_franz_sasl.pcapng",
     "kafka44_java_produce.pcapng", "kafka40_java_share.pcapng", "tansu_rdk216_acks.pcap",
 )  # fmt: skip
-SETS = (OF_CONNECTIONS - {"records"}, OF_CONNECTIONS, frozenset({"batches"}), frozenset({"anomalies"}))
+DEFAULT = frozenset(TABLES) - {"records"}
+SETS = (DEFAULT, OF_CONNECTIONS, frozenset({"batches"}), frozenset({"anomalies"}), frozenset({"topics"}))
 Found = dict[str, Any]
 
 
@@ -48,13 +54,13 @@ def rows_of(paths: list[str], tables: frozenset[str]) -> dict[str, list[Any]]:
     return {name: table.to_pylist() for name, table in tables_of(paths, tables).items()}
 
 
-@pytest.mark.parametrize("tables", SETS, ids=["default", "records too", "batches", "anomalies"])
+@pytest.mark.parametrize("tables", SETS, ids=["default", "records too", "batches", "anomalies", "topics"])
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_those_of_python(name: str, tables: frozenset[str], python_side: PythonSide) -> None:
     paths = [str(CAPTURES / name)]
     expected = python_side.call(rows_of, paths, tables)
     assert rows_of(paths, tables) == expected
-    assert any(expected.values()) or tables == {"anomalies"}
+    assert any(expected.values()) or len(tables) == 1
 
 
 def damaged(data: bytes, seed: int) -> bytes:
@@ -74,7 +80,7 @@ def test_rows_of_damaged_captures_are_those_of_python(
 ) -> None:
     path = tmp_path / "damaged.pcapng"
     path.write_bytes(damaged((CAPTURES / name).read_bytes(), seed))
-    tables = OF_CONNECTIONS - {"records"}
+    tables = DEFAULT
     assert rows_of([str(path)], tables) == python_side.call(rows_of, [str(path)], tables)
 
 
@@ -116,3 +122,32 @@ def test_nearly_all_exchanges_are_columns(monkeypatch: pytest.MonkeyPatch) -> No
     rows = rows_of([str(CAPTURES / "kafka39_franz_raw.pcapng")], frozenset({"batches"}))["batches"]
     assert len(rows) > 100
     assert left < len(rows) / 10
+
+
+def rows_read_once(paths: list[str], tables: frozenset[str]) -> dict[str, list[Any]]:
+    """The same of a stream: names of topics are those that were told before."""
+    dissection = Dissection(paths)
+    dissection.topics = TopicNames()
+    found: dict[str, list[Any]] = {}
+    for name, batch in produce(dissection, tables):
+        found.setdefault(name, []).extend(batch.to_pylist())
+    return found
+
+
+def test_names_are_known_from_the_exchange_on_that_tells_them(
+    tmp_path: Path, python_side: PythonSide
+) -> None:
+    """Exchanges that tell names stand in the middle of a block: Metadata, and a Fetch of the metadata log."""
+    part = {"partition_index": 0, "aborted_transactions": None, "records": topic_batch()}
+    log = {"topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}]}
+    answer = {"responses": [{"topic_id": METADATA_TOPIC_ID, "partitions": [part]}]}
+    client = Client().metadata("c", other=bytes(15) + b"\7")
+    for _ in range(3):
+        client.fetch(ORDERS, CLICKS).fetch(TOPIC_ID).fetch(CLICKS)
+    client.metadata("c", sales=ORDERS).fetch(ORDERS, CLICKS).ask(FETCH, 13, log, answer).fetch(TOPIC_ID)
+    client.metadata("c", clicks=CLICKS).fetch(CLICKS, ORDERS)
+    paths = [write_pcap(tmp_path / "names.pcap", client.packets)]
+    expected = python_side.call(rows_read_once, paths, DEFAULT)
+    assert {row["topic"] for row in expected["topics"]} >= {"orders", "sales", "clicks", None}
+    for tables in (DEFAULT, frozenset({"topics"}), frozenset({"exchanges"})):
+        assert rows_read_once(paths, tables) == python_side.call(rows_read_once, paths, tables)

@@ -58,7 +58,7 @@ def order_of(paths: Sequence[str | Path]) -> list[Identity]:
         event
         for batch in dissection.captures.batches()
         for told in analyzer.feed_each(batch)
-        for event in told
+        for event in analyzer.placed(told)
     ]
     placed += analyzer.close(ends_of(dissection.captures.files))
     placed.sort(key=lambda event: event[0])

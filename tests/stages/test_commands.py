@@ -1,6 +1,8 @@
 """Tables of one process tell what the commands tell, and reports made from tables are those of `check`."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,23 @@ def test_describe_prints_the_page(capfd: pytest.CaptureFixture[str]) -> None:
 
     assert main(["tables", "--describe"]) == 0
     assert capfd.readouterr().out == tables_page()
+
+
+def test_tables_come_without_numpy_and_pandas_in_a_process_of_their_own(tmp_path: Path) -> None:
+    """They take longer to load than a small capture to read, and nothing here needs them."""
+    code = (
+        "import sys; from kdissect.cli import main; main();"
+        "assert 'pyarrow' in sys.modules; assert not {'numpy', 'pandas'} & sys.modules.keys()"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "tables",
+        str(CAPTURES / NAMES[0]),
+        "--output",
+        str(tmp_path / "out"),
+    ]
+    ran = subprocess.run(command, cwd=CAPTURES.parent, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert list((tmp_path / "out" / "exchanges").iterdir())

@@ -46,7 +46,7 @@ def _placed(told: Said, lost_at: int = -1) -> Iterator[Placed]:
     ordered = OrderedAnalyzer(Analyzer())
     for packet in told:
         assert isinstance(packet, Packet)
-        for placed in ordered.feed_each([packet]):
+        for placed in map(ordered.placed, ordered.feed_each([packet])):
             yield from placed
     yield from ordered.close({})
 

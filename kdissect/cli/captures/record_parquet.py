@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 from kdissect.cli.output import Output
-from kdissect.model import extras
 
 # Content that hardly repeats: a reader skips nothing by its bounds.
 _UNBOUNDED = frozenset(
@@ -19,16 +16,6 @@ _UNBOUNDED = frozenset(
 _PLAIN = _UNBOUNDED | {"exchange", "packet", "time", "time_ns"}
 # lz4 is the fastest that every reader of Parquet knows, and halves text.
 _COMPRESSION = "lz4"
-
-
-def load_arrow() -> None:
-    """Load pyarrow; in a process of our own without numpy, which takes 0.1 s and is not needed here."""
-    if extras.is_own_process and "pyarrow" not in sys.modules and "numpy" not in sys.modules:
-        sys.modules["numpy"] = None  # type: ignore[assignment]  # pyarrow goes without where it cannot be had
-        try:
-            import_module("pyarrow")
-        finally:
-            del sys.modules["numpy"]
 
 
 class Sink:

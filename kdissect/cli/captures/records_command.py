@@ -12,6 +12,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.formats.named_fields import check_names, split_names
+from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
@@ -158,9 +159,8 @@ def _write_parquet(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    from kdissect.cli.captures.record_parquet import load_arrow, write_parquet  # pyarrow is optional
-
     load_arrow()
+    from kdissect.cli.captures.record_parquet import write_parquet  # pyarrow is optional
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 

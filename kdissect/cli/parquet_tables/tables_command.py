@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.findings.report_files import FORMATS, STATISTICS
 from kdissect.cli.input_states import report
+from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
 from kdissect.cli.output import Output
@@ -34,6 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     if not are_installed("pyarrow"):
         say(INSTALL)
         return USAGE
+    load_arrow()
     from kdissect.cli.parquet_tables.write_tables import write_tables  # pyarrow is optional
 
     dissection = open_inputs(options)

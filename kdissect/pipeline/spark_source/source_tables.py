@@ -24,7 +24,7 @@ from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.file_rows import file_row
-from kdissect.stages.one_process import placed_events, produce
+from kdissect.stages.one_process import produce
 from kdissect.stages.table_rows import TableRows, batch_of
 
 
@@ -69,7 +69,7 @@ def batches_of(share: Share, options: SourceOptions) -> Iterator[Any]:
         return iter(())
     if options.table in BY_FILE:
         return _of_files(share, options.table)
-    if options.table in BY_FLOW:
+    if options.table in BY_FLOW and share.shards > 1:
         return _of_flows(share, options)
     return (batch for _, batch in produce(_dissection(share, options), frozenset({options.table})))
 
@@ -118,10 +118,7 @@ def _opened(paths: list[str], options: SourceOptions) -> Dissection:
 
 
 def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
-    """The events of the flows that fall to a share."""
-    if share.shards == 1:
-        yield from placed_events(dissection)
-        return
+    """The events of the flows that fall to a share of several."""
     # Each share takes all packets apart, which is the cheap part, and analyses its own.
     numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
     analyzer = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)

@@ -198,11 +198,6 @@ impl Body<'_> {
         }
         Some(found)
     }
-
-    /// Whether a row has records.
-    pub fn has_records(&self) -> bool {
-        self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
-    }
 }
 
 impl PartitionRows {

@@ -24,7 +24,25 @@ pub struct BlockRow {
     pub connection: u32,
     /// Index of the packet that completed it.
     packet: usize,
+    place: Place,
+    /// How many the same packet completed before it.
+    behind: u32,
     made: Option<Py<PyAny>>,
+}
+
+/// Where a packet stands in the order of all (`kdissect.engine.event_order`): the latest time of all packets so far, its
+/// reference.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub latest_ns: i64,
+    pub reference: i64,
+}
+
+impl BlockRow {
+    /// Where the packet stands, and how many exchanges of it are before this one.
+    pub fn place(&self) -> (Place, u32) {
+        (self.place, self.behind)
+    }
 }
 
 /// A block while rows are added to it.
@@ -43,15 +61,21 @@ impl Gathered {
     }
 
     /// Take what a packet completed of a connection.
-    pub fn add(&mut self, py: Python<'_>, held: &mut Held, packet: usize, rows: &mut Vec<Row>) {
+    pub fn add(
+        &mut self,
+        py: Python<'_>,
+        held: &mut Held,
+        (packet, place): (usize, Place),
+        rows: &mut Vec<Row>,
+    ) {
         if held.in_block.0 != self.number {
             held.in_block = (self.number, self.connections.len() as u32);
             self.connections.push(held.info.clone_ref(py));
         }
         let connection = held.in_block.1;
-        for row in rows.drain(..) {
+        for (behind, row) in (0..).zip(rows.drain(..)) {
             self.bytes += row.bytes(py);
-            self.rows.push(BlockRow { row, connection, packet, made: None });
+            self.rows.push(BlockRow { row, connection, packet, place, behind, made: None });
         }
     }
 
@@ -100,6 +124,13 @@ impl ExchangeBlock {
     #[getter]
     fn index(&self) -> usize {
         self.rows.get(self.at).or(self.rows.last()).map_or(0, |row| row.packet)
+    }
+
+    /// Of the packet that completed an exchange the latest time of all packets so far and its reference, and how many
+    /// exchanges it completed before. Raises IndexError.
+    fn place(&self, at: usize) -> PyResult<(i64, i64, u32)> {
+        let row = self.rows.get(at).ok_or_else(|| PyIndexError::new_err("no exchange of this number"))?;
+        Ok((row.place.latest_ns, row.place.reference, row.behind))
     }
 
     /// Leave out what packets behind that one completed.

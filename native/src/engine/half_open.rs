@@ -16,28 +16,39 @@ pub struct Syns(Py<PyDict>, Py<PyAny>, i64, Py<Counts>);
 
 impl Syns {
     /// Hold a SYN; false where that is for Python: its flow or the way back is known, or there are too many.
-    pub fn hold(&self, py: Python<'_>, packet: &Packet<'_>, time_ns: i64, reference: i64) -> PyResult<bool> {
+    /// `latest_ns` is the latest time of all packets so far, if its place in the order of all is asked for.
+    pub fn hold(
+        &self,
+        py: Python<'_>,
+        packet: &Packet<'_>,
+        time_ns: i64,
+        reference: i64,
+        latest_ns: Option<i64>,
+    ) -> PyResult<bool> {
         let Some(syn) = packet.syn() else { return Ok(false) };
         let flows = self.0.bind(py);
         let flow = PyBytes::new(py, packet.flow.key());
         let is_known = flows.contains(&flow)? || flows.contains(PyBytes::new(py, &packet.flow.reverse()))?;
         let counts = self.3.get();
-        if is_known || counts.connections() >= self.2 {
+        if is_known || latest_ns.is_some_and(i64::is_negative) || counts.connections() >= self.2 {
             return Ok(false);
         }
-        let half =
-            self.1.bind(py).call1((PyBytes::new(py, &packed(&syn, packet.ip_id, time_ns, reference)),))?;
+        let made = packed(&syn, packet.ip_id, time_ns, reference, latest_ns);
+        let half = self.1.bind(py).call1((PyBytes::new(py, &made),))?;
         counts.open();
         flows.set_item(flow, (py.None(), 0, half))?;
         Ok(true)
     }
 }
 
-fn packed(syn: &Syn, ip_id: i64, time_ns: i64, reference: i64) -> [u8; BYTES] {
+fn packed(syn: &Syn, ip_id: i64, time_ns: i64, reference: i64, latest_ns: Option<i64>) -> [u8; BYTES] {
     let mut made = [0; BYTES];
-    let parts: [(usize, &[u8]); 7] = [
+    let place = latest_ns.map_or((0, 0), |latest_ns| (latest_ns, reference));
+    let parts: [(usize, &[u8]); 9] = [
         (0, &time_ns.to_be_bytes()),
-        (8, &reference.to_be_bytes()), // its place, behind it, is that of nobody who asks
+        (8, &reference.to_be_bytes()),
+        (16, &place.0.to_be_bytes()),
+        (24, &place.1.to_be_bytes()),
         (32, &syn.seq.to_be_bytes()),
         (36, &syn.ack.to_be_bytes()),
         (40, &[syn.flags]),

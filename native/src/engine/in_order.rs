@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::engine::exchange_block::{ExchangeBlock, Gathered};
+use crate::engine::exchange_block::{ExchangeBlock, Gathered, Place as PacketPlace};
 use crate::engine::flows::{HeldFlows, PassedBy};
 use crate::engine::framing;
 use crate::engine::half_open::Syns;
@@ -22,6 +22,8 @@ pub struct InOrder {
     at: usize,
     lanes: Py<HeldFlows>,
     until_ns: i64,
+    /// The latest time of all packets so far; None where nobody asks for the order of all.
+    latest_ns: Option<i64>,
     events: Py<PyList>,
     others: Option<Py<PassedBy>>,
     syns: Option<Syns>,
@@ -47,11 +49,11 @@ enum Taken {
 
 #[pymethods]
 impl InOrder {
-    /// Packets of a block from index `at` on, of the flows in `lanes`, up to the time `until_ns`. Packets of the
-    /// flows in `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index
-    /// of each packet that is for Python, which puts what it completes into `events`, and gives the next `until_ns`.
+    /// Packets of a block from index `at` on, of the flows in `lanes`, up to the time `until_ns`. `latest_ns` is the
+    /// latest time of packets before them, where somebody asks for the order of all. Packets of the flows in `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index
+    /// of each packet that is for Python, and the latest time up to it, which puts what it completes into `events`, and gives the next `until_ns`.
     #[new]
-    #[pyo3(signature = (data, first_ref, places, at, lanes, until_ns, events, others, syns, unusual))]
+    #[pyo3(signature = (data, first_ref, places, at, lanes, until_ns, latest_ns, events, others, syns, unusual))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         data: Py<PyBytes>,
@@ -60,6 +62,7 @@ impl InOrder {
         at: usize,
         lanes: Py<HeldFlows>,
         until_ns: &Bound<'_, PyAny>,
+        latest_ns: Option<i64>,
         events: Py<PyList>,
         others: Option<Py<PassedBy>>,
         syns: Option<Syns>,
@@ -73,6 +76,7 @@ impl InOrder {
             at,
             lanes,
             until_ns,
+            latest_ns,
             events,
             others,
             syns,
@@ -89,6 +93,12 @@ impl InOrder {
     #[getter]
     fn index(&self) -> usize {
         self.at.saturating_sub(1)
+    }
+
+    /// The latest time of all packets up to that one; None where nobody asks.
+    #[getter]
+    fn latest_ns(&self) -> Option<i64> {
+        self.latest_ns
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -135,7 +145,7 @@ fn time(time_ns: &Bound<'_, PyAny>) -> i64 {
 impl InOrder {
     /// Have Python take the packet taken last; gives the events that it completed, if any.
     fn ask_python<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        self.until_ns = time(&self.unusual.bind(py).call1((self.index(),))?);
+        self.until_ns = time(&self.unusual.bind(py).call1((self.index(), self.latest_ns))?);
         let events = self.events.bind(py);
         if events.is_empty() {
             return Ok(None);
@@ -158,13 +168,16 @@ impl InOrder {
         while let Some(place) = self.places.get().items.get(self.at) {
             let (index, reference) = (self.at, self.first_ref + self.at as i64);
             self.at += 1;
-            match block.take(py, place, reference, &mut self.work)? {
+            self.latest_ns = self.latest_ns.map(|latest_ns| latest_ns.max(place.time_ns));
+            let now_ns = self.latest_ns.unwrap_or(place.time_ns);
+            let stands = PacketPlace { latest_ns: now_ns, reference };
+            match block.take(py, place, &stands, self.latest_ns.is_some(), &mut self.work)? {
                 Taken::Done => {}
                 Taken::Completed(held) => {
                     let mut held = held.bind(py).try_borrow_mut()?;
                     let gathered =
                         self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
-                    gathered.add(py, &mut held, index, &mut self.work.rows);
+                    gathered.add(py, &mut held, (index, stands), &mut self.work.rows);
                     self.work.has_waiting = true;
                     if gathered.is_full() {
                         return Ok(false);
@@ -194,8 +207,16 @@ struct Block<'a, 'py> {
 }
 
 impl Block<'_, '_> {
-    fn take(&self, py: Python<'_>, place: &Place, reference: i64, work: &mut Work) -> PyResult<Taken> {
-        if place.time_ns > self.until_ns {
+    fn take(
+        &self,
+        py: Python<'_>,
+        place: &Place,
+        stands: &PacketPlace,
+        is_placed: bool,
+        work: &mut Work,
+    ) -> PyResult<Taken> {
+        // Behind the last time there is the key of an event is that of an end, which is Python's.
+        if stands.latest_ns > self.until_ns || (is_placed && stands.latest_ns == i64::MAX) {
             return Ok(Taken::Unusual);
         }
         let Some(packet) = Packet::read(self.data, place.start, place.end, place.link_type) else {
@@ -204,15 +225,18 @@ impl Block<'_, '_> {
         if let Some((held, direction)) = self.lanes.by_flow.get(&packet.flow) {
             let Some(plain) = packet.plain() else { return Ok(Taken::Unusual) };
             let Some(payload) = self.data.get(plain.begin..plain.end) else { return Ok(Taken::Unusual) };
-            let packet_of = framing::Packet { payload, reference, time_ns: place.time_ns };
+            let packet_of = framing::Packet { payload, reference: stands.reference, time_ns: place.time_ns };
             let segment = Segment { seq: plain.seq, ack: plain.ack, ip_id: packet.ip_id, packet: packet_of };
             return give(py, held, *direction, &segment, work);
         }
         if self.others.as_ref().is_some_and(|others| others.by_flow.get(&packet.flow).is_some()) {
             return Ok(Taken::Done);
         }
+        let opened_at = is_placed.then_some(stands.latest_ns);
         match self.syns {
-            Some(syns) if syns.hold(py, &packet, place.time_ns, reference)? => Ok(Taken::Done),
+            Some(syns) if syns.hold(py, &packet, place.time_ns, stands.reference, opened_at)? => {
+                Ok(Taken::Done)
+            }
             _ => Ok(Taken::Unusual),
         }
     }

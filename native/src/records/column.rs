@@ -48,6 +48,10 @@ impl Bits {
         }
     }
 
+    fn is_set(&self, place: usize) -> bool {
+        !self.zeros || self.bytes.get(place / 8).is_some_and(|byte| byte >> (place % 8) & 1 == 1)
+    }
+
     /// A bitmap, None where all bits are set.
     fn take<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let found = self.zeros.then(|| bytes(py, &self.bytes));
@@ -160,6 +164,36 @@ impl Repeated {
         let mut found = self.codes.take(py);
         found.extend(texts.take(py).into_iter().skip(1));
         found
+    }
+}
+
+/// Texts that repeat, of which each row is given its own: who writes them loads nothing that takes them apart.
+#[derive(Default)]
+pub struct Spelled(Repeated);
+
+impl Spelled {
+    /// `count` rows with a text, or null.
+    #[inline]
+    pub fn push(&mut self, text: Option<&[u8]>, count: u32) {
+        self.0.push(text, count);
+    }
+
+    /// Validity, ends, bytes.
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
+        let Repeated { codes, texts, numbers, last } = &mut self.0;
+        let (mut ends, mut found) = (Ends::default(), Vec::new());
+        for (row, code) in codes.values.iter().enumerate() {
+            if codes.valid.is_set(row) {
+                let text = texts.get(u32::from_le_bytes(*code) as usize);
+                found.extend_from_slice(text.map_or(&[], |text| text));
+            }
+            ends.push(found.len());
+        }
+        texts.clear();
+        numbers.clear();
+        *last = 0;
+        let valid = codes.take(py).into_iter().next().flatten();
+        vec![valid, ends.take(py), Some(bytes(py, &found))]
     }
 }
 

@@ -24,16 +24,17 @@ const PREFIX: u64 = 4;
 /// Groups, or kinds, that are remembered; more begin anew.
 const MOST: usize = 4096;
 const WIDER: i64 = 10;
+const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests.
 type KindRow<'py> = (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>);
 
 /// By what exchanges are grouped.
 #[derive(Clone, Copy, FromPyObject)]
-struct By(bool, bool, bool, bool, bool);
+struct By(bool, bool, bool, bool, bool, bool);
 
-/// Kind, client id, state, connection and errors of a group, as far as those tell groups apart.
-type Group = (u32, usize, u8, usize, Box<[i16]>);
+/// Kind, client id, state, connection, errors and day of a group, as far as those tell groups apart.
+type Group = (u32, usize, u8, usize, Box<[i16]>, i64);
 
 /// What Python answers.
 struct Asked {
@@ -201,7 +202,7 @@ pub struct TrafficCounter {
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart `by` kind, client id, state, connection and errors. `kind_of` says of an API key and a version
+    /// Exchanges are told apart `by` kind, client id, state, connection, errors and day. `kind_of` says of an API key and a version
     /// how they are read, None for one that is Python's; `capture_set_of` of a connection the name of its set, None for
     /// one that does not count; `tallies_of` gives the numbers of the tallies of an exchange; `meet` is called with the
     /// number of a tally, whether there is a response, and error codes, where one of them is new to it. `multiplier` is
@@ -379,7 +380,7 @@ impl TrafficCounter {
     }
 
     fn group(&self, row: &Row, connection: usize) -> Group {
-        let By(by_kind, by_client_id, by_state, by_connection, by_errors) = self.by;
+        let By(by_kind, by_client_id, by_state, by_connection, by_errors, by_day) = self.by;
         let errors: &[i16] = if by_errors { &self.room.answer.errors } else { &[] };
         (
             if by_kind { row.request.kind.number() } else { 0 },
@@ -387,6 +388,7 @@ impl TrafficCounter {
             u8::from(by_state && row.response.is_some()),
             if by_connection { connection } else { 0 },
             errors.into(),
+            if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
         )
     }
 

@@ -1,35 +1,87 @@
 //! What is asked of Python, by callables that `kdissect.stages.compiled_rows` gives.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::bodies::plan::Layout;
 use crate::bodies::visitor::Program;
+use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::records::program::RecordsFields;
 use crate::template::Look;
 
-/// Id, capture set, client, broker, the connection that it is the same as.
-type Connection = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Option<PyBackedStr>);
+/// Id, capture set, client, broker, the connection that it is the same as; the broker's address, by which names of
+/// topics are known.
+type ConnectionRow = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Option<PyBackedStr>, PyBackedStr);
 /// Ordinal, API key, version, correlation id, client id.
 type Header = (i64, i16, i16, i32, Option<PyBackedStr>);
 /// Bytes, where the body begins, first and last packet, time of the first and the last byte.
 type Bytes<'py> = (Bound<'py, PyBytes>, i64, i64, i64, i64, i64);
+/// What an exchange is made of: its connection, header, request and response.
+pub type Fields<'py> = (Bound<'py, PyAny>, Header, Bytes<'py>, Option<Bytes<'py>>);
+
+/// What rows have of a connection.
+pub struct Connection {
+    pub id: Box<str>,
+    pub capture_set: Box<str>,
+    pub client: Box<str>,
+    pub broker: Box<str>,
+    pub same_as: Option<Box<str>>,
+    /// Of its capture set and its broker's address.
+    pub broker_number: u32,
+}
+
+/// An exchange, or where one is that is none yet.
+pub enum Source<'a, 'py> {
+    Object(&'a Bound<'py, PyAny>),
+    Row(&'a Bound<'py, ExchangeBlock>, usize),
+}
+
+impl<'py> Source<'_, 'py> {
+    fn py(&self) -> Python<'py> {
+        match self {
+            Source::Object(object) => object.py(),
+            Source::Row(block, _) => block.py(),
+        }
+    }
+
+    /// The exchange; None where there is none.
+    fn object(&self) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self {
+            Source::Object(object) => Ok(Some((*object).clone())),
+            Source::Row(block, at) => ExchangeBlock::exchange(block, *at),
+        }
+    }
+}
 
 /// An exchange with whole frames and nothing unusual about it.
-pub struct Turn<'py> {
-    pub object: Bound<'py, PyAny>,
-    pub connection: Connection,
-    pub header: Header,
+pub struct Turn<'a, 'py> {
+    pub source: Source<'a, 'py>,
+    pub connection: Arc<Connection>,
+    pub ordinal: i64,
+    pub api_key: i16,
+    pub api_version: i16,
+    pub correlation_id: i32,
+    pub client_id: Option<Arc<str>>,
     pub request: Frame<'py>,
     /// None only where none belongs.
     pub response: Option<Frame<'py>>,
 }
 
+impl<'py> Turn<'_, 'py> {
+    pub fn py(&self) -> Python<'py> {
+        self.source.py()
+    }
+}
+
 /// What exchanges of one API and version have in common.
 pub struct Kind {
     pub api: Option<Box<str>>,
+    /// Whether it may say names of topic ids.
+    pub tells_names: bool,
     pub ask: Look,
     pub answer: Look,
     pub records: Option<RecordsSide>,
@@ -50,64 +102,105 @@ pub struct Facts {
     pub errors: Vec<PyBackedStr>,
 }
 
+/// Whether facts are those of the same two summaries.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Lasting {
+    Not,
+    /// Until names of topics change, on connections to the same broker.
+    OfNames,
+    Always,
+}
+
 /// Callables, as `_native.pyi` types them.
 pub struct Asked {
     pub fields_of: Py<PyAny>,
+    pub connection_of: Py<PyAny>,
     pub kind_of: Py<PyAny>,
     pub facts_of: Py<PyAny>,
     pub name_of: Py<PyAny>,
     pub id_text: Py<PyAny>,
     pub file_of: Py<PyAny>,
     pub rest_fits: Py<PyAny>,
+    pub changes_of: Py<PyAny>,
 }
 
-fn frame<'py>((data, body_offset, first_ref, last_ref, time_ns, end_time_ns): Bytes<'py>) -> Frame<'py> {
+pub fn frame<'py>((data, body_offset, first_ref, last_ref, time_ns, end_time_ns): Bytes<'py>) -> Frame<'py> {
     let size = data.as_bytes().len() as i64;
     Frame { data, body_offset, size, first_ref, last_ref, time_ns, end_time_ns }
 }
 
 impl Asked {
-    /// None for one that is unusual.
-    pub fn turn<'py>(&self, exchange: &Bound<'py, PyAny>) -> PyResult<Option<Turn<'py>>> {
-        type Fields<'py> = (Connection, Header, Bytes<'py>, Option<Bytes<'py>>);
+    /// What an exchange is made of, and its connection; None for one that is unusual.
+    pub fn fields<'py>(&self, exchange: &Bound<'py, PyAny>) -> PyResult<Option<Fields<'py>>> {
         let fields = self.fields_of.bind(exchange.py()).call1((exchange,))?;
-        let Ok((connection, header, request, response)) = fields.extract::<Fields<'py>>() else {
-            return Ok(None); // None, or a text or a number that is none of UTF-8 or 64 bits
+        Ok(fields.extract::<Fields<'py>>().ok()) // None, or a text or a number that is none of UTF-8 or 64 bits
+    }
+
+    /// A connection; None for one with a text that is not UTF-8. `number_of` numbers brokers.
+    pub fn connection(
+        &self,
+        info: &Bound<'_, PyAny>,
+        number_of: impl FnOnce(&str, &str) -> u32,
+    ) -> PyResult<Option<Connection>> {
+        let row = self.connection_of.bind(info.py()).call1((info,))?;
+        let Ok((id, capture_set, client, broker, same_as, address)) = row.extract::<ConnectionRow>() else {
+            return Ok(None);
         };
-        let (request, response) = (frame(request), response.map(frame));
-        Ok(Some(Turn { object: exchange.clone(), connection, header, request, response }))
+        let text = |text: PyBackedStr| Box::from(&*text);
+        let broker_number = number_of(&capture_set, &address);
+        let same_as = same_as.map(text);
+        Ok(Some(Connection {
+            id: text(id),
+            capture_set: text(capture_set),
+            client: text(client),
+            broker: text(broker),
+            same_as,
+            broker_number,
+        }))
     }
 
     pub fn kind(&self, py: Python<'_>, api_key: i16, api_version: i16) -> PyResult<Kind> {
         type Records<'py> = Option<(bool, PyBackedStr, Option<Py<Layout>>)>;
-        type Told<'py> = (Option<PyBackedStr>, Bound<'py, PyAny>, Bound<'py, PyAny>, Records<'py>);
+        type Told<'py> = (Option<PyBackedStr>, bool, Bound<'py, PyAny>, Bound<'py, PyAny>, Records<'py>);
         let found = self.kind_of.bind(py).call1((api_key, api_version))?;
-        let (api, ask, answer, records) = found.extract::<Told<'_>>()?;
+        let (api, tells_names, ask, answer, records) = found.extract::<Told<'_>>()?;
         let records = records.map(|(is_response, direction, layout)| RecordsSide {
             is_response,
             direction: Box::from(&*direction),
             way: layout.map(|layout| Program::of::<RecordsFields>(layout.get())),
         });
         let api = api.map(|name| Box::from(&*name));
-        Ok(Kind { api, ask: Look::of(ask), answer: Look::of(answer), records })
+        Ok(Kind { api, tells_names, ask: Look::of(ask), answer: Look::of(answer), records })
     }
 
-    /// The facts of two summaries, and whether they are those of the summaries for ever.
+    /// The facts of two summaries.
     pub fn facts(
         &self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         asked: Py<PyAny>,
         answered: Option<Py<PyAny>>,
-    ) -> PyResult<(Facts, bool)> {
-        let found = self.facts_of.bind(turn.object.py()).call1((&turn.object, asked, answered))?;
-        let (topics, topic_ids, errors, is_lasting) = found.extract()?;
-        Ok((Facts { topics, topic_ids, errors }, is_lasting))
+    ) -> PyResult<(Facts, Lasting)> {
+        let Some(object) = turn.source.object()? else { return Ok((Facts::default(), Lasting::Not)) };
+        let found = self.facts_of.bind(turn.py()).call1((object, asked, answered))?;
+        let (topics, topic_ids, errors, lasting) = found.extract::<(_, _, _, u8)>()?;
+        let lasting = match lasting {
+            0 => Lasting::Not,
+            1 => Lasting::OfNames,
+            _ => Lasting::Always,
+        };
+        Ok((Facts { topics, topic_ids, errors }, lasting))
     }
 
-    /// The name of a topic id; None where nobody knows it.
-    pub fn name(&self, turn: &Turn<'_>, id: &[u8; 16]) -> PyResult<Option<PyBackedStr>> {
-        let py = turn.object.py();
-        self.name_of.bind(py).call1((&turn.object, PyBytes::new(py, id)))?.extract()
+    /// The name of a topic id, None where nobody knows it; whether all exchanges with the broker have that.
+    pub fn name(&self, turn: &Turn<'_, '_>, id: &[u8; 16]) -> PyResult<(Option<PyBackedStr>, bool)> {
+        let Some(object) = turn.source.object()? else { return Ok((None, false)) };
+        let py = turn.py();
+        self.name_of.bind(py).call1((object, PyBytes::new(py, id)))?.extract()
+    }
+
+    /// How often names of topics changed so far.
+    pub fn changes(&self, py: Python<'_>) -> PyResult<i64> {
+        self.changes_of.bind(py).call0()?.extract()
     }
 
     pub fn id_text(&self, py: Python<'_>, id: &[u8; 16]) -> PyResult<PyBackedStr> {

@@ -8,7 +8,7 @@ use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
 use crate::codecs::NAMES;
 use crate::exchange::Frame;
 use crate::records::batch::{Batch, CONTROL, CURRENT_MAGIC, DELETE_HORIZON, TRANSACTIONAL};
-use crate::records::column::{Blobs, Flags, Numbers, Repeated};
+use crate::records::column::{Blobs, Flags, Numbers, Spelled};
 
 /// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
 const NONE: i64 = -1;
@@ -28,36 +28,35 @@ pub struct Section<'a> {
 #[derive(Default)]
 struct Head {
     rows: usize,
-    capture_set: Repeated,
-    connection: Repeated,
+    capture_set: Spelled,
+    connection: Spelled,
     exchange: Numbers<8>,
-    direction: Repeated,
-    client: Repeated,
-    broker: Repeated,
-    client_id: Repeated,
-    file: Repeated,
+    direction: Spelled,
+    client: Spelled,
+    broker: Spelled,
+    client_id: Spelled,
+    file: Spelled,
     packet: Numbers<8>,
     time: Numbers<8>,
     time_ns: Numbers<8>,
     day: Numbers<4>,
-    topic: Repeated,
-    topic_id: Repeated,
+    topic: Spelled,
+    topic_id: Spelled,
     partition: Numbers<4>,
     section: Numbers<4>,
     event_order: Blobs,
 }
 
 impl Head {
-    fn push(&mut self, turn: &Turn<'_>, frame: &Frame<'_>, section: &Section<'_>, order: Order<'_>) {
-        let (id, capture_set, client, broker, _) = &turn.connection;
-        let (ordinal, _, _, _, client_id) = &turn.header;
-        self.capture_set.push(Some(capture_set.as_bytes()), 1);
-        self.connection.push(Some(id.as_bytes()), 1);
-        self.exchange.push(Some(*ordinal), 1);
+    fn push(&mut self, turn: &Turn<'_, '_>, frame: &Frame<'_>, section: &Section<'_>, order: Order<'_>) {
+        let connection = &turn.connection;
+        self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
+        self.connection.push(Some(connection.id.as_bytes()), 1);
+        self.exchange.push(Some(turn.ordinal), 1);
         self.direction.push(Some(section.direction.as_bytes()), 1);
-        self.client.push(Some(client.as_bytes()), 1);
-        self.broker.push(Some(broker.as_bytes()), 1);
-        self.client_id.push(client_id.as_ref().map(|id| id.as_bytes()), 1);
+        self.client.push(Some(connection.client.as_bytes()), 1);
+        self.broker.push(Some(connection.broker.as_bytes()), 1);
+        self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
         self.file.push(Some(section.file.as_bytes()), 1);
         self.packet.push(Some(frame.first_ref & NUMBER_MASK), 1);
         self.time.push(Some(micros(frame.time_ns)), 1);
@@ -116,7 +115,7 @@ impl PartitionTable {
     /// One more row, of a field of so many bytes.
     pub fn push(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         frame: &Frame<'_>,
         section: &Section<'_>,
         order: Order<'_>,
@@ -155,8 +154,8 @@ pub struct BatchTable {
     last_offset: Numbers<8>,
     count: Numbers<4>,
     magic: Numbers<1>,
-    codec: Repeated,
-    timestamp_type: Repeated,
+    codec: Spelled,
+    timestamp_type: Spelled,
     base_timestamp_ms: Numbers<8>,
     max_timestamp_ms: Numbers<8>,
     delete_horizon_ms: Numbers<8>,
@@ -178,7 +177,7 @@ impl BatchTable {
 
     pub fn push(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         frame: &Frame<'_>,
         section: &Section<'_>,
         order: Order<'_>,

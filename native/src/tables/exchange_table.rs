@@ -6,7 +6,7 @@ use pyo3::pybacked::PyBackedStr;
 use super::asked::{Facts, Kind, Turn};
 use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
 use crate::exchange::Frame;
-use crate::records::column::{Blobs, Lists, Numbers, Repeated};
+use crate::records::column::{Blobs, Lists, Numbers, Spelled};
 
 /// Without size prefix, which counts as well (spec/001 "Protocol Primitive Types").
 const PREFIX: i64 = 4;
@@ -14,10 +14,10 @@ const PREFIX: i64 = 4;
 /// Packets, times and size of a frame; null where there is none.
 #[derive(Default)]
 struct FrameColumns {
-    file: Repeated,
+    file: Spelled,
     first: Numbers<8>,
     last: Numbers<8>,
-    last_file: Repeated,
+    last_file: Spelled,
     time: Numbers<8>,
     time_ns: Numbers<8>,
     end_time_ns: Numbers<8>,
@@ -29,30 +29,30 @@ struct FrameColumns {
 struct Texts {
     count: usize,
     ends: Lists,
-    texts: Repeated,
+    texts: Spelled,
 }
 
 #[derive(Default)]
 pub struct ExchangeTable {
     pub rows: usize,
-    connection: Repeated,
+    connection: Spelled,
     exchange: Numbers<8>,
-    capture_set: Repeated,
-    client: Repeated,
-    broker: Repeated,
-    client_id: Repeated,
+    capture_set: Spelled,
+    client: Spelled,
+    broker: Spelled,
+    client_id: Spelled,
     api_key: Numbers<2>,
-    api: Repeated,
+    api: Spelled,
     api_version: Numbers<2>,
     correlation_id: Numbers<4>,
-    state: Repeated,
+    state: Spelled,
     request: FrameColumns,
     response: FrameColumns,
     latency_ns: Numbers<8>,
     errors: Texts,
     topics: Texts,
     topic_ids: Texts,
-    same_as: Repeated,
+    same_as: Spelled,
     event_order: Blobs,
     time: Numbers<8>,
     time_ns: Numbers<8>,
@@ -109,27 +109,26 @@ impl ExchangeTable {
     /// One more row. `latency_ns` fits 64 bits.
     pub fn push(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         kind: &Kind,
         facts: &Facts,
         order: Order<'_>,
         (asked, answered): (Files<'_>, Option<Files<'_>>),
         latency_ns: Option<i64>,
     ) {
-        let (id, capture_set, client, broker, same_as) = &turn.connection;
-        let (ordinal, api_key, api_version, correlation_id, client_id) = &turn.header;
+        let connection = &turn.connection;
         let (request, response) = (&turn.request, turn.response.as_ref());
         let state: &[u8] = if response.is_some() { b"complete" } else { b"no_response_expected" };
-        self.connection.push(Some(id.as_bytes()), 1);
-        self.exchange.push(Some(*ordinal), 1);
-        self.capture_set.push(Some(capture_set.as_bytes()), 1);
-        self.client.push(Some(client.as_bytes()), 1);
-        self.broker.push(Some(broker.as_bytes()), 1);
-        self.client_id.push(client_id.as_ref().map(|id| id.as_bytes()), 1);
-        self.api_key.push(Some((*api_key).into()), 1);
+        self.connection.push(Some(connection.id.as_bytes()), 1);
+        self.exchange.push(Some(turn.ordinal), 1);
+        self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
+        self.client.push(Some(connection.client.as_bytes()), 1);
+        self.broker.push(Some(connection.broker.as_bytes()), 1);
+        self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
+        self.api_key.push(Some(turn.api_key.into()), 1);
         self.api.push(kind.api.as_ref().map(|name| name.as_bytes()), 1);
-        self.api_version.push(Some((*api_version).into()), 1);
-        self.correlation_id.push(Some((*correlation_id).into()), 1);
+        self.api_version.push(Some(turn.api_version.into()), 1);
+        self.correlation_id.push(Some(turn.correlation_id.into()), 1);
         self.state.push(Some(state), 1);
         self.request.push(Some((request, asked)));
         self.response.push(response.zip(answered));
@@ -137,7 +136,7 @@ impl ExchangeTable {
         self.errors.push(&facts.errors);
         self.topics.push(&facts.topics);
         self.topic_ids.push(&facts.topic_ids);
-        self.same_as.push(same_as.as_ref().map(|id| id.as_bytes()), 1);
+        self.same_as.push(connection.same_as.as_ref().map(|id| id.as_bytes()), 1);
         self.event_order.push(Some(order));
         self.time.push(Some(micros(request.time_ns)), 1);
         self.time_ns.push(Some(request.time_ns), 1);

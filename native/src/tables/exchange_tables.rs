@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use crc32c::crc32c;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
-use super::asked::{Asked, Facts, Kind, RecordsSide, Turn};
+use super::asked::{self, Asked, Connection, Facts, Kind, Lasting, RecordsSide, Source, Turn};
 use super::batch_table::{has_row, BatchTable, PartitionTable, Section};
 use super::exchange_table::ExchangeTable;
 use crate::bodies::summaries::{Mixed, Numbered};
+use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
 use crate::records::column::Buffers;
 use crate::records::program::{run, RecordsField, Topic};
+use crate::transfers::block::may_tell_names;
 
 /// `model.packets.packet`: a reference is the number of a file, and that of the packet in it.
 pub const FILE_SHIFT: u32 = 40;
@@ -58,6 +61,19 @@ impl FileNames {
     }
 }
 
+/// The order of events by bytes: times before 1970 sort before later ones.
+const ORDER_BIAS: u64 = 1 << 63;
+const ORDER_BYTES: usize = 20;
+
+/// `kdissect.engine.event_order`: where the exchange stands that a packet completed behind so many others.
+fn order_of(latest_ns: i64, reference: i64, behind: u32) -> [u8; ORDER_BYTES] {
+    let time = (latest_ns as u64).wrapping_add(ORDER_BIAS);
+    let mut made = [0; ORDER_BYTES];
+    let parts = [&time.to_be_bytes()[..], &reference.to_be_bytes(), &behind.to_be_bytes()];
+    made.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, from)| *to = *from);
+    made
+}
+
 /// Which tables are wanted.
 #[derive(Clone, Copy)]
 struct Wanted {
@@ -74,9 +90,18 @@ pub struct ExchangeTables {
     asked: Asked,
     wanted: Wanted,
     kinds: Mixed<i64, Arc<Kind>>,
-    facts: Mixed<(u64, u64), Arc<Facts>>,
+    /// By both summaries; of facts that hang on names by the broker, too, behind 0.
+    facts: HashMap<(u64, u64, u32), Arc<Facts>>,
+    /// Names of topic ids by the broker's number.
+    names: HashMap<(u32, [u8; 16]), Option<Arc<str>>>,
+    /// How often names had changed when those were told.
+    changes: i64,
     ids: HashMap<[u8; 16], Arc<str>>,
     files: FileNames,
+    brokers: HashMap<(Box<str>, Box<str>), u32>,
+    /// Of the block at hand: its connections; client ids, which are known by where they are.
+    connections: Vec<Option<Arc<Connection>>>,
+    client_ids: HashMap<usize, (Py<PyAny>, Option<Arc<str>>)>,
     exchanges: ExchangeTable,
     partitions: PartitionTable,
     batches: BatchTable,
@@ -91,16 +116,32 @@ impl ExchangeTables {
     /// The callables are those of `Asked`, in its order. `wants`: exchanges, topic partitions, batches; whether batches are
     /// to be looked at in any case.
     #[new]
-    fn new(asked: [Py<PyAny>; 7], wants: (bool, bool, bool, bool)) -> Self {
-        let [fields_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits] = asked;
+    fn new(asked: [Py<PyAny>; 9], wants: (bool, bool, bool, bool)) -> Self {
+        let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of] =
+            asked;
         let (exchanges, partitions, batches, looks) = wants;
         ExchangeTables {
-            asked: Asked { fields_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits },
+            asked: Asked {
+                fields_of,
+                connection_of,
+                kind_of,
+                facts_of,
+                name_of,
+                id_text,
+                file_of,
+                rest_fits,
+                changes_of,
+            },
             wanted: Wanted { exchanges, partitions, batches, looks: looks || partitions || batches },
             kinds: Mixed::default(),
-            facts: Mixed::default(),
+            facts: HashMap::new(),
+            names: HashMap::new(),
+            changes: 0,
             ids: HashMap::new(),
             files: FileNames::default(),
+            brokers: HashMap::new(),
+            connections: Vec::new(),
+            client_ids: HashMap::new(),
             exchanges: ExchangeTable::default(),
             partitions: PartitionTable::default(),
             batches: BatchTable::default(),
@@ -113,17 +154,47 @@ impl ExchangeTables {
     /// Add the rows of an exchange; False, and nothing is added, of one that is Python's.
     fn add(&mut self, exchange: &Bound<'_, PyAny>, order: &Bound<'_, PyBytes>) -> PyResult<bool> {
         let py = exchange.py();
-        let Some(turn) = self.asked.turn(exchange)? else { return Ok(false) };
-        let (_, key, version, _, _) = turn.header;
-        let number = i64::from(key) << 16 | i64::from(version as u16);
-        let kind = match self.kinds.get(&number) {
-            Some(kind) => kind.clone(),
-            None => {
-                let kind = Arc::new(self.asked.kind(py, key, version)?);
-                self.kinds.entry(number).or_insert(kind).clone()
-            }
+        let Some((info, header, request, response)) = self.asked.fields(exchange)? else { return Ok(false) };
+        let Some(connection) = self.connection(&info)? else { return Ok(false) };
+        let (ordinal, api_key, api_version, correlation_id, client_id) = header;
+        let turn = Turn {
+            source: Source::Object(exchange),
+            connection,
+            ordinal,
+            api_key,
+            api_version,
+            correlation_id,
+            client_id: client_id.map(|id| Arc::from(&*id)),
+            request: asked::frame(request),
+            response: response.map(asked::frame),
         };
+        let kind = self.kind(py, api_key, api_version)?;
+        self.follow_names(py)?;
         self.add_of(&turn, &kind, order.as_bytes())
+    }
+
+    /// Add the rows of a block's exchanges, from `start` on: gives the first that is Python's, or how many there are. That
+    /// is one whose rows Python makes, or that may say names of topics. `file_number` is that of its file in its capture
+    /// set. A block is begun at 0; `most` rows of a table are enough.
+    fn add_block(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        start: usize,
+        file_number: i64,
+        most: usize,
+    ) -> PyResult<usize> {
+        let py = block.py();
+        if start == 0 {
+            self.connections.clear();
+            self.connections.resize(block.borrow().connections.len(), None);
+            self.client_ids.clear();
+        }
+        self.follow_names(py)?;
+        let mut at = start;
+        while !self.is_full(most) && self.add_row(block, at, file_number)? {
+            at += 1;
+        }
+        Ok(at)
     }
 
     /// How many rows there are of a table.
@@ -148,8 +219,105 @@ impl ExchangeTables {
 }
 
 impl ExchangeTables {
-    fn add_of(&mut self, turn: &Turn<'_>, kind: &Kind, order: Order<'_>) -> PyResult<bool> {
-        let py = turn.object.py();
+    fn is_full(&self, most: usize) -> bool {
+        self.exchanges.rows >= most || self.partitions.rows() >= most || self.batches.rows() >= most
+    }
+
+    fn kind(&mut self, py: Python<'_>, api_key: i16, api_version: i16) -> PyResult<Arc<Kind>> {
+        let number = i64::from(api_key) << 16 | i64::from(api_version as u16);
+        if let Some(kind) = self.kinds.get(&number) {
+            return Ok(kind.clone());
+        }
+        let kind = Arc::new(self.asked.kind(py, api_key, api_version)?);
+        Ok(self.kinds.entry(number).or_insert(kind).clone())
+    }
+
+    fn connection(&mut self, info: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Connection>>> {
+        if self.brokers.len() >= MOST {
+            self.forget_names();
+            self.brokers.clear();
+        }
+        let brokers = &mut self.brokers;
+        let number_of = |capture_set: &str, address: &str| {
+            let number = brokers.len() as u32 + 1;
+            *brokers.entry((capture_set.into(), address.into())).or_insert(number)
+        };
+        Ok(self.asked.connection(info, number_of)?.map(Arc::new))
+    }
+
+    fn forget_names(&mut self) {
+        self.facts.clear();
+        self.names.clear();
+    }
+
+    /// Forget what was told of names that may be others now.
+    fn follow_names(&mut self, py: Python<'_>) -> PyResult<()> {
+        let changes = self.asked.changes(py)?;
+        if changes != self.changes {
+            self.changes = changes;
+            self.forget_names();
+        }
+        Ok(())
+    }
+
+    /// False, and nothing is added, of a row that is Python's, or is not there.
+    fn add_row(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize, file_number: i64) -> PyResult<bool> {
+        let py = block.py();
+        block.borrow_mut().at = at;
+        let rows = block.borrow();
+        let Some(of) = rows.rows.get(at) else { return Ok(false) };
+        let number = of.connection as usize;
+        let Some(info) = rows.connections.get(number) else { return Ok(false) };
+        let connection = match self.connections.get(number) {
+            Some(Some(known)) => known.clone(),
+            _ => {
+                let Some(found) = self.connection(info.bind(py))? else { return Ok(false) };
+                if let Some(known) = self.connections.get_mut(number) {
+                    *known = Some(found.clone());
+                }
+                found
+            }
+        };
+        let request = &of.row.request;
+        let Some(client_id) = self.client_id(request.client_id.bind(py)) else { return Ok(false) };
+        let (api_key, api_version) = (request.kind.api_key, request.kind.version);
+        let kind = self.kind(py, api_key, api_version)?;
+        if kind.tells_names || may_tell_names(py, &of.row) {
+            return Ok(false);
+        }
+        let turn = Turn {
+            source: Source::Row(block, at),
+            connection,
+            ordinal: request.ordinal,
+            api_key,
+            api_version,
+            correlation_id: request.id,
+            client_id,
+            request: Frame::of_content(py, &request.content),
+            response: of.row.response.as_ref().map(|content| Frame::of_content(py, content)),
+        };
+        let (place, behind) = of.place();
+        let reference = file_number << FILE_SHIFT | place.reference & NUMBER_MASK;
+        let order = order_of(place.latest_ns, reference, behind);
+        drop(rows); // what follows may make it an object
+        self.add_of(&turn, &kind, &order)
+    }
+
+    /// A client id of the block at hand; None for one that is not UTF-8.
+    fn client_id(&mut self, client_id: &Bound<'_, PyAny>) -> Option<Option<Arc<str>>> {
+        if client_id.is_none() {
+            return Some(None);
+        }
+        let number = client_id.as_ptr() as usize;
+        let (_, known) = self.client_ids.entry(number).or_insert_with(|| {
+            let text = client_id.extract::<PyBackedStr>().ok();
+            (client_id.clone().unbind(), text.map(|text| Arc::from(&*text)))
+        });
+        known.clone().map(Some)
+    }
+
+    fn add_of(&mut self, turn: &Turn<'_, '_>, kind: &Kind, order: Order<'_>) -> PyResult<bool> {
+        let py = turn.py();
         let latency_ns = match &turn.response {
             Some(response) => response.time_ns.checked_sub(turn.request.end_time_ns),
             None => None,
@@ -189,21 +357,26 @@ impl ExchangeTables {
 
     fn facts_of(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         asked: Numbered,
         answered: Option<Numbered>,
     ) -> PyResult<Arc<Facts>> {
-        let numbers = (asked.0, answered.as_ref().map_or(NO_ANSWER, |found| found.0));
-        if let Some(facts) = self.facts.get(&numbers) {
-            return Ok(facts.clone());
+        let (first, second) = (asked.0, answered.as_ref().map_or(NO_ANSWER, |found| found.0));
+        let broker = turn.connection.broker_number;
+        for key in [(first, second, 0), (first, second, broker)] {
+            if let Some(facts) = self.facts.get(&key) {
+                return Ok(facts.clone());
+            }
         }
-        let (facts, is_lasting) = self.asked.facts(turn, asked.1, answered.map(|found| found.1))?;
+        let (facts, lasting) = self.asked.facts(turn, asked.1, answered.map(|found| found.1))?;
         let facts = Arc::new(facts);
-        if is_lasting && numbers.0 > 0 && numbers.1 > 0 {
+        self.follow_names(turn.py())?;
+        if lasting != Lasting::Not && first > 0 && second > 0 {
             if self.facts.len() >= MOST {
                 self.facts.clear();
             }
-            self.facts.insert(numbers, facts.clone());
+            let broker = if lasting == Lasting::Always { 0 } else { broker };
+            self.facts.insert((first, second, broker), facts.clone());
         }
         Ok(facts)
     }
@@ -233,7 +406,7 @@ impl ExchangeTables {
     /// The batches of an exchange: None where Python has to look for them, Some(None) where there are none.
     fn look<'a, 'py>(
         &mut self,
-        turn: &'a Turn<'py>,
+        turn: &'a Turn<'_, 'py>,
         side: &RecordsSide,
     ) -> PyResult<Option<Option<&'a Frame<'py>>>> {
         self.fields.clear();
@@ -269,7 +442,7 @@ impl ExchangeTables {
 
     fn push_records(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &Turn<'_, '_>,
         records: Option<(&RecordsSide, &Frame<'_>)>,
         order: Order<'_>,
     ) -> PyResult<()> {
@@ -281,7 +454,7 @@ impl ExchangeTables {
         for (number, found) in std::mem::take(&mut self.found).iter().enumerate() {
             let (field, data) = (&found.field, frame.data.as_bytes());
             let named = match (&field.topic, &field.topic_id) {
-                (Topic::None, Some(id)) => self.asked.name(turn, id)?,
+                (Topic::None, Some(id)) => self.name(turn, id)?,
                 _ => None,
             };
             let topic = match &field.topic {
@@ -289,7 +462,7 @@ impl ExchangeTables {
                 Topic::None | Topic::Told(_) => named.as_ref().map(|name| name.as_bytes()),
             };
             let id = match &field.topic_id {
-                Some(id) => Some(self.id_text(turn.object.py(), id)?),
+                Some(id) => Some(self.id_text(turn.py(), id)?),
                 None => None,
             };
             let section = Section {
@@ -311,6 +484,24 @@ impl ExchangeTables {
             }
         }
         Ok(())
+    }
+
+    /// The name of a topic id on the connection of an exchange.
+    fn name(&mut self, turn: &Turn<'_, '_>, id: &[u8; 16]) -> PyResult<Option<Arc<str>>> {
+        let key = (turn.connection.broker_number, *id);
+        if let Some(name) = self.names.get(&key) {
+            return Ok(name.clone());
+        }
+        let (name, is_lasting) = self.asked.name(turn, id)?;
+        let name: Option<Arc<str>> = name.map(|name| Arc::from(&*name));
+        self.follow_names(turn.py())?;
+        if is_lasting {
+            if self.names.len() >= MOST {
+                self.names.clear();
+            }
+            self.names.insert(key, name.clone());
+        }
+        Ok(name)
     }
 
     fn id_text(&mut self, py: Python<'_>, id: &[u8; 16]) -> PyResult<Arc<str>> {

@@ -20,6 +20,20 @@ enum Way {
     IsPassed(bool),
 }
 
+/// `history.api_keys` FETCH, and the topic of which a Fetch brings names: METADATA_TOPIC_ID and METADATA_TOPIC of
+/// `schema.metadata_topic`.
+const FETCH: i16 = 1;
+const METADATA_TOPIC_ID: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+const METADATA_TOPIC: &[u8] = b"__cluster_metadata";
+
+/// Whether a Fetch may say names of topic ids, as `history.topic_names.may_announce_names` has it: then it is taken in
+/// the same order by all who ask for names.
+pub fn may_tell_names(py: Python<'_>, row: &Row) -> bool {
+    let request = &row.request;
+    let has = |mark: &[u8]| request.content.data.as_bytes(py).windows(mark.len()).any(|bytes| bytes == mark);
+    request.kind.api_key == FETCH && (has(&METADATA_TOPIC_ID) || has(METADATA_TOPIC))
+}
+
 /// Counts exchanges of clients and brokers, or whatever else tells them apart, by number.
 pub trait Counts {
     /// What it did with one that is passed by.
@@ -65,6 +79,7 @@ pub fn count<C: Counts>(
         }
         let done = match (senders.get(&sender).copied().flatten(), ways.get(&kind)) {
             (None, _) => COUNTED,
+            (Some(_), Some(Way::Rows(..))) if may_tell_names(py, &of.row) => 0,
             (Some(who), Some(Way::IsPassed(true))) => counts.pass(who, &of.row)?,
             (Some(who), Some(Way::Rows(asked, answered))) => {
                 let frame = request.content.data.bind(py);

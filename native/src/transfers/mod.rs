@@ -1,6 +1,6 @@
 //! What Produces and Fetches come to, by client, topic and partition.
 
-mod block;
+pub mod block;
 mod connections;
 pub mod fetch_polls;
 pub mod fetch_positions;

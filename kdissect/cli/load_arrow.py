@@ -1,0 +1,24 @@
+"""Loading pyarrow without what it would load beside itself."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from kdissect.model import extras
+
+# Half a second of imports, of which nothing is used here: pyarrow goes without where they cannot be had.
+_NOT_NEEDED = ("numpy", "pandas")
+
+
+def load_arrow() -> None:
+    """Load pyarrow; in a process of our own without numpy and pandas, which are not needed here."""
+    if not extras.is_own_process or not sys.modules.keys().isdisjoint({"pyarrow", *_NOT_NEEDED}):
+        return
+    for name in _NOT_NEEDED:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        import_module("pyarrow").array(())  # the first array is when it looks for pandas, once
+    finally:
+        for name in _NOT_NEEDED:
+            del sys.modules[name]
