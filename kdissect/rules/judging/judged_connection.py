@@ -28,9 +28,15 @@ class JudgedConnection(ConnectionView):
         self.software: tuple[str | None, str | None] = None, None
         self.repeated: Repeated | None = None
 
-    def take_back(self, last: Exchange, numbers: tuple[int, int, int | None], waiting: list[Earlier]) -> None:
+    def take_back(
+        self,
+        recent: list[Exchange],
+        last: Exchange,
+        numbers: tuple[int, int, int | None],
+        waiting: list[Earlier],
+    ) -> None:
         """What passed while it was lent was not asked about."""
-        super().take_back(last, numbers, waiting)
+        super().take_back(recent, last, numbers, waiting)
         self.repeated = None
 
     def rest(self) -> None:

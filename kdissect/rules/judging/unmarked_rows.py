@@ -54,9 +54,9 @@ PlanRow = tuple[
     _Asks,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask."""
-TakenBack = tuple[JudgedConnection, Exchange, int, int, int | None, list[Earlier], int]
-"""A connection, its last exchange, highest correlation id, time of the last answer, that at which it was last
-known who waits, those who do, the ordinal that is due next.
+TakenBack = tuple[JudgedConnection, list[Exchange], Exchange, int, int, int | None, list[Earlier], int]
+"""A connection, its last exchanges but large ones, the last one, highest correlation id, time of the last
+answer, that at which it was last known who waits, those who do, the ordinal that is due next.
 """
 
 
@@ -143,17 +143,20 @@ class UnmarkedRows:
 
     def _settle(
         self,
-        kept: list[tuple[JudgedConnection, Exchange]],
+        large: list[tuple[JudgedConnection, Exchange]],
         connections: list[TakenBack],
         pairs: list[tuple[BodyPair, int, int, list[int]]],
         times_ns: list[int],
         without_session: int,
     ) -> None:
-        """What passed: exchanges to be kept, in their order, what became of connections, what counts."""
-        held = {id(exchange): view.keep(exchange) for view, exchange in kept}
-        for view, last, highest_id, answered_ns, looked_ns, waiting, due in connections:
-            still = [held.get(id(before), before) for before in waiting]
-            view.take_back(held[id(last)], (highest_id, answered_ns, looked_ns), still)
+        """What passed: large exchanges in their order, what became of connections, as they spoke last, what
+        counts.
+        """
+        light = {id(exchange): view.keep_large(exchange) for view, exchange in large}
+        for view, recent, last, highest_id, answered_ns, looked_ns, waiting, due in connections:
+            still = [light.get(id(one), one) for one in waiting] if light else waiting
+            before = light.get(id(last), last)
+            view.take_back(recent, before, (highest_id, answered_ns, looked_ns), still)
             self._history.take_back(view.info, due)
         for pair, exchanges, batches, latencies in pairs:
             pair.add(exchanges, batches, latencies)

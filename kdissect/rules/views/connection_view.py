@@ -268,18 +268,27 @@ class ConnectionView:
         answered_ns = min(self._answered_ns, MOST_NS)
         return previous.client_id, self.highest_id, answered_ns, waiting, self.advertised, self.spoken
 
-    def keep(self, exchange: Exchange) -> Exchange:
-        """Keep an exchange that passed while the view was lent; gives what others hold of it."""
+    def keep_large(self, exchange: Exchange) -> Exchange:
+        """Keep a large exchange that passed while the view was lent; gives what others hold of it."""
         request, response = exchange.request, exchange.response
         assert request is not None  # it is a row of a block
         return self._keep(exchange, request.size if response is None else request.size + response.size)
 
-    def take_back(self, last: Exchange, numbers: tuple[int, int, int | None], waiting: list[Earlier]) -> None:
-        """What became of it: the last exchange, of those that waited those that still do.
+    def take_back(
+        self,
+        recent: list[Exchange],
+        last: Exchange,
+        numbers: tuple[int, int, int | None],
+        waiting: list[Earlier],
+    ) -> None:
+        """What became of it: the last exchanges but large ones, the last one, of those that waited those that
+        still do.
 
         `numbers` are the highest correlation id, the time of the last answer, and the last time at which it
         was known who waits, None where nobody did.
         """
+        if recent:
+            self._recent.extend(self.info.id, recent)
         self.previous = last
         self.highest_id, answered_ns, looked_ns = numbers
         self._answered_ns = max(self._answered_ns, answered_ns)

@@ -51,6 +51,13 @@ class RecentExchanges(Generic[View]):
         if len(exchanges) > RECENT:
             del exchanges[0]
 
+    def extend(self, connection: str, exchanges: list[Exchange]) -> None:
+        """Keep further exchanges of a connection of which some are kept."""
+        self._kept.move_to_end(connection)
+        kept = self._kept[connection][1]
+        kept += exchanges
+        del kept[:-RECENT]
+
     def holds(self, connection: str) -> bool:
         """Whether some of a connection are kept."""
         return connection in self._kept

@@ -84,8 +84,8 @@ pub struct Connection<'py> {
     /// Of those the ones that were asked for.
     kinds: Vec<u32>,
     pub last: Option<usize>,
-    recent: Vec<usize>,
-    large: Vec<usize>,
+    pub recent: Vec<usize>,
+    pub large: Vec<usize>,
 }
 
 impl<'py> Connection<'py> {

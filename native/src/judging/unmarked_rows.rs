@@ -336,29 +336,27 @@ impl UnmarkedRows {
     fn settle<'py>(&self, block: &Bound<'py, ExchangeBlock>, stretch: Stretch<'py>) -> PyResult<()> {
         let py = block.py();
         let Stretch { connections, pairs, times, without_session } = stretch;
-        let touched: Vec<Box<Connection<'py>>> = connections
+        let mut touched: Vec<Box<Connection<'py>>> = connections
             .into_iter()
             .filter_map(|known| match known {
                 Some(Known::Lent(connection)) if connection.last.is_some() => Some(connection),
                 _ => None,
             })
             .collect();
-        let mut numbers = BTreeSet::new();
-        for (index, connection) in touched.iter().enumerate() {
-            numbers.extend(connection.kept().map(|at| (at, index)));
-        }
+        touched.sort_by_key(|connection| connection.recent.last().copied()); // as they spoke last
+        let numbers: BTreeSet<usize> = touched.iter().flat_map(|connection| connection.kept()).collect();
         let mut kept: HashMap<usize, Bound<'py, PyAny>> = HashMap::with_capacity(numbers.len());
-        let list = PyList::empty(py);
-        for (at, _) in numbers.iter().rev() {
+        for at in numbers.iter().rev() {
             if let Some(found) = ExchangeBlock::exchange(block, *at)? {
                 kept.insert(*at, found); // the last one first: connections count all before it at once
             }
         }
-        for (at, index) in &numbers {
-            if let (Some(exchange), Some(connection)) = (kept.get(at), touched.get(*index)) {
-                list.append((&connection.view, exchange))?;
-            }
-        }
+        let of_large = |connection: &Connection<'py>| {
+            connection.large.iter().map(|at| (*at, connection.view.clone())).collect::<Vec<_>>()
+        };
+        let mut large: Vec<_> = touched.iter().flat_map(|connection| of_large(connection)).collect();
+        large.sort_by_key(|(at, _)| *at);
+        let large: Vec<_> = large.iter().map(|(at, view)| (view, kept.get(at))).collect();
         let given = PyList::empty(py);
         for connection in &touched {
             let waiting = PyList::empty(py);
@@ -369,8 +367,10 @@ impl UnmarkedRows {
                 }
             }
             let last = connection.last.and_then(|at| kept.get(&at));
+            let recent: Vec<_> = connection.recent.iter().map(|at| kept.get(at)).collect();
             given.append((
                 &connection.view,
+                recent,
                 last,
                 connection.highest_id,
                 connection.answered_ns,
@@ -382,7 +382,7 @@ impl UnmarkedRows {
         let pairs = pairs.into_values().flatten().filter(|pair| pair.exchanges > 0);
         let pairs: Vec<_> =
             pairs.map(|pair| (pair.object, pair.exchanges, pair.batches, pair.latencies)).collect();
-        self.asked.settle.bind(py).call1((list, given, pairs, times, without_session))?;
+        self.asked.settle.bind(py).call1((large, given, pairs, times, without_session))?;
         Ok(())
     }
 }
