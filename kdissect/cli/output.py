@@ -87,7 +87,9 @@ class Output:
         return os.isatty(self._fd)
 
     def write(self, data: bytes | memoryview) -> None:
-        """Take bytes; writes when enough are there."""
+        """Take bytes; writes when enough are there. Many at once go out as they are, uncopied."""
+        if len(data) > self.most_held:
+            self.flush()
         self._parts.append(data)
         self._held += len(data)
         if self._held > self.most_held:
@@ -99,7 +101,7 @@ class Output:
             return
         if self.before_write is not None:
             self.before_write()
-        rest = memoryview(b"".join(self._parts))
+        rest = memoryview(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
         self._parts.clear()
         self._held = 0
         while rest:
