@@ -393,7 +393,7 @@ class RecordLines:
 @final
 class ExchangeTables:
     # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_connection_of`, `_kind_of`, `_facts_of`; a
-    # name of a topic id, its text, the name of an input, `_rest_fits`, how often names changed. `wants`:
+    # name of a topic id, its text, the name of an input, `rest_fits`, how often names changed. `wants`:
     # exchanges, topic_partitions, batches; whether to look at batches.
     def __new__(
         cls,

@@ -8,19 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
-from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
-from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.records_fields import has_pieces
 from kdissect.engine.exchange_rows import TopicsOf, topic_id_text, union
-from kdissect.engine.records.record_sets import direction_of, records_side
+from kdissect.engine.records.compiled_records import rest_fits, way_to_batches
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
-from kdissect.model.errors import DecodeError
 from kdissect.model.native import native
-from kdissect.schema.all_fields import has_records
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic
 from kdissect.schema.protocol_messages import api_name
@@ -54,7 +48,7 @@ class CompiledRows:
         exchanges, partitions, batches = (name in wanted for name in self.NAMES)
         asked = (
             _fields_of, _connection_of, _kind_of if "records" not in wanted else _kind_without_records,
-            self._facts_of, self._name, topic_id_text, files.__getitem__, _rest_fits, self._changes,
+            self._facts_of, self._name, topic_id_text, files.__getitem__, rest_fits, self._changes,
         )  # fmt: skip
         looks = not wanted.isdisjoint({"anomalies", "records"})
         self._tables = native.ExchangeTables(asked, (exchanges, partitions, batches, looks))
@@ -144,37 +138,14 @@ def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
         api_name(api_key),
         api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT,
         request_summarizer(api_key, api_version), response_summarizer(api_key, api_version),
-        _records_of(api_key, api_version, native_layout),
+        way_to_batches(api_key, api_version),
     )  # fmt: skip
 
 
 def _kind_without_records(api_key: int, api_version: int) -> tuple[Any, ...]:
     """The same where the records of exchanges are wanted themselves, which Python reads."""
     *kind, _ = _kind_of(api_key, api_version)
-    return *kind, _records_of(api_key, api_version, None)
-
-
-def _records_of(
-    api_key: int, api_version: int, layout_of: Callable[..., Any] | None
-) -> tuple[bool, str, Any] | None:
-    """Whether they are in the response, their direction, the layout of the body: None if it is Python's."""
-    is_response = records_side(api_key)
-    if is_response is None:
-        return None
-    try:
-        message = body_message(api_key, api_version, is_response)
-    except DecodeError:
-        return None
-    if not has_records(message):
-        return None
-    layout = None if layout_of is None or has_pieces(message) else layout_of(message, api_version)[0]
-    return is_response, direction_of(api_key), layout
-
-
-def _rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
-    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
-    found = split_batches(data, start, end, may_be_cut=may_be_cut)
-    return not found.batches and not found.faults
+    return *kind, way_to_batches(api_key, api_version, needs_slow_path=True)
 
 
 def _array(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:

@@ -149,10 +149,12 @@ def _record_set(found: RecordSet | HeldField) -> RecordSet:
 
 
 def way(api_key: int, api_version: int) -> Way | None:
-    """The way to the records of an API in a version; None for one without.
+    """`way_to_batches`, but that Python reads records of which the body says which were acquired."""
+    return way_to_batches(api_key, api_version, needs_slow_path=api_key == SHARE_FETCH)
 
-    Python reads pieces of snapshots, and records of which the body says which were acquired.
-    """
+
+def way_to_batches(api_key: int, api_version: int, needs_slow_path: bool = False) -> Way | None:
+    """The way to the records of an API in a version; None for one without. Python reads those in pieces."""
     is_response = records_side(api_key)
     if is_response is None:
         return None
@@ -162,8 +164,7 @@ def way(api_key: int, api_version: int) -> Way | None:
         return None
     if not has_records(message):
         return None
-    needs_slow_path = api_key == SHARE_FETCH or has_pieces(message)
-    layout = None if needs_slow_path else native_layout(message, api_version)[0]
+    layout = None if needs_slow_path or has_pieces(message) else native_layout(message, api_version)[0]
     return is_response, direction_of(api_key), layout
 
 
@@ -196,9 +197,10 @@ def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
         return None
 
 
-def _rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
+def rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
+    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
     found = split_batches(data, start, end, may_be_cut=may_be_cut)
     return not found.batches and not found.faults
 
 
-BATCH_QUESTIONS = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, _rest_fits)
+BATCH_QUESTIONS = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, rest_fits)

@@ -81,10 +81,6 @@ class ProducerTraffic:
                 self._want(event, parts)
         self._keep(self.history.add(event, parts))
 
-    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
-        return start
-
     def _know(self, info: ConnectionInfo) -> None:
         brokers = self._infos.setdefault(info.capture_set, {})
         if len(brokers) < BROKERS_KEPT:
