@@ -15,6 +15,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
 
 PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
@@ -95,7 +96,7 @@ class RefusedRequests:
         known[kind] = Refusals(times, now_ns, view.evidence)
         if times < AGAIN or before is None:
             return []
-        detail = f"{times} times in a row, each on a connection of its own"
+        detail = f"{plural(times, 'time')} in a row, each on a connection of its own"
         return [view.fact(what, kind, sure=view.is_whole, seen=str(seen), earlier=before.by, detail=detail)]
 
 
