@@ -8,6 +8,7 @@ from typing import Any
 from kdissect.history.api_keys import API_VERSIONS
 from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
 from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation
+from kdissect.history.connections.refused_requests import RefusedRequests
 from kdissect.history.connections.sasl_login import SaslHistory
 from kdissect.history.connections.throttling import Throttling, has_throttle
 from kdissect.history.epochs.broker_epochs import BrokerEpochs
@@ -36,7 +37,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
-    "connection_problems",
+    "connection_problems", "refused_requests",
 )  # fmt: skip
 # Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
 MISSED_KEPT = 50_000
@@ -141,7 +142,9 @@ class History:
         self.broker_epochs = BrokerEpochs()
         self.telemetry = Telemetry()
         self.connection_problems = ConnectionProblems()
+        self.refused_requests = RefusedRequests()
         self._reports_problems = only is None or "connection_problems" in only
+        self._counts_refusals = only is None or "refused_requests" in only
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
         everything = (*self._in_stream_order, *self._as_completed)
@@ -225,6 +228,14 @@ class History:
         `before` is given where it is that one of its connection once more, with the same bytes but for the
         correlation id: then there is no fact for versions that are offered again.
         """
+        due, facts = self._take_exchange(exchange, before, parts)
+        if exchange.close is not None and self._counts_refusals:
+            facts = [*facts, *self.refused_requests.close(self._view(exchange))]
+        return due, facts
+
+    def _take_exchange(
+        self, exchange: Exchange, before: Exchange | None, parts: Parts | None
+    ) -> tuple[list[Exchange], list[Fact]]:
         track = self.track_of(exchange.connection.id)
         if not self._watches_all:
             if track.is_next(exchange):

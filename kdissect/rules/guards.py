@@ -175,6 +175,8 @@ class ExchangeFact(IntFlag):
     """A frame of less than 8 bytes (a request) or 4."""
     SLOW = 4096
     """An answer after 30 s or more."""
+    VERSIONS_REFUSED = 8192
+    """The broker refused ApiVersions in the version asked for, on this connection."""
 
 
 class BatchFact(IntFlag):

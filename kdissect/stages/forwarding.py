@@ -159,7 +159,8 @@ def _frame(frame: Frame | None, pieces: Pieces | None) -> tuple[Any, ...] | None
 # Kinds of anomalies that histories and rules ask a connection for.
 ASKED = (
     AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.GAP,
-    AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
+    AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT, AnomalyKind.FOREIGN_BYTES,
+    AnomalyKind.TLS_ALERT,
 )  # fmt: skip
 
 

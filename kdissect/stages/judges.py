@@ -32,7 +32,7 @@ OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "
 ACROSS = frozenset(
     {
         "fetch_sessions", "share_sessions", "producers", "transactions", "classic_groups", "modern_groups",
-        "leader_epochs", "broker_epochs", "telemetry", "connection_problems",
+        "leader_epochs", "broker_epochs", "telemetry", "connection_problems", "refused_requests",
     }
 )  # fmt: skip
 Labels = Mapping[str, str]

@@ -13,8 +13,9 @@ from tests.history.groups import test_modern_groups as modern
 from tests.history.sessions import test_fetch_sessions as sessions
 from tests.history.talk import Talk
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
-from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
-from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection, findings, versions
+from tests.rules.fixtures.connections import all_of
+from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, later_connection, old_produce
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Fields, ScriptedConnection, findings, versions
 from tests.support.messages.traffic import BROKER, CLIENT, RST, Conversation, request
 
 SNAP = 96
@@ -104,6 +105,103 @@ def test_a_handshake_that_is_advertised_must_be_answered() -> None:
     talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
     found = {f.code: f.party.role for f in findings(talk.close(BROKER))}
     assert found == {"VER013": "broker"}
+
+
+# VER006, VER019, VER020
+
+
+def after_refusal(listed: Fields, api: str, version: int, fields: Fields) -> list[tuple[str, str, str]]:
+    """What is found where a request follows the refusal of ApiVersions v5."""
+    talk = ScriptedConnection(negotiate=False)
+    talk.ask("ApiVersions", 5, SOFTWARE)
+    talk.answer("ApiVersions", 0, listed)
+    talk.exchange(api, version, fields, VERSIONS if api == "ApiVersions" else {})
+    return [(f.code, f.expected, f.seen) for f in findings(talk.close()) if f.severity != "info"]
+
+
+def test_a_refusal_without_a_list_leads_to_version_0() -> None:
+    """Brokers before 2.4 list nothing."""
+    nothing, listed = versions(error=35), versions((18, 0, 3), error=35)
+    assert after_refusal(nothing, "ApiVersions", 0, {}) == []
+    assert after_refusal(nothing, "ApiVersions", 3, SOFTWARE) == [
+        ("VER006", "version 0: the broker listed none", "version 3")
+    ]
+    for refusal in (nothing, listed):
+        found = after_refusal(refusal, "Metadata", 1, METADATA)
+        assert found == [("VER006", "ApiVersions again", "Metadata v1")]
+    assert after_refusal(listed, "ApiVersions", 3, SOFTWARE) == []
+
+
+def test_an_answer_that_is_cut_may_be_no_refusal() -> None:
+    """Asked again in version 0, and the list that came is behind the snap length."""
+    talks = [later_connection(number) for number in range(4)]
+    for talk in talks:
+        talk.ask("ApiVersions", 5, SOFTWARE)
+        talk.answer("ApiVersions", 0, versions(error=35))
+        talk.exchange("ApiVersions", 0, {}, VERSIONS).exchange("Metadata", 1, METADATA, CLUSTER)
+    found = codes(snapped(all_of(*(talk.close() for talk in talks)), 120))
+    assert not found & {"VER006", "VER020"}
+
+
+def test_a_request_that_was_sent_before_the_refusal_came() -> None:
+    talk = ScriptedConnection(negotiate=False)
+    talk.ask("ApiVersions", 5, SOFTWARE)
+    talk.ask("Metadata", 1, METADATA)
+    talk.answer("ApiVersions", 0, versions(error=35), 1).answer("Metadata", 1, {}, 2)
+    assert "VER006" not in codes(talk.close())
+
+
+def closed(
+    times: int,
+    version: int = 1,
+    *,
+    seconds: int = 1,
+    api: str = "FindCoordinator",
+    fields: Fields | None = None,
+) -> dict[str, int]:
+    """What is found, and how often, where a client asks, and is closed on, again and again."""
+    told = []
+    for number in range(times):
+        talk = later_connection(number * seconds)
+        talk.exchange("Metadata", 1, METADATA, CLUSTER)
+        talk.ask(api, version, {"key": "a", "key_type": 0} if fields is None else fields)
+        told.append(talk.close(BROKER))
+    return {f.code: f.count for f in findings(all_of(*told)) if f.code not in ("VER003", "VER016", "SAS001")}
+
+
+def test_the_third_close_in_a_row_is_no_chance() -> None:
+    assert closed(2) == {"PAI005": 2}
+    assert closed(3) == {"PAI005": 3, "VER019": 1}
+    assert closed(11) == {"PAI005": 11, "VER019": 9}
+    assert closed(4, seconds=70) == {"PAI005": 4}  # brokers are restarted now and then
+    fetch = full_fetch([0])  # one of which waits in most brokers that shut down
+    assert closed(4, 12, seconds=5, api="Fetch", fields=fetch) == {"PAI005": 4}
+
+
+def test_the_same_close_whatever_the_api_is() -> None:
+    for api, version, fields in (
+        ("SaslHandshake", 1, {"mechanism": "PLAIN"}),
+        ("Fetch", 12, full_fetch([0])),
+        ("Produce", 9, {**PRODUCE, "acks": 1}),
+        ("Produce", 9, PRODUCE),  # acks=0: the records are lost, and nobody is told
+    ):
+        assert closed(3, version, api=api, fields=fields) == {"PAI005": 3, "VER019": 1}, api
+
+
+def test_a_broker_that_shuts_down_closes_all_at_once() -> None:
+    talks = [later_connection(0) for _ in range(5)]
+    told = []
+    for number, talk in enumerate(talks):
+        talk.talk._ports = 40000 + number, 9092
+    for talk in talks:
+        talk.exchange("Metadata", 1, METADATA, CLUSTER)
+        talk.ask("FindCoordinator", 1, {"key": "a", "key_type": 0})
+        told.append(talk.close(BROKER))
+    assert "VER019" not in codes(all_of(*told))
+
+
+def test_a_version_that_was_told_before_is_the_cause() -> None:
+    assert closed(3, 0, api="Produce", fields={**PRODUCE, "acks": 1}) == {"VER014": 3}
 
 
 # FET008

@@ -24,7 +24,7 @@ class NegativeVersion(ExchangeRule):
     who = Who.CLIENT
     cites = ("spec/004 api_version",)
     needs_whole = True
-    overrides = ("VER001", "VER014", "HDR009", "HDR010")
+    overrides = ("VER001", "VER014", "VER019", "HDR009", "HDR010")
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions below 0."""

@@ -68,6 +68,7 @@ class Outcome:
         "_spoken",
         "_standing",
         "has_ranges",
+        "is_refusal",
         "suppressed",
     )  # fmt: skip
 
@@ -101,6 +102,8 @@ class Outcome:
             answer is not None and answer.fits and answer.value.error_code == 0
         )
         """Whether it tells the versions of the broker."""
+        self.is_refusal = view.refused == exchange.ordinal
+        """Whether it refuses ApiVersions."""
 
     def holds(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Whether the same comes of an exchange that came again, later than this one."""
@@ -154,6 +157,8 @@ def outcome_of(
             return None
     if exchange.api_key != API_VERSIONS and (request is None or request.time_ns < before.advertised_ns):
         return None  # it was not held to the versions yet
+    if request is None or request.time_ns < view.refused_ns:
+        return None  # nor to the refusal
     return Outcome(exchange, view, before, occurrences, suppressed)
 
 

@@ -31,7 +31,7 @@ class PassedOver(ExchangeRule):
     who = Who.BROKER
     cites = ("spec/004 Broker Guarantees", "spec/000 Network")
     needs_whole = True
-    overrides = ("VER013", "VER014", "VER017", "PAI005")
+    overrides = ("VER013", "VER014", "VER017", "VER019", "PAI005")
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:

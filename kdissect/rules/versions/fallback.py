@@ -6,10 +6,12 @@ from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import BodyRule, ExchangeRule, UndecodableRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION, ConnectionView
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
 
@@ -78,11 +80,13 @@ class FallbackInRequestVersion(BodyRule):
 class IgnoredFallback(ExchangeRule):
     """After UNSUPPORTED_VERSION a client must ask ApiVersions again in a listed version.
 
-    The refused answer lists the ApiVersions versions the broker takes.
+    The refused answer lists the ApiVersions versions the broker takes; that of a broker before 2.4 lists
+    nothing, and version 0 is right (KIP-511). A client that goes on with another request guesses what the
+    broker speaks. Only what was sent after the refusal came is judged.
 
-    Example: ApiVersions v4 refused with range 0-3, then ApiVersions v4 again.
+    Example: ApiVersions v4 refused with range 0-3, then ApiVersions v4 again, or Metadata.
 
-    What to do: take the highest version of that range.
+    What to do: take the highest version of that range, version 0 without one.
     """
 
     code = "VER006"
@@ -92,21 +96,24 @@ class IgnoredFallback(ExchangeRule):
     who = Who.CLIENT
     cites = ("KIP-511",)
     needs_whole = True
-
-    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """ApiVersions alone."""
-        return api_key == API_VERSIONS
+    guard = ExchangeFact.VERSIONS_REFUSED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """ApiVersions against the range of the refusal."""
-        listed = view.refused_versions
-        version = exchange.api_version
-        if listed is None or exchange.api_key != API_VERSIONS or version is None or exchange.request is None:
+        """The next request against the refusal."""
+        listed, request, version = view.refused_versions, exchange.request, exchange.api_version
+        if listed is None or request is None or version is None or request.time_ns < view.refused_ns:
             return
-        if not listed[0] <= version <= listed[1]:
-            yield Violation(
-                f"version {listed[0]} to {listed[1]}, as the broker listed",
-                f"version {version}",
-                start=2,
-                end=4,
-            )
+        if exchange.api_key != API_VERSIONS:
+            if (
+                view.advertised is None
+                and view.previous is not None
+                and view.previous.ordinal == view.refused
+            ):
+                what = f"{api_name(exchange.api_key or 0) or f'API key {exchange.api_key}'} v{version}"
+                yield Violation("ApiVersions again", what, start=0, end=4)
+        elif not listed:
+            if version:
+                yield Violation("version 0: the broker listed none", f"version {version}", start=2, end=4)
+        elif not listed[0] <= version <= listed[1]:
+            expected = f"version {listed[0]} to {listed[1]}, as the broker listed"
+            yield Violation(expected, f"version {version}", start=2, end=4)

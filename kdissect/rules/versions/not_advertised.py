@@ -37,7 +37,7 @@ class NotAdvertised(ExchangeRule):
         "spec/000 Retrieving Supported API versions",
     )
     needs_whole = True
-    overrides = ("VER014", "PAI005")
+    overrides = ("VER014", "VER019", "PAI005")
     guard = ExchangeFact.NOT_ADVERTISED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from kdissect.history.connections.refused_requests import PROMPT_NS, RefusalFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.guards import ExchangeFact
-from kdissect.rules.kinds import ExchangeRule
+from kdissect.rules.kinds import ExchangeRule, FactRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.rules.views.body_view import body_of
@@ -13,7 +14,6 @@ from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
-_PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
 _PRODUCE = 0
 _FIRST_TAKEN = 3  # by Kafka 4 (KIP-896)
 _LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
@@ -32,7 +32,7 @@ def _prompt_close(exchange: Exchange) -> str:
     if close is None or close.by != Who.BROKER or request is None:
         return ""
     after_ns = close.time_ns - request.end_time_ns
-    return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= _PROMPT_NS else ""
+    return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= PROMPT_NS else ""
 
 
 class OldProduceRefused(ExchangeRule):
@@ -55,7 +55,7 @@ class OldProduceRefused(ExchangeRule):
     who = Who.BROKER
     cites = ("KAFKA-18659", "KIP-896", "spec/002 7 Connection closure")
     needs_whole = True
-    overrides = ("VER013", "VER014", "PAI005")
+    overrides = ("VER013", "VER014", "VER019", "PAI005")
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Produce v0 to v2."""
@@ -88,8 +88,8 @@ class AdvertisedButDropped(ExchangeRule):
     The broker advertised the API and version on this connection, the request fits the schema, and the
     broker closed the connection without an answer. KIP-35: what is advertised must not cost the client its
     connection. Several requests waiting, SaslAuthenticate, envelopes, acks=0 and APIs that wait on purpose
-    are left out, for they have other causes. So has a client that did not log in: inconclusive where nothing
-    but ApiVersions was answered before, and no login was seen.
+    are left out, for they have other causes: VER019 counts them. So has a client that did not log in:
+    inconclusive where nothing but ApiVersions was answered before, and no login was seen.
 
     Example: DescribeLogDirs v4 is advertised; the request is followed by FIN.
 
@@ -102,7 +102,7 @@ class AdvertisedButDropped(ExchangeRule):
     cites = ("spec/002 3.2 All versions in between", "spec/002 7 Connection closure")
     needs_start = True
     needs_whole = True
-    overrides = ("PAI005",)
+    overrides = ("VER019", "PAI005")
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -151,7 +151,7 @@ class RefusedByClose(ExchangeRule):
     who = Who.BROKER
     cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection", "KIP-896")
     needs_whole = True
-    overrides = ("PAI005",)
+    overrides = ("VER019", "PAI005")
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -167,3 +167,51 @@ class RefusedByClose(ExchangeRule):
             yield Violation(
                 "a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST
             )
+
+
+class ClosedAgain(FactRule):
+    """The broker closes each time behind the same request.
+
+    A client asked, the broker closed within a second and did not answer, the client came back within a
+    minute, and so on, three times or more: whatever the API, the version and the broker are. One close
+    proves little, for brokers shut down; this one is there, and takes new connections. The bytes do not tell
+    who is at fault. A broker that does not know the version closes, and so does a listener with SASL at what
+    comes before a login. Apache Kafka closes behind a Produce with acks=0 that it cannot store: the records
+    are lost, and the client takes them for sent.
+
+    Example: FindCoordinator v1 to a broker of Kafka 0.10.2, and FIN, 11 times.
+
+    What to do: read the broker's log; ask the broker with any client for ApiVersions, and compare.
+    """
+
+    code = "VER019"
+    name = "closed-again"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection")
+    facts = (RefusalFact.CLOSED_AGAIN,)
+    expects = "a connection that stays open"
+
+
+class RefusedVersionAgain(FactRule):
+    """A client that was told UNSUPPORTED_VERSION should not ask in that version once more.
+
+    Each time on a new connection ApiVersions is asked for in a version that the broker refuses, three times
+    or more, and in none that it takes: the client never learns what the broker speaks. Brokers before 2.4
+    name no version when they refuse; then version 0 is right (KIP-511).
+
+    Example: ApiVersions v3 to a broker of Kafka 1.0, 125 times, and nothing else.
+
+    What to do: ask in the highest version that the refusal lists, else in version 0.
+    """
+
+    code = "VER020"
+    name = "refused-version-again"
+    level = Level.SHOULD
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-511",)
+    facts = (RefusalFact.VERSION_REFUSED_AGAIN,)
+    expects = "ApiVersions in a version that the broker takes"

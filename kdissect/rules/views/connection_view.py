@@ -60,17 +60,20 @@ _NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 b
 ANOMALY, NOT_ANSWERED, FIRST, NO_CLIENT_ID, OTHER_CLIENT_ID, ESCAPED_CLIENT_ID, ID_NOT_HIGHEST = map(
     int, list(ExchangeFact)[:7]
 )
-MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW = map(int, list(ExchangeFact)[7:])
+MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW, VERSIONS_REFUSED = map(
+    int, list(ExchangeFact)[7:]
+)
 
 
 class ConnectionView:
     """One connection as far as it was judged.
 
     `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
-    one; `refused_versions` the ranges of a refused one (KIP-511), which hold for ApiVersions alone.
-    `previous` is the request before the one judged. `spoken` are codes that speak once per connection. Large
-    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room; so
-    are those of a connection at rest. `first` is the ordinal of the first request.
+    one; `refused_versions` the range of ApiVersions in a refused one (KIP-511), empty where it has none. The
+    first of those came at `refused_ns`, the last is exchange `refused`. `previous` is the request before the
+    one judged. `spoken` are codes that speak once per connection. Large exchanges are in `previous` and
+    `in_flight` without their bytes, which `large` keeps, if there is room; so are those of a connection at
+    rest. `first` is the ordinal of the first request.
     """
 
     __slots__ = (
@@ -78,6 +81,7 @@ class ConnectionView:
         "_large",
         "_looked_ns",
         "_recent",
+        "_refused",
         "_waiting",
         "advertised",
         "advertised_ns",
@@ -87,6 +91,8 @@ class ConnectionView:
         "in_flight",
         "info",
         "previous",
+        "refused",
+        "refused_ns",
         "refused_versions",
         "spoken",
         "suppressed",
@@ -101,7 +107,11 @@ class ConnectionView:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
         self.advertised_ns = NEVER_NS
-        self.refused_versions: tuple[int, int] | None = None
+        self.refused_versions: tuple[int, int] | tuple[()] | None = None
+        self.refused_ns = NEVER_NS
+        self.refused = -1
+        self._refused = 0
+        """`VERSIONS_REFUSED` from then on."""
         self.first: int | None = None
         self.previous: Earlier | None = None
         self.in_flight: Sequence[Earlier] = []
@@ -137,7 +147,8 @@ class ConnectionView:
     def facts(self, exchange: Exchange) -> int:
         """What is so of the next exchange: members of `ExchangeFact`, as a number."""
         # Hot, once an exchange.
-        facts, client_id, previous = self._facts_of_frames(exchange), exchange.client_id, self.previous
+        facts = self._facts_of_frames(exchange) | self._refused
+        client_id, previous = exchange.client_id, self.previous
         if exchange.anomalies:
             facts |= ANOMALY
         if self.first == exchange.ordinal:
@@ -257,9 +268,13 @@ class ConnectionView:
             self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
 
     def lend(self) -> LentView | None:
-        """What the compiled part needs to go on from here; None of a connection that is new, or at rest."""
+        """What the compiled part needs to go on from here; None of a connection that is new, at rest, or of
+        which versions were refused.
+        """
         previous = self.previous
-        if self.first is None or not isinstance(previous, Exchange) or not self._recent.holds(self.info.id):
+        if self.first is None or self._refused or not isinstance(previous, Exchange):
+            return None
+        if not self._recent.holds(self.info.id):
             return None
         waiting = [
             (before, MOST_NS if (response := before.response) is None else response.time_ns)
@@ -354,7 +369,9 @@ class ConnectionView:
         error = getattr(answer, "error_code", -1)
         ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
         if error == UNSUPPORTED_VERSION:
-            self.refused_versions = ranges.get(API_VERSIONS)
+            if not self._refused and exchange.response is not None:
+                self._refused, self.refused_ns = VERSIONS_REFUSED, exchange.response.end_time_ns
+            self.refused, self.refused_versions = exchange.ordinal, ranges.get(API_VERSIONS, ())
         elif error == 0 and exchange.response is not None:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns

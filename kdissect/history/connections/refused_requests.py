@@ -1,0 +1,114 @@
+"""Requests that a broker refuses again and again: by closing, or ApiVersions with UNSUPPORTED_VERSION.
+
+Key: capture set, broker, host of the client. Order: that of completion. One close proves little: brokers shut
+down, and lose what they were asked last. A client that comes back, asks the same and is refused again meets a
+broker that is there. So refusals count that follow each other: on a connection that began behind the last
+refusal, and soon.
+"""
+
+from enum import StrEnum
+from typing import ClassVar, NamedTuple
+
+from kdissect.decoders.quirks import UNSUPPORTED_VERSION
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.wording import plural
+from kdissect.session.exchange import Exchange
+
+PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
+SOON_NS = 60_000_000_000  # clients wait some seconds at most before they connect again
+# A broker that shuts down leaves what waits on purpose, and what it is sent because it shuts down; it is back
+# after seconds at the earliest.
+AT_ONCE_NS = 2_000_000_000
+LEFT_AT_SHUTDOWN = frozenset(
+    {
+        apis.FETCH, apis.LEADER_AND_ISR, apis.STOP_REPLICA, apis.UPDATE_METADATA, apis.CONTROLLED_SHUTDOWN,
+        apis.JOIN_GROUP, apis.SYNC_GROUP, apis.FETCH_SNAPSHOT, apis.SHARE_FETCH,
+    }
+)  # fmt: skip
+AGAIN = 3  # refusals in a row that are told
+CLIENTS_KEPT = 20_000  # hosts with a broker that refused one of their requests; a state is 500 bytes
+KINDS_KEPT = 16  # requests of one of them that were refused; hostile ones can name 2^32
+_BROKER = "broker"
+_FOREIGN = (AnomalyKind.FOREIGN_BYTES, AnomalyKind.TLS_ALERT)
+
+
+class RefusalFact(StrEnum):
+    """What can be learned of refused requests."""
+
+    CLOSED_AGAIN = "closed_again"  # behind the same request as the last times
+    VERSION_REFUSED_AGAIN = (
+        "version_refused_again"  # ApiVersions in a version that was refused the last times
+    )
+
+
+class Refusals(NamedTuple):
+    """How often one request was refused in a row, and when and where that was last."""
+
+    times: int
+    last_ns: int
+    by: Evidence
+
+
+class RefusedRequests:
+    """Refusals by broker and client, and there by API and version."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.API_VERSIONS})
+
+    def __init__(self) -> None:
+        self._refused: Table[tuple[str, str, str], dict[tuple[int, int], Refusals]] = Table(CLIENTS_KEPT)
+
+    def feed(self, view: ExchangeView) -> list[Fact]:
+        """Take the next answer to ApiVersions."""
+        error = getattr(view.response, "error_code", None)
+        if error == UNSUPPORTED_VERSION and view.version > 0:
+            what = RefusalFact.VERSION_REFUSED_AGAIN
+            return self._refuse(view, what, view.evidence.answered_ns, "UNSUPPORTED_VERSION")
+        if len(self._refused):  # it asked in another version, or was answered
+            for kind in [k for k in self._refused.peek(_key(view)) or () if k[0] == apis.API_VERSIONS]:
+                del self._refused.get_or(_key(view), dict)[kind]
+        return []
+
+    def close(self, view: ExchangeView) -> list[Fact]:
+        """Take a request that waited, or was not to be answered, when its connection ended."""
+        exchange = view.exchange
+        if not is_refused_by_close(exchange) or (view.request is None and not exchange.is_unknown):
+            return []  # bytes that do not fit are refused for that
+        if any(view.info.anomaly_counts[kind] for kind in _FOREIGN):
+            return []  # the broker answered in another protocol than the client speaks
+        close = exchange.close
+        return [] if close is None else self._refuse(view, RefusalFact.CLOSED_AGAIN, close.time_ns, close.how)
+
+    def _refuse(self, view: ExchangeView, what: RefusalFact, now_ns: int, seen: str) -> list[Fact]:
+        known, kind = self._refused.get_or(_key(view), dict), (view.key, view.version)
+        before, times = known.get(kind), 1
+        began_ns = view.info.start_ns
+        if before is not None:
+            if began_ns <= before.last_ns:
+                return []  # of one time with the last one, which may have one cause
+            soon_ns = AT_ONCE_NS if view.key in LEFT_AT_SHUTDOWN else SOON_NS
+            times = before.times + 1 if began_ns - before.last_ns <= soon_ns else 1
+        elif len(known) >= KINDS_KEPT:
+            del known[next(iter(known))]
+        known[kind] = Refusals(times, now_ns, view.evidence)
+        if times < AGAIN or before is None:
+            return []
+        detail = f"{plural(times, 'time')} in a row, each on a connection of its own"
+        return [view.fact(what, kind, sure=view.is_whole, seen=str(seen), earlier=before.by, detail=detail)]
+
+
+def is_refused_by_close(exchange: Exchange) -> bool:
+    """Whether the broker closed right behind a request, and did not answer it."""
+    close, request = exchange.close, exchange.request
+    if close is None or close.by != _BROKER or request is None or exchange.response is not None:
+        return False
+    if any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ()):
+        return False
+    return exchange.api_key is not None and close.time_ns - request.end_time_ns <= PROMPT_NS
+
+
+def _key(view: ExchangeView) -> tuple[str, str, str]:
+    return view.info.capture_set, view.info.broker_address, view.info.client.host
