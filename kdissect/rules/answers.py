@@ -129,9 +129,19 @@ def _compared(paths: _Paths, wanted: list[Entry], given: list[Entry], owes: bool
 def repeated(body: Body) -> Iterator[Entry]:
     """Entries of a response that have the key of one before, in lists that have each once."""
     paths = _paths(body.api.key, body.version, body.version)
-    for path in () if paths is None else paths.once:
+    return _repeated(body.value, () if paths is None else paths.once)
+
+
+def asked_twice(body: Body) -> Iterator[Entry]:
+    """Entries of a request that have the key of one before, of those that are answered one by one."""
+    paths = _paths(body.api.key, body.version, body.version)
+    return _repeated(body.value, () if paths is None else paths.asked)
+
+
+def _repeated(value: Any, paths: tuple[Path, ...]) -> Iterator[Entry]:
+    for path in paths:
         seen = set()
-        for entry in _entries(body.value, path):
+        for entry in _entries(value, path):
             if entry.is_last and entry.key in seen:
                 yield entry
             seen.add(entry.key)

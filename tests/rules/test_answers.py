@@ -223,3 +223,102 @@ def test_an_error_at_the_top_stands_for_all(name: str, version: int) -> None:
     if "error_code" in answered and name != "FindCoordinator":
         empty = body(api.response, version, ()) | {"error_code": 41}
         assert told(name, version, asked, empty) == set()
+
+
+# what Apache Kafka leaves out
+
+
+OMISSIONS = [(name, number) for name, answer in ANSWERS.items() for number in range(len(answer.unless))]
+
+
+@pytest.mark.parametrize(("name", "number"), OMISSIONS)
+def test_a_legal_omission_is_not_told(name: str, number: int) -> None:
+    unless = ANSWERS[name].unless[number]
+    versions = [version for known, version in HELD if known == name]
+    version = max(v for v in versions if v <= unless.empty_until) if unless.empty_until >= 0 else versions[-1]
+    asked, answered, (levels, *_) = exchange(name, version)
+    if unless.empty_until >= 0:
+        answered = answered | {levels[0].attributes[0]: []}
+    else:
+        innermost(answered, levels).pop()
+        assert told(name, version, asked, answered)
+        side = asked if unless.asked else answered
+        field = unless.asked or unless.answered
+        side[field] = {"topic_name": "k0", "partition_index": 0} if "cursor" in field else 1000
+    assert told(name, version, asked, answered) == set()
+
+
+@pytest.mark.parametrize("name", [name for name, answer in ANSWERS.items() if answer.session])
+def test_a_session_is_answered_for_other_partitions(name: str) -> None:
+    answer = ANSWERS[name]
+    version = max(version for known, version in HELD if known == name)
+    asked, answered, (levels, *_) = exchange(name, version)
+    innermost(answered, levels)[-1][levels[-1].key[0].names[0]] = STRANGER
+    assert told(name, version, asked, answered)
+    asked[answer.session] = 1
+    assert told(name, version, asked, answered) == set()
+    rows = innermost(answered, levels)
+    rows.append(rows[-1])
+    assert told(name, version, asked, answered) == {"PAI011"}
+
+
+def nullable_lists() -> Iterator[tuple[str, int, bool]]:
+    """API, version, and whether null stands for all; else an empty list does."""
+    for name, version in HELD:
+        api, answer = protocol_messages.api_by_name(name), ANSWERS[name]
+        assert api is not None
+        path = paths_in(api.request, version, answer.asked)[0]
+        field = field_of(api.request.root, version, path[0].attributes[0])
+        if version in field.nullable:
+            yield name, version, True
+        if version <= answer.empty_asks_all_until:
+            yield name, version, False
+
+
+@pytest.mark.parametrize(("name", "version", "is_null"), list(nullable_lists()))
+def test_who_asks_for_all_is_given_any(name: str, version: int, is_null: bool) -> None:
+    api, answer = protocol_messages.api_by_name(name), ANSWERS[name]
+    assert api is not None
+    asked, answered, (levels, *_) = exchange(name, version)
+    asked[paths_in(api.request, version, answer.asked)[0][0].attributes[0]] = None if is_null else []
+    assert told(name, version, asked, answered) == set()
+    rows = innermost(answered, levels)
+    rows.append(rows[-1])
+    is_once = answer.owed is Owed.EACH or paths_in(api.response, version, answer.once)
+    assert bool(told(name, version, asked, answered)) == bool(is_once)
+
+
+def test_what_is_asked_for_twice_is_answered_once_or_twice() -> None:
+    asked = {"groups": ["a", "a"]}
+    for times, expected in ((1, set()), (2, set()), (3, {"PAI009"})):
+        groups = [{"group_id": "a", "members": []}] * times
+        assert told("DescribeGroups", 5, asked, {"groups": groups}) == expected
+
+
+def test_an_error_has_an_entry_of_its_own_where_apache_has_one() -> None:
+    asked = {"users": [{"name": "u"}]}
+    answered = {"error_code": 31, "results": [{"user": "", "error_code": 31, "credential_infos": []}]}
+    assert told("DescribeUserScramCredentials", 0, asked, answered) == set()
+    assert told("DescribeUserScramCredentials", 0, asked, answered | {"error_code": 0}) == {"PAI009"}
+
+
+def test_an_error_above_the_last_list_stands_for_what_is_below() -> None:
+    topics = [{"name": "t", "partition_indexes": [0]}]
+    asked = {"groups": [{"group_id": "a", "topics": topics}, {"group_id": "b", "topics": None}]}
+    answered = [{"group_id": "a", "topics": [], "error_code": 30}, {"group_id": "b", "topics": []}]
+    assert told("OffsetFetch", 9, asked, {"groups": answered}) == set()
+    assert told("OffsetFetch", 9, asked, {"groups": answered[:1]}) == {"PAI008"}
+    assert told("OffsetFetch", 9, asked, {"groups": [answered[0] | {"error_code": 0}, answered[1]]}) == {
+        "PAI008"
+    }
+
+
+def test_topics_are_told_by_name_or_id() -> None:
+    by_id = {"topics": [{"name": None, "topic_id": bytes([7]) * 16}]}
+    given = {"name": "a", "topic_id": bytes([7]) * 16, "partitions": []}
+    assert told("Metadata", 12, by_id, {"topics": [given]}) == set()
+    assert told("Metadata", 12, by_id, {"topics": [given | {"name": None, "error_code": 100}]}) == set()
+    assert told("Metadata", 12, by_id, {"topics": [given | {"topic_id": bytes([8]) * 16}]}) == {"PAI009"}
+    by_name = {"topics": [{"name": "a", "topic_id": bytes(16)}]}
+    assert told("Metadata", 12, by_name, {"topics": [given]}) == set()
+    assert told("Metadata", 12, by_name, {"topics": [given | {"name": "b"}]}) == {"PAI009"}

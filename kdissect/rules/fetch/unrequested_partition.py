@@ -27,7 +27,7 @@ class UnrequestedPartition(BodyRule):
     needs = BOTH_FRAMES
     cites = ("KIP-227", "spec/003 Fetch API")
     on = (("Fetch", RESPONSE),)
-    overrides = ("FET014",)
+    overrides = ("FET014", "FET008")
     guard = (All((Fact.OTHER_RESULTS, InRequest(Not(Above((".session_epoch",), 0))))),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -19,6 +19,8 @@ const NS_PER_MS: i128 = 1_000_000;
 const KINDS: usize = 2;
 const COMPARED: usize = 0;
 const ONCE: usize = 1;
+/// Keys that are compared with each other; more are sorted.
+const FEW: usize = 8;
 
 /// Number of the struct, of the field in it, what is asked of it, numbers and ids for that, and the condition.
 type TestRow = (usize, usize, PyBackedStr, Vec<i64>, Vec<PyBackedBytes>, u32);
@@ -352,8 +354,8 @@ impl Look for Reading<'_, '_> {
 
 /// Whether a name stands twice, or a number among those behind one name.
 fn has_repeats(keys: &[Key<'_>]) -> bool {
-    if keys.len() < 2 {
-        return false;
+    if keys.len() <= FEW {
+        return (1..keys.len()).any(|at| stands_before(&keys[..at], &keys[at]));
     }
     let mut names: Vec<Option<&[u8]>> = Vec::new();
     let mut numbers: Vec<i64> = Vec::new();
@@ -369,6 +371,15 @@ fn has_repeats(keys: &[Key<'_>]) -> bool {
         }
     }
     found || repeats(&mut numbers) || repeats(&mut names)
+}
+
+/// The same for few keys, without memory.
+fn stands_before(before: &[Key<'_>], key: &Key<'_>) -> bool {
+    let mut earlier = before.iter().rev();
+    match key {
+        Key::Name(_) => earlier.any(|one| one == key),
+        Key::Number(_) => earlier.take_while(|one| matches!(one, Key::Number(_))).any(|one| one == key),
+    }
 }
 
 fn repeats<T: Ord>(values: &mut [T]) -> bool {

@@ -35,6 +35,7 @@ NAMED_ONCE = ("brokers", "members", "nodes", "tokens", "groups")
 WITH_LISTS = (
     "Metadata", "JoinGroup", "DescribeCluster", "DescribeQuorum", "ListGroups", "DescribeDelegationToken",
 )  # fmt: skip
+INNER = ("configs", "members")  # of what was asked for, whatever they have in common with the request
 STRANGER = 77
 
 
@@ -66,7 +67,7 @@ def _within(value: Any, known: set[tuple[type, Any]], kinds: set[type]) -> Resul
     if getattr(value, "error_code", 0):
         return None
     for _, name, item in present(value):
-        if not isinstance(item, list) or not item or not isinstance(item[0], Value) or name == "configs":
+        if not isinstance(item, list) or not item or not isinstance(item[0], Value) or name in INNER:
             continue
         key = _key(item, known, kinds)
         if key is None:
@@ -79,13 +80,13 @@ def _within(value: Any, known: set[tuple[type, Any]], kinds: set[type]) -> Resul
 
 
 def _key(rows: list[Any], known: set[tuple[type, Any]], kinds: set[type]) -> str | None:
-    """A field of all rows whose values the request has, all of them: a name rather than a number."""
-    found = []
+    """The first field of all rows whose values the request has, all of them."""
     for field, name, _ in present(rows[0]):
         values = [getattr(row, name, None) for row in rows]
-        if not field.is_error and all(type(one) in kinds and (type(one), one) in known for one in values):
-            found.append((isinstance(values[0], int), name))
-    return min(found, key=lambda one: one[0])[1] if found else None
+        is_told = all(type(one) in kinds and (type(one), one) in known for one in values)
+        if is_told and not field.is_error and field.enum is None:
+            return name
+    return None
 
 
 def stranger(of: Any) -> Any:
