@@ -79,16 +79,6 @@ def _no_name(_topic: Any) -> str:
     return ""
 
 
-def named_fields(message: Message, version: int) -> tuple[str, str] | None:
-    """The paths of a topic's name or id and of a partition's number (`.topics.partitions.index`), if any."""
-    found = _lists(message, version)
-    if found is None:
-        return None
-    topics, name, rows, number = found
-    below = f".{topics.name}.{rows.name}"
-    return f".{topics.name}.{name.name}", below if number is None else f"{below}.{number.name}"
-
-
 @lru_cache(maxsize=1024)  # as above
 def _shape(message: Message, version: int) -> _Shape | None:
     found = _lists(message, version)
@@ -133,13 +123,3 @@ def _field(of: Struct, version: int, names: tuple[str, ...]) -> Field | None:
 def _element(field: Field) -> Struct | None:
     element = field.type.element if isinstance(field.type, Array) else None
     return element if isinstance(element, Struct) else None
-
-
-def has_repeats(topics: Topics) -> bool:
-    """Whether a topic, or a partition of one, stands twice, by the numbers of those that differ."""
-    if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
-        return True
-    for _, numbers in topics:  # noqa: SIM110 - a generator costs as much as the look itself
-        if len(numbers) > 1 and len(set(numbers)) < len(numbers):
-            return True
-    return False

@@ -1,12 +1,27 @@
 """The pages of rules: their facts and docstrings, as text and as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kdissect.model.wording import plural
+from kdissect.rules.answer_keys import Answer, Owed
 from kdissect.rules.rule import Rule
 from kdissect.schema.citations import resolve
+from kdissect.schema.types import NO_UPPER_BOUND
 
 INDENT = " " * 4
+_ANSWERS = """# What of an answer belongs to what of its request
+
+Generated from the table that PAI008, PAI009, PAI011 and FET004 judge by (`rules/answer_keys.py`).
+
+A path leads to the entries of a list, level by level. Behind the colon stands the key of an entry: `+` joins
+several fields, `|` takes the one that the version has, `/` is either of two that name the same thing, `*` is
+the element itself, `#` its place in the list. Of several paths those count whose fields the version has.
+
+An error code at the top of an answer, or at a level above the last, stands for all that is below and is
+missing, in the versions that have it. A null list in a request asks for all there are. What was asked for
+twice may be answered twice.
+
+"""
 
 
 def rule_line(rule: Rule) -> str:
@@ -44,10 +59,62 @@ def index_markdown(rules: Sequence[Rule]) -> str:
     )
     return (
         "# Rules\n\nGenerated from the docstrings; `kdissect rules CODE` prints the same.\n"
-        "[Not rules](not-rules.md) tells what is no rule, and why.\n\n"
+        "[Not rules](not-rules.md) tells what is no rule, and why; [answers](answers.md), what of an answer "
+        "belongs to what of its request.\n\n"
         f"{plural(len(rules), 'rule')}.\n\n"
         f"| code | name | severity | level | claim | |\n|---|---|---|---|---|---|\n{rows}"
     )
+
+
+def answers_markdown(answers: Mapping[str, Answer]) -> str:
+    """The page about what of an answer belongs to what of its request."""
+    held = {name: answer for name, answer in answers.items() if answer.asked}
+    lists = {name: answer for name, answer in answers.items() if answer.once}
+    sparse = [(name, *row) for name, answer in answers.items() for row in _sparse(answer)]
+    rows = "".join(
+        f"| {name} | {_codes(answer.asked)} | {_codes(answer.answered)} | {answer.owed.value} |\n"
+        for name, answer in held.items()
+    )
+    legal = "".join(f"| {name} | {what} | [{cite}]({_url(cite)}) |\n" for name, what, cite in sparse)
+    once = "".join(f"| {name} | {_codes(answer.once)} |\n" for name, answer in lists.items())
+    rest = ", ".join(sorted(set(answers) - set(held) - set(lists)))
+    return (
+        f"{_ANSWERS}"
+        f"## Results\n\n| API | asked for | answered | owed |\n|---|---|---|---|\n{rows}\n"
+        "## What may be missing, or be there beside\n\n| API | what | where it stands |\n|---|---|---|\n"
+        f"{legal}\n"
+        f"## Lists that have each entry once\n\n| API | list |\n|---|---|\n{once}\n"
+        "## Without keys\n\nNothing in these answers belongs to one entry of the request rather than to "
+        f"another: {rest}.\n"
+    )
+
+
+def _sparse(answer: Answer) -> Iterator[tuple[str, str]]:
+    """What may be missing from an answer, or be there beside, and the citation for it."""
+    if answer.owed is not Owed.EACH:
+        yield answer.owed.value, answer.cite
+    if answer.session:
+        epochs = ", ".join(map(str, sorted(answer.without_session)))
+        yield (
+            f"others of the session, or nothing new: `{answer.session}` not {epochs}",
+            answer.cite,
+        )
+    if answer.empty_asks_all_until >= 0:
+        version = f", up to version {answer.empty_asks_all_until}"
+        is_bounded = answer.empty_asks_all_until < NO_UPPER_BOUND
+        yield f"all there are, where the list is empty{version if is_bounded else ''}", answer.cite
+    for unless in answer.unless:
+        if unless.asked or unless.answered:
+            side = "request" if unless.asked else "response"
+            yield f"results, where the {side} has `{unless.asked or unless.answered}`", unless.cite
+        else:
+            yield f"all results, up to version {unless.empty_until}", unless.cite
+    if answer.beside_error:
+        yield "an entry that nobody asked for, beside an error at the top", answer.beside_error
+
+
+def _codes(paths: Sequence[str]) -> str:
+    return "<br>".join(f"`{path}`".replace("|", "\\|") for path in paths)
 
 
 def _facts(rule: Rule) -> list[tuple[str, str]]:

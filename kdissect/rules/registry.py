@@ -59,6 +59,7 @@ _MODULES = (
     "pairing.slow_response",
     "pairing.other_partitions",
     "pairing.other_count",
+    "pairing.entry_twice",
     "pairing.throttle_ignored",
     "sasl.visible_credentials",
     "sasl.login_order",

@@ -1,6 +1,7 @@
 """All mutators: importing this registers them, area by area."""
 
 from tests.mutation.families import (
+    answers,
     authentication,
     batches,
     bytes_of_bodies,
@@ -18,7 +19,7 @@ from tests.mutation.mutators import MUTATORS, Mutator
 
 AREAS = (
     bytes_of_headers, bytes_of_bodies, values_of_any_api, values_of_apis, values_of_clients, order_of_lines,
-    authentication, histories, newer_histories, producers, batches, inside_batches,
+    answers, authentication, histories, newer_histories, producers, batches, inside_batches,
 )  # fmt: skip
 
 

@@ -15,11 +15,13 @@ from tests.support.console import CAPTURES
 
 # What was looked at byte by byte: docs/found-in-the-wild.md.
 WILD = {
-    "tansu_rdk216_acks.pcap": {"FRM006", "PAI004"},
+    "tansu_rdk216_acks.pcap": {"FRM006", "PAI004", "PAI009"},
+    "tansu_rdk216_kip848.pcap": {"PAI009"},
+    "tansu_rdk216_share.pcap": {"PAI009"},
     "tansu_kp202_admin.pcap": {"BDY001"},
-    "tansu_rdk216_txn.pcap": {"FRM006"},
+    "tansu_rdk216_txn.pcap": {"FRM006", "PAI009"},
     "mock_rdk216_txn.pcap": {"FRM006", "REC004", "VER004"},
-    "tansu_kp3_groups.pcap": set(),
+    "tansu_kp3_groups.pcap": {"PAI009"},
     "kafka28zk_franz_early.pcapng": set(),
     "kafka28zk_franz_middle.pcapng": set(),
     "kafka28zk_franz_late.pcapng": set(),

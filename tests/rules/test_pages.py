@@ -9,15 +9,18 @@ import re
 
 import pytest
 
+from kdissect.rules.answer_keys import ANSWERS
 from kdissect.rules.kinds import BodyRule, FactRule
-from kdissect.rules.pages import index_markdown, rule_markdown
+from kdissect.rules.pages import answers_markdown, index_markdown, rule_markdown
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from tests.support.console import CHECKOUT
 
 PAGES = CHECKOUT / "docs" / "rules"
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
-TEXTS = {"README": index_markdown(ALL_RULES)} | {rule.code: rule_markdown(rule) for rule in ALL_RULES}
+TEXTS = {"README": index_markdown(ALL_RULES), "answers": answers_markdown(ANSWERS)} | {
+    rule.code: rule_markdown(rule) for rule in ALL_RULES
+}
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -5,16 +5,13 @@ from typing import Any
 
 from kdissect.decoders.generated.values import Value, items
 from kdissect.model.finding import Who
+from kdissect.rules.answers import asked_twice
 from kdissect.rules.guards import Below, Fact
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 _NAMES = frozenset({"index", "partition", "partition_index", "partition_id"})
-_TOPICS = {"Produce": "topic_data", "AddPartitionsToTxn": "v3_and_below_topics"}
-_ADD_PARTITIONS = 24  # org.apache.kafka.common.protocol.ApiKeys
-_PARTITIONS = ("partition_data", "partitions", "partition_indexes")
-_NUMBERS = ("index", "partition", "partition_index")
 
 
 class NegativePartition(BodyRule):
@@ -100,45 +97,6 @@ class RepeatedPartition(BodyRule):
     guard = (Fact.REPEATS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions by topic name or id, within one list of topics."""
-        for field, topics in _lists(body):
-            seen: set[tuple[object, int]] = set()
-            for index, topic in enumerate(topics):
-                for path, partition in _partitions(topic):
-                    key = _topic_of(topic), partition
-                    if key in seen:
-                        where = f"{field}[{index}].{path}"
-                        yield body.violation(where, "each partition once", f"partition {partition} again")
-                    seen.add(key)
-
-
-def _lists(body: Body) -> Iterator[tuple[str, Any]]:
-    """Every list of topics with its path. From AddPartitionsToTxn v4 on each transaction has its own."""
-    for index, transaction in enumerate(getattr(body.value, "transactions", None) or ()):
-        yield f"transactions[{index}].topics", transaction.topics or ()
-    field = _TOPICS.get(body.api.name, "topics")
-    yield field, getattr(body.value, field, None) or ()
-
-
-def _topic_of(topic: Any) -> object:
-    for name in ("name", "topic", "topic_id"):
-        found = getattr(topic, name, None)
-        if found is not None:
-            return bytes(found) if isinstance(found, memoryview) else found
-    return None
-
-
-def _partitions(topic: Any) -> Iterator[tuple[str, int]]:
-    for name in _PARTITIONS:
-        for index, item in enumerate(getattr(topic, name, None) or ()):
-            number = item if isinstance(item, int) else _number(item)
-            if number is not None:
-                yield f"{name}[{index}]", number
-
-
-def _number(item: Any) -> int | None:
-    for name in _NUMBERS:
-        found = getattr(item, name, None)
-        if found is not None:
-            return int(found)
-    return None
+        """Partitions by topic, and by transaction where there are several."""
+        for entry in asked_twice(body):
+            yield body.violation(entry.path, "each partition once", f"partition {entry.key[-1]} again")

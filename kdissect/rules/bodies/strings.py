@@ -25,6 +25,7 @@ class NotUtf8(NodeRule):
 
     code = "BDY013"
     name = "not-utf8"
+    overrides = ("PAI008", "PAI009")  # the name that comes back is another
     cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type")
     nodes = (pieces.STRING,)
     guard = NOT_CANONICAL

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import Value, items
-from kdissect.history.listed_partitions import Topics, has_repeats, named_fields
 from kdissect.model.native import is_compiled, native
+from kdissect.rules.answer_keys import key_fields
 from kdissect.rules.guards import (
     Above,
     All,
@@ -46,6 +46,9 @@ _MOST_CONDITIONS = 128  # a guard with a condition beyond them marks everything
 _MOST_SLOTS = 16
 _SIZED = frozenset({Primitive.STRING, Primitive.BYTES, Primitive.RECORDS})
 _NUMBERS = frozenset(Primitive) - _SIZED - {Primitive.BOOL, Primitive.FLOAT64, Primitive.UUID}
+_KEYS = _NUMBERS | {Primitive.STRING, Primitive.UUID}
+# Keys of a body that are held against those of the other; those of what stands once in its list.
+_COMPARED, _ONCE = 0, 1
 _NS_PER_MS = 1_000_000
 _MOST_NS = (1 << 63) - 1  # 292 years, more than any number of milliseconds in a body
 _ALWAYS, _NEVER = -1, -2  # instead of the number of a condition
@@ -101,7 +104,7 @@ class _Side:
             "longer": kind in _SIZED or isinstance(at.field.type, Array),
             "empty": kind in _SIZED or isinstance(at.field.type, Array),
             "sum": kind in _SIZED,
-            "topic": kind in (Primitive.STRING, Primitive.UUID),
+            "key": kind in _KEYS,
         }
         if not is_asked.get(what, kind in _NUMBERS):
             return
@@ -238,8 +241,8 @@ class BodyGuards:
         if number == _ALWAYS or condition is Fact.NOT_CANONICAL:
             return number
         side = self._sides[is_response]
-        if condition is Fact.REPEATS or condition is Fact.OTHER_PARTITIONS:
-            return self._named(condition, number)
+        if condition in (Fact.REPEATS, Fact.OTHER_RESULTS, Fact.TWICE):
+            return self._keyed(condition, number)
         if isinstance(condition, LaterThan | SoonerThanHalf | LessThanAsked):
             return self._timing(condition, number)
         if isinstance(condition, Exceeds):
@@ -292,17 +295,21 @@ class BodyGuards:
         side.test(second, "over" if second == one[0] else "under", number, [slot])
         return number
 
-    def _named(self, fact: Fact, number: int) -> int:
-        for is_response in (False, True) if fact is Fact.OTHER_PARTITIONS else (False,):
+    def _keyed(self, fact: Condition, number: int) -> int:
+        kind = _ONCE if fact is Fact.TWICE else _COMPARED
+        for is_response in (False, True) if fact is Fact.OTHER_RESULTS else (fact is Fact.TWICE,):
             side = self._sides[is_response]
-            paths = named_fields(side.message, side.version)
-            found = [] if paths is None else [side.named([path]) for path in paths]
+            paths = key_fields(side.message, side.version, is_once=kind == _ONCE)
+            if not paths and fact is not Fact.OTHER_RESULTS:
+                return _NEVER
+            found = [side.named([path]) for path in paths]
             if not found or not all(found):
                 return _ALWAYS
-            for (at,), what in zip(found, ("topic", "partition"), strict=True):
-                if not any(row[:3] == (at.structure, at.number, what) for row in side.tests):
-                    side.test(at, what, 0)
-        self._late.append(("repeats" if fact is Fact.REPEATS else "differs", [], number))
+            for (at,) in found:
+                if not any(row[:4] == (at.structure, at.number, "key", [kind]) for row in side.tests):
+                    side.test(at, "key", 0, [kind])
+        what = "repeats" if fact is Fact.REPEATS else "twice" if fact is Fact.TWICE else "differs"
+        self._late.append((what, [], number))
         return number
 
     # the reference
@@ -311,10 +318,11 @@ class BodyGuards:
         """`marks` by decoded bodies that are canonical; None: there is no such body."""
         look = _Look(self._sides, len(self._slots))
         bodies = asked, answered
-        is_known = [body is not None and look.body(side, body.value) for side, body in enumerate(bodies)]
-        marks = sum(
-            bits for bits, body, known in zip(self.bits, bodies, is_known, strict=True) if body and not known
-        )
+        is_known = [body is not None for body in bodies]
+        for side, body in enumerate(bodies):
+            if body is not None:
+                look.body(side, body.value)
+        marks = 0
         for what, numbers, condition in self._late if is_known[0] else ():
             if look.is_late(what, numbers, is_known[1], latency_ns):
                 look.holds |= 1 << condition
@@ -333,7 +341,7 @@ def _asks_request(condition: Condition) -> bool:
     """Whether a condition of a guard about responses is one about the request too."""
     if isinstance(condition, Not):
         return _asks_request(condition.condition)
-    return condition is Fact.OTHER_PARTITIONS or isinstance(
+    return condition in (Fact.OTHER_RESULTS, Fact.TWICE) or isinstance(
         condition, InRequest | LaterThan | SoonerThanHalf | LessThanAsked
     )
 
@@ -384,14 +392,33 @@ def _known_numbers(field: Field, *, is_error: bool) -> frozenset[int] | None:
     return frozenset(value for value in known.values if isinstance(value, int)) or None
 
 
+_Keys = tuple[list[bytes | int | None], list[bytes | int | None]]
+"""The keys that a body names, in the order of the wire: those that are compared, those that stand once."""
+
+
+def _has_repeats(keys: list[bytes | int | None]) -> bool:
+    """Whether a name stands twice, or a number among those behind one name."""
+    names = [key for key in keys if not isinstance(key, int)]
+    if len(set(names)) < len(names):
+        return True
+    numbers: set[int] = set()
+    for key in keys:
+        if not isinstance(key, int):
+            numbers.clear()
+        elif key in numbers:
+            return True
+        else:
+            numbers.add(key)
+    return False
+
+
 class _Look:
     """What the rows find in the bodies of one exchange."""
 
     def __init__(self, sides: tuple[_Side, _Side], slots: int) -> None:
         self.holds = 0
-        self._has_null_name = False
         self._slots = [0] * slots
-        self._topics: tuple[Topics, Topics] = [], []
+        self._keys: tuple[_Keys, _Keys] = ([], []), ([], [])
         self._tests: list[dict[str, list[FieldRow]]] = []
         for side in sides:
             paths = {at[:2]: at.path for at in side.fields}
@@ -399,22 +426,23 @@ class _Look:
             for row in side.tests:
                 tests.setdefault(paths[row[:2]], []).append(row)
             self._tests.append(tests)
-        self._now, self._named = self._tests[0], self._topics[0]
+        self._now, self._named = self._tests[0], self._keys[0]
 
-    def body(self, side: int, value: Value) -> bool:
-        """Look at the body of a side; whether all of it is known, which a topic of no name is not."""
-        self._now, self._named = self._tests[side], self._topics[side]
-        self._has_null_name = False
+    def body(self, side: int, value: Value) -> None:
+        """Look at the body of a side."""
+        self._now, self._named = self._tests[side], self._keys[side]
         self._of(value, "")
-        return not self._has_null_name
 
     def is_late(self, what: str, numbers: list[int], is_answered: bool, latency_ns: int) -> bool:
+        asked, answered = self._keys
         if what == "repeats":
-            return has_repeats(self._topics[False])
+            return _has_repeats(asked[_COMPARED])
         if not is_answered:
             return False
-        if what == "differs":
-            return self._topics[False] != self._topics[True]
+        if what in ("differs", "twice"):
+            return (
+                _has_repeats(answered[_ONCE]) if what == "twice" else asked[_COMPARED] != answered[_COMPARED]
+            )
         first = self._slots[numbers[0]]
         if what == "later":
             return latency_ns > first * _NS_PER_MS + numbers[1]
@@ -436,7 +464,8 @@ class _Look:
                         self._scalar(row, element)
 
     def _array(self, row: FieldRow, found: list[Any] | None) -> None:
-        self._has_null_name |= found is None and row.what == "topic"
+        if found is None and row.what == "key":
+            self._named[row.numbers[0]].append(None)
         if (row.what == "empty" and not found) or (
             row.what == "longer" and len(found or ()) > row.numbers[0]
         ):
@@ -448,8 +477,8 @@ class _Look:
             return
         content = value.encode() if isinstance(value, str) else bytes(value)
         match row.what:
-            case "topic":
-                self._named.append((content, []))
+            case "key":
+                self._named[row.numbers[0]].append(content)
             case "sum":
                 self._slots[row.numbers[0]] += len(content)
             case "ids" if content in row.ids:
@@ -460,8 +489,8 @@ class _Look:
                 self.holds |= 1 << row.condition
 
     def _number(self, row: FieldRow, value: int) -> None:
-        if row.what == "partition":
-            self._named[-1][1].append(value)
+        if row.what == "key":
+            self._named[row.numbers[0]].append(value)
         elif row.what == "keep":
             self._slots[row.numbers[0]] = value
         elif _holds(row.what, value, row.numbers, self._slots):

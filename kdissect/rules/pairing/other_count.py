@@ -3,28 +3,28 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
+from kdissect.rules.answer_keys import ANSWERS
+from kdissect.rules.answers import held, shown, text_of
+from kdissect.rules.guards import Fact
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
-# request list, response list
-_LISTS = {
-    "CreateTopics": ("topics", "topics"),
-    "DeleteGroups": ("groups_names", "results"),
-    "DescribeGroups": ("groups", "groups"),
-    "FindCoordinator": ("coordinator_keys", "coordinators"),
-    "LeaveGroup": ("members", "members"),
-    "CreateAcls": ("creations", "results"),
-    "IncrementalAlterConfigs": ("resources", "responses"),
-}
+_BY_ENTRY = tuple(
+    (name, RESPONSE) for name, answer in ANSWERS.items() if answer.asked and not answer.is_of_partitions
+)
 
 
 class OtherCount(BodyRule):
-    """A batch must be answered with one result for each entry.
+    """A batch must be answered with one result for each entry, and no other.
 
-    Example: DescribeGroups for two groups, one described.
+    Entries are topics, groups, members, transactions, resources or keys of coordinators; clients look the
+    result of each of them up. What belongs to what, and where Apache Kafka leaves some out, stands in
+    docs/rules/answers.md.
 
-    What to do: answer each entry, with an error code if need be.
+    Example: DescribeGroups for two groups, one described; or for one group, and another described.
+
+    What to do: answer each entry once, with an error code if need be.
     """
 
     code = "PAI009"
@@ -33,15 +33,23 @@ class OtherCount(BodyRule):
     who = Who.BROKER
     needs = BOTH_FRAMES
     cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
-    on = tuple((name, RESPONSE) for name in _LISTS)
+    on = _BY_ENTRY
+    guard = (Fact.OTHER_RESULTS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Lengths of both lists; not where the answer as a whole is an error."""
-        asked = body.other()
-        first, second = _LISTS[body.api.name]
-        wanted, given = getattr(asked, first, None), getattr(body.value, second, None)
-        if wanted is None or given is None or getattr(body.value, "error_code", None):
+        """How many results there are; where as many as entries, whether they are those."""
+        found = held(body)
+        if found is None:
             return
-        distinct = len({getattr(w, "name", None) if first == "topics" else i for i, w in enumerate(wanted)})
-        if len(given) not in (len(wanted), distinct):
-            yield body.violation(second, f"{len(wanted)} results", f"{len(given)} results")
+        if found.answered not in (found.asked, found.distinct):
+            yield body.violation(found.field, f"{found.asked} results", f"{found.answered} results")
+        elif found.missing:
+            others = {entry.key for entry in (*found.unasked, *found.twice)}
+            yield body.violation(
+                found.field, f"a result for '{shown(found.missing)}'", f"one for '{shown(others)}'"
+            )
+        else:
+            for entry in found.unasked:
+                yield body.violation(entry.path, "an entry of the request", f"'{text_of(entry.key)}'")
+            for entry in found.twice:
+                yield body.violation(entry.path, "each entry once", f"'{text_of(entry.key)}' again")

@@ -15,6 +15,12 @@ const LONGEST_STRING: usize = 0x7FFF;
 /// Values and sums that are kept on the way.
 const SLOTS: usize = 16;
 const NS_PER_MS: i128 = 1_000_000;
+/// Keys of a body that are held against those of the other; those of what stands once in its list.
+const KINDS: usize = 2;
+const COMPARED: usize = 0;
+const ONCE: usize = 1;
+/// Keys that are compared with each other; more are sorted.
+const FEW: usize = 8;
 
 /// Number of the struct, of the field in it, what is asked of it, numbers and ids for that, and the condition.
 type TestRow = (usize, usize, PyBackedStr, Vec<i64>, Vec<PyBackedBytes>, u32);
@@ -38,8 +44,8 @@ enum Ask {
     Over(usize),
     Under(usize),
     Sum(usize),
-    Topic,
-    Partition,
+    /// Of these keys (`KINDS`) it is one.
+    Key(usize),
 }
 
 struct Test {
@@ -55,10 +61,12 @@ enum Late {
     Sooner(usize),
     /// One slot is less than another.
     Fewer(usize, usize),
-    /// The request names a topic or a partition of it twice.
+    /// The request names something twice.
     Repeats,
-    /// The response names other topics and partitions, or in another order.
+    /// The response names other things, or in another order.
     Differs,
+    /// It has something twice that stands once in its list.
+    Twice,
 }
 
 /// A body: the way through it, and the tests of the values of its fields by slot.
@@ -67,11 +75,11 @@ struct Side {
     tests: Vec<Vec<Test>>,
 }
 
-/// Ask bodies name, in the order of the wire.
+/// A key, in the order of the wire.
 #[derive(PartialEq, Clone, Copy)]
-enum Named<'a> {
-    Topic(&'a [u8]),
-    Partition(i64),
+enum Key<'a> {
+    Name(Option<&'a [u8]>),
+    Number(i64),
 }
 
 /// The guards for both bodies of one API in one version.
@@ -177,7 +185,7 @@ impl Side {
     }
 
     fn look<'a, 's>(&'s self, (data, at): (&'a [u8], usize), slots: [i64; SLOTS]) -> Option<Reading<'a, 's>> {
-        Reading { side: self, data, slots, holds: 0, named: Vec::new(), is_null_topic: false }.of(at)
+        Reading { side: self, data, slots, holds: 0, keys: [Vec::new(), Vec::new()] }.of(at)
     }
 }
 
@@ -201,8 +209,9 @@ impl Ask {
             "over" if is_number => Ask::Over(slot()?),
             "under" if is_number => Ask::Under(slot()?),
             "sum" if is_sized => Ask::Sum(slot()?),
-            "topic" if matches!(field.kind, Kind::String | Kind::Uuid) => Ask::Topic,
-            "partition" if is_number => Ask::Partition,
+            "key" if is_number || matches!(field.kind, Kind::String | Kind::Uuid) => {
+                Ask::Key(size().filter(|kind| *kind < KINDS)?)
+            }
             _ => return None,
         })
     }
@@ -211,16 +220,17 @@ impl Ask {
 impl Late {
     fn holds(&self, asked: &Reading<'_, '_>, answered: Option<&Reading<'_, '_>>, latency_ns: i64) -> bool {
         let Some(answered) = answered else {
-            return matches!(self, Late::Repeats) && has_repeats(&asked.named);
+            return matches!(self, Late::Repeats) && has_repeats(&asked.keys[COMPARED]);
         };
         let slots = &answered.slots;
         let ns = |slot: usize| i128::from(slots[slot]) * NS_PER_MS;
         match self {
-            Late::Repeats => has_repeats(&asked.named),
+            Late::Repeats => has_repeats(&asked.keys[COMPARED]),
             Late::Later(slot, slack) => i128::from(latency_ns) > ns(*slot) + i128::from(*slack),
             Late::Sooner(slot) => i128::from(latency_ns) * 2 < ns(*slot),
             Late::Fewer(one, other) => slots[*one] < slots[*other],
-            Late::Differs => asked.named != answered.named,
+            Late::Differs => asked.keys[COMPARED] != answered.keys[COMPARED],
+            Late::Twice => has_repeats(&answered.keys[ONCE]),
         }
     }
 }
@@ -231,15 +241,14 @@ struct Reading<'a, 's> {
     data: &'a [u8],
     slots: [i64; SLOTS],
     holds: u128,
-    named: Vec<Named<'a>>,
-    is_null_topic: bool,
+    keys: [Vec<Key<'a>>; KINDS],
 }
 
 impl<'s> Reading<'_, 's> {
     /// To the last byte of the frame.
     fn of(mut self, at: usize) -> Option<Self> {
         let end = self.side.program.walk(self.data, at, &mut self)?;
-        (end == self.data.len() && !self.is_null_topic).then_some(self)
+        (end == self.data.len()).then_some(self)
     }
 
     fn tests(&self, what: What) -> &'s [Test] {
@@ -260,8 +269,8 @@ impl<'s> Reading<'_, 's> {
                     self.slots[*slot] = value;
                     false
                 }
-                Ask::Partition => {
-                    self.named.push(Named::Partition(value));
+                Ask::Key(kind) => {
+                    self.keys[*kind].push(Key::Number(value));
                     false
                 }
                 _ => false,
@@ -279,8 +288,8 @@ impl<'s> Reading<'_, 's> {
                 Ask::Longer(most) => value.len() > *most,
                 Ask::Empty => value.is_empty() && !what.is_array,
                 Ask::Ids(ids) => ids.iter().any(|id| id[..] == *value),
-                Ask::Topic => {
-                    self.named.push(Named::Topic(value));
+                Ask::Key(kind) => {
+                    self.keys[*kind].push(Key::Name(Some(value)));
                     false
                 }
                 Ask::Sum(slot) => {
@@ -318,7 +327,7 @@ impl Look for Reading<'_, '_> {
         for test in self.tests(what) {
             match test.ask {
                 Ask::Empty => self.holds |= test.condition,
-                Ask::Topic => self.is_null_topic = true, // which name that is, Python knows
+                Ask::Key(kind) => self.keys[kind].push(Key::Name(None)),
                 _ => {}
             }
         }
@@ -343,22 +352,34 @@ impl Look for Reading<'_, '_> {
     }
 }
 
-/// Whether a topic, or a partition of one, stands twice.
-fn has_repeats(named: &[Named<'_>]) -> bool {
-    let mut topics: Vec<&[u8]> = Vec::new();
-    let mut partitions: Vec<i64> = Vec::new();
+/// Whether a name stands twice, or a number among those behind one name.
+fn has_repeats(keys: &[Key<'_>]) -> bool {
+    if keys.len() <= FEW {
+        return (1..keys.len()).any(|at| stands_before(&keys[..at], &keys[at]));
+    }
+    let mut names: Vec<Option<&[u8]>> = Vec::new();
+    let mut numbers: Vec<i64> = Vec::new();
     let mut found = false;
-    for one in named {
-        match one {
-            Named::Partition(number) => partitions.push(*number),
-            Named::Topic(name) => {
-                found |= repeats(&mut partitions);
-                partitions.clear();
-                topics.push(name);
+    for key in keys {
+        match key {
+            Key::Number(number) => numbers.push(*number),
+            Key::Name(name) => {
+                found |= repeats(&mut numbers);
+                numbers.clear();
+                names.push(*name);
             }
         }
     }
-    found || repeats(&mut partitions) || repeats(&mut topics)
+    found || repeats(&mut numbers) || repeats(&mut names)
+}
+
+/// The same for few keys, without memory.
+fn stands_before(before: &[Key<'_>], key: &Key<'_>) -> bool {
+    let mut earlier = before.iter().rev();
+    match key {
+        Key::Name(_) => earlier.any(|one| one == key),
+        Key::Number(_) => earlier.take_while(|one| matches!(one, Key::Number(_))).any(|one| one == key),
+    }
 }
 
 fn repeats<T: Ord>(values: &mut [T]) -> bool {
@@ -384,6 +405,7 @@ fn late_of((what, numbers, condition): LateRow) -> Option<(Late, u128)> {
         "fewer" => Late::Fewer(slot(0)?, slot(1)?),
         "repeats" => Late::Repeats,
         "differs" => Late::Differs,
+        "twice" => Late::Twice,
         _ => return None,
     };
     Some((late, bit(condition)?))

@@ -14,7 +14,7 @@ from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 
-ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")  # FRM006, PAI004, BDY012
+ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")  # FRM006, PAI004, PAI009, BDY012
 TXN = str(CAPTURES / "tansu_rdk216_txn.pcap")  # FRM006 as well, of the same software
 ADMIN = str(CAPTURES / "tansu_kp202_admin.pcap")  # others
 JAVA = str(CAPTURES / "kafka39_java_admin.pcapng")  # none; Metadata v12, and nothing of the others
@@ -25,7 +25,7 @@ def recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
     """A baseline of one capture."""
     path = tmp_path / "known.json"
     assert main(["check", ACKS, "--write-baseline", str(path)]) == 0
-    assert capfd.readouterr().err == f"kdissect: 3 findings recorded in {path}\n"
+    assert capfd.readouterr().err == f"kdissect: 4 findings recorded in {path}\n"
     return path
 
 
@@ -41,7 +41,7 @@ def test_what_is_known_does_not_fail(recorded: Path, capfd: pytest.CaptureFixtur
     assert main(["check", ACKS, "--baseline", str(recorded)]) == 0
     out = capfd.readouterr().out
     assert "FRM006 trailing-bytes  error, must, malformed, known\n" in out
-    assert f"baseline {recorded}: 3 known, 0 new, 0 fixed\n" in out
+    assert f"baseline {recorded}: 4 known, 0 new, 0 fixed\n" in out
 
 
 def test_the_same_fault_in_another_capture_is_known(
@@ -61,7 +61,7 @@ def test_what_is_new_fails(recorded: Path, capfd: pytest.CaptureFixture[str]) ->
 
 def test_what_is_gone_is_told(recorded: Path, capfd: pytest.CaptureFixture[str]) -> None:
     row = row_of(capfd, JAVA, "--baseline", str(recorded))
-    assert [item["code"] for item in row["baseline"]["fixed"]] == ["FRM006"]
+    assert [item["code"] for item in row["baseline"]["fixed"]] == ["FRM006", "PAI009"]
     assert {item["code"] for item in row["baseline"]["not_judged"]} == {"PAI004", "BDY012"}
     main(["check", JAVA, "--baseline", str(recorded)])
     where = "client confluent-kafka-python, Metadata v12 request, # bytes left over"
@@ -69,7 +69,7 @@ def test_what_is_gone_is_told(recorded: Path, capfd: pytest.CaptureFixture[str])
 
 
 def test_what_did_not_run_is_not_called_fixed(recorded: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    row = row_of(capfd, JAVA, "--baseline", str(recorded), "--ignore", "FRM006")
+    row = row_of(capfd, JAVA, "--baseline", str(recorded), "--ignore", "FRM006,PAI009")
     assert row["baseline"]["fixed"] == []
     assert "FRM006" in {item["code"] for item in row["baseline"]["not_judged"]}
 

@@ -13,8 +13,8 @@ from tests.support.console import CAPTURES, run
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 
-ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")  # FRM006, PAI004, BDY012
-NAMES = ["BDY012-001.pcapng", "FRM006-001.pcapng", "PAI004-001.pcapng"]
+ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")  # FRM006, PAI004, PAI009, BDY012
+NAMES = ["BDY012-001.pcapng", "FRM006-001.pcapng", "PAI004-001.pcapng", "PAI009-001.pcapng"]
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ def markers(talk: Talk, commit: bool, epoch: int = 0) -> Exchange:
         "producer_id": 5, "producer_epoch": epoch, "transaction_result": commit,
         "topics": [{"name": "t", "partition_indexes": [0, 1]}],
     }  # fmt: skip
-    return talk.ask(MARKERS, 1, {"markers": [row]}, {"markers": []})
+    done = [{"name": "t", "partitions": [{"partition_index": 0}, {"partition_index": 1}]}]
+    return talk.ask(MARKERS, 1, {"markers": [row]}, {"markers": [{"producer_id": 5, "topics": done}]})
 
 
 def outcomes(machine: Transactions) -> list[str]:

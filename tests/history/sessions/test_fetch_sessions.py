@@ -15,7 +15,7 @@ UUID = bytes(range(16))
 
 def fetch(
     talk: Talk, session: int, epoch: int, partitions: tuple[int, ...] = (), forget: tuple[int, ...] = (),
-    got: int | None = 7, error: int = 0, answered: tuple[int, ...] = (), version: int = 12,
+    got: int | None = 7, error: int = 0, answered: tuple[int, ...] | None = None, version: int = 12,
 ) -> Exchange:  # fmt: skip
     name: dict[str, Any] = {"topic_id": UUID} if version > 12 else {"topic": "t"}
     body = {
@@ -23,6 +23,8 @@ def fetch(
         "topics": [name | {"partitions": [{"partition": p} for p in partitions]}] if partitions else [],
         "forgotten_topics_data": [name | {"partitions": list(forget)}] if forget else [],
     }  # fmt: skip
+    if answered is None:  # a full fetch is answered for all, another with what is new
+        answered = () if epoch > 0 else partitions
     rows = [{"partition_index": p, "records": b"", "aborted_transactions": None} for p in answered]
     answer = {
         "error_code": error, "session_id": got, "responses": [name | {"partitions": rows}] if rows else [],
