@@ -563,6 +563,7 @@ class ProducedBatches:
         list[tuple[int, int, int]],
         list[tuple[int, list[tuple[int, int, EvidenceRow, bool]]]],
     ]: ...
+
 # Rows that rules and histories have nothing to say of
 
 # Numbers of `rules.views`, as tests/native/test_unmarked_rows.py has them.
