@@ -29,13 +29,18 @@ Key = tuple[Any, ...]
 
 
 class LatencyRows:
-    """Counts the exchanges of one capture set, in the order in which one process reports them."""
+    """Counts the exchanges of one capture set, in the order in which one process reports them.
 
-    def __init__(self, capture_set: str) -> None:
+    One that `counts_blocks` cannot be pickled.
+    """
+
+    def __init__(self, capture_set: str, counts_blocks: bool) -> None:
         self._capture_set = capture_set
         self._traffic = Traffic(_keys)
         self._traffic.most = MAX_ROWS
-        self._blocks = BlockCounter(self._traffic, _TOLD_APART_BY) if is_compiled else None
+        self._blocks: BlockCounter | None = None
+        if counts_blocks and is_compiled:
+            self._blocks = BlockCounter(self._traffic, _TOLD_APART_BY)
 
     def add(self, turn: ExchangeView) -> None:
         """Count the next exchange."""
@@ -48,7 +53,7 @@ class LatencyRows:
     def finish(self) -> None:
         """Everything is counted: the rows may be asked for."""
         if self._blocks is not None:
-            self._blocks.finish()
+            self._blocks.catch_up()
 
     def latencies(self) -> Iterator[Row]:
         """Rows of `latencies`."""

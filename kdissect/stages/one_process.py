@@ -115,8 +115,9 @@ class _Production:
     def _stage_of(self, capture_set: str) -> CaptureSetStage:
         found = self._sets.get(capture_set)
         if found is None:
-            states = self._tables & OF_STATES
-            found = self._sets[capture_set] = CaptureSetStage(capture_set, states, self._dissection.topics)
+            states, names = self._tables & OF_STATES, self._dissection.topics
+            found = CaptureSetStage(capture_set, states, names, counts_blocks=True)
+            self._sets[capture_set] = found
         return found
 
     def close(self) -> Iterator[tuple[str, Any]]:

@@ -67,15 +67,25 @@ def learn_names(names: TopicNames, rows: Iterator[Ordered]) -> list[Ordered]:
 
 
 class CaptureSetStage:
-    """Takes the events of a capture set, whole or with stub frames, in order; `close` gives the tables."""
+    """Takes the events of a capture set, whole or with stub frames, in order; `close` gives the tables.
+
+    One that `counts_blocks` takes blocks by its `takers`, too, where that is compiled; it cannot be pickled.
+    """
 
     def __init__(
-        self, capture_set: str, tables: frozenset[str], names: TopicNames, judging: Judging | None = None
+        self,
+        capture_set: str,
+        tables: frozenset[str],
+        names: TopicNames,
+        judging: Judging | None = None,
+        *,
+        counts_blocks: bool = False,
     ) -> None:
         self._capture_set = capture_set
         self._tables = tables & OF_STATES
         self._judge = CaptureSetJudge(*(judging or Judging())) if tables & OF_JUDGES else None
-        self._latencies = LatencyRows(capture_set) if self._wants("latencies", "rates") else None
+        wants_latencies = self._wants("latencies", "rates")
+        self._latencies = LatencyRows(capture_set, counts_blocks) if wants_latencies else None
         self._topics = TopicTraffic(names) if self._wants("topics") else None
         self._groups = GroupTraffic(names) if self._wants("groups") else None
         self._producers = ProducerTraffic(names) if self._wants("producers", "transactions") else None
