@@ -42,15 +42,26 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
-        event.bodies()  # decoded once for all
+        is_read = _is_read(event, note)
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:
-                    taker.add(event, at)
+                    if is_read:
+                        taker.add(event, at)
                 except Exception as error:
                     note(error, event)
                 places[number] = _take(taker, block, at + 1, note)
         event.forget_bodies()
+
+
+def _is_read(event: Exchange, note: Note) -> bool:
+    """Decode the bodies, once for all."""
+    try:
+        event.bodies()
+    except Exception as error:
+        note(error, event)
+        return False
+    return True
 
 
 def _take(taker: BlockTaker, block: native.ExchangeBlock, start: int, note: Note) -> int:

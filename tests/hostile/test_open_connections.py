@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 
 from benchmarks import hostile_load
-from kdissect.cli.formats import line_parts as linetexts
-from kdissect.cli.formats.line_parts import texts_of
+from kdissect.cli.formats import line_filler
+from kdissect.cli.formats.fast_lines import FastLines
 from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.excerpt_reader import Recorder, Tap
@@ -154,8 +154,9 @@ def test_no_id_is_worked_out_for_a_flood_that_is_extracted(monkeypatch: pytest.M
 @pytest.mark.exhaustive
 def test_an_open_connection_that_was_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The texts of a line are kept of those that were printed last: here of a few."""
-    monkeypatch.setattr(linetexts, "_with_texts", deque(maxlen=50))
-    monkeypatch.setattr(linetexts, "TEXTS_KEPT", 50)
+    monkeypatch.setattr(line_filler, "_with_texts", deque(maxlen=50))
+    monkeypatch.setattr(line_filler, "TEXTS_KEPT", 50)
+    texts_of = FastLines(["-"]).texts_of
     # 3,060 compiled with those of all.
     held = held_of_each(hostile_load.connections, lambda: lambda event: texts_of(event.connection))
     assert held < (2800 if native is not None else 5300)

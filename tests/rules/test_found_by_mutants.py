@@ -48,7 +48,8 @@ def test_partitions_twice_in_one_transaction() -> None:
     once = {"name": "t", "partitions": [0]}
     one = {"transactional_id": "a", "producer_id": 1, "topics": [topic]}
     other = {"transactional_id": "b", "producer_id": 2, "topics": [once]}
-    for transactions, expected in (([one], True), ([other, other], False)):
+    third = {"transactional_id": "c", "producer_id": 3, "topics": [once]}
+    for transactions, expected in (([one], True), ([other, third], False)):
         dialogue = ScriptedConnection()
         dialogue.ask("AddPartitionsToTxn", 4, {"transactions": transactions})
         assert ("BDY022" in codes(dialogue.close())) is expected

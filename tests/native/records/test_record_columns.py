@@ -199,9 +199,9 @@ def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         codecs.append(codec)
         return python(codec, data, most)
 
-    python = compiled_records._BATCHES.decompress
-    asked = compiled_records._BATCHES._replace(decompress=decompress)
-    monkeypatch.setattr(compiled_records, "_BATCHES", asked)
+    python = compiled_records.BATCH_QUESTIONS.decompress
+    asked = compiled_records.BATCH_QUESTIONS._replace(decompress=decompress)
+    monkeypatch.setattr(compiled_records, "BATCH_QUESTIONS", asked)
     return codecs
 
 
