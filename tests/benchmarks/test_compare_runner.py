@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.compare import TASKS
+from kdissect.cli import main
+
+SMALL = Path(__file__).parents[2] / "captures" / "tansu_rdk216_share.pcap"
 PYTHON = shlex.quote(sys.executable)
 QUIET = f"{PYTHON} -S -c pass"
 
@@ -115,6 +119,27 @@ def test_tasks_name_commands_of_both(benchmarks_on_path: Path) -> None:
         assert pair.against[0] == "tshark"
         assert "a b.pcap" in pair.work
         assert "a b.pcap" in pair.against
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_a_task_runs_ends_well(task: str, tmp_path: Path, benchmarks_on_path: Path) -> None:
+    import compare
+
+    (pair,) = compare.pairs_of(compare.parse_arguments(["--task", task, str(SMALL)]))
+    arguments = [part.replace(compare.SCRATCH, str(tmp_path)) for part in pair.work[1:]]
+    assert main(arguments) == 0
+
+
+def test_a_task_that_fails_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(b"x")
+    quiet, failing = f"{QUIET} {{capture}}", f"{command('raise SystemExit(3)')} {{capture}}"
+    tasks = ["--task", "list", "--task", "stats"]
+    status, lines, _ = run(
+        [str(capture), *tasks, "--work", failing, "--against", quiet, "--rounds", "1"], capsys
+    )
+    assert status == 2
+    assert lines[2].startswith("| list (exit 3) | a.pcap |")
 
 
 def test_a_command_finds_an_empty_directory(tmp_path: Path, benchmarks_on_path: Path) -> None:
