@@ -331,6 +331,8 @@ class Judge:
                 self.coverage.pass_over(rule.code)
             else:
                 self._speak_all(rule, rule.check(body), view, exchange)
+        if suppressed:  # rarely
+            self._pass_over_unmarked(shown, {rule.code for rule in body_rules})
         if node_rules or self._subjects.open_node_rules or self._at_ns <= kind.first_ns:
             self._all_pieces(body, kind, view, node_rules)
         if kind.is_watched:
@@ -338,6 +340,12 @@ class Judge:
                 self._speak(batch_rule, fault, view, exchange)
         if exchange.api_key == API_VERSIONS and side == RESPONSE:
             view.learn_versions(exchange, body.value)
+
+    def _pass_over_unmarked(self, shown: ShownBodies, marked: set[str]) -> None:
+        """Without guards, what must not speak any more would be passed over whether it is marked or not."""
+        for rule in shown.shown(EVERY)[0]:
+            if rule.code in self._suppressed and rule.code not in marked:
+                self.coverage.pass_over(rule.code)
 
     def _all_pieces(self, body: Body, kind: BodyKind, view: ConnectionView, marked: NodeRules) -> None:
         """Show a body's pieces. For what is counted, the first body of a kind that no guard marks stands for
