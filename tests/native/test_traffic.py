@@ -68,7 +68,7 @@ def test_filters_by_kind(python_side: PythonSide, by: list[str], expression: str
         assert traffic_said.counted(*arguments) == python_side.call(traffic_said.counted, *arguments)
 
 
-def test_a_filter_by_kind_is_asked_once_a_kind() -> None:
+def test_a_filter_by_kind_is_asked_once_a_kind(native: Any) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def takes(exchange: Any) -> bool:
