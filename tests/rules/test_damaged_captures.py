@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -119,9 +120,12 @@ def test_damage_adds_no_error_and_no_warning(name: str, damage: str) -> None:
     assert loud(DAMAGES[damage](packets_of(name))) <= loud_when_whole(name)
 
 
-@pytest.mark.sampled(130)
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", NAMES)
+# Each fourth pair: every capture and every damage, in a quarter of the time.
+PAIRS = list(product(NAMES, DAMAGES))[::4]
+
+
+@pytest.mark.sampled(33)
+@pytest.mark.parametrize(("name", "damage"), PAIRS)
 def test_guards_leave_nothing_out(name: str, damage: str) -> None:
     """A judge that shows every rule everything comes to the same verdict."""
     packets = DAMAGES[damage](packets_of(name))
