@@ -1,5 +1,6 @@
 """Brokers and Java clients for the tests of taps: those of the recorder (`captures/record`)."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -8,9 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import pytest
 
@@ -48,7 +48,7 @@ def needs_kafka(*names: str) -> None:
             pytest.skip(f"Apache Kafka ({name}) is not in {workshop.HOME}: the recorder fetches it")
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(spec: Spec, base: int) -> Iterator[Cluster]:
     """A cluster, from when it is ready; its ports and folders are not those of another worker of pytest."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
@@ -192,6 +192,8 @@ def _drivers(version: str) -> Path:
 class Tapping:
     """A running `kdissect tap`, from when it says that it taps; `stop` ends it as Ctrl-C does."""
 
+    started: ClassVar[list[Self]] = []
+
     def __init__(self, *arguments: object) -> None:
         self.process = subprocess.Popen(
             command("tap", *arguments),
@@ -200,6 +202,7 @@ class Tapping:
             cwd=CHECKOUT,
             start_new_session=True,
         )
+        self.started.append(self)
         assert self.process.stderr is not None
         self.said = ""
         while "tapping" not in self.said and (line := self.process.stderr.readline()):
@@ -216,6 +219,15 @@ class Tapping:
         _, rest = self.process.communicate(timeout=_SECONDS)
         self.said += rest
         assert self.process.returncode == 0, self.said
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End those that a failed test left running, that no later test is charged with them."""
+        while cls.started:
+            tapping = cls.started.pop()
+            tapping.process.kill()
+            if tapping.process.stderr is not None and not tapping.process.stderr.closed:
+                tapping.process.communicate()
 
 
 Bodies = dict[tuple[Any, ...], tuple[bytes | None, bytes | None]]
@@ -300,9 +312,10 @@ def threads_of(process: int) -> list[str]:
     """Names of the threads of a process that are the tap's."""
     names = []
     for path in Path(f"/proc/{process}/task").glob("*/comm"):
-        with_name = path.read_text().strip()
-        if with_name.startswith("kdissect"):
-            names.append(with_name)
+        with contextlib.suppress(OSError):  # a thread that ended since it was listed
+            with_name = path.read_text().strip()
+            if with_name.startswith("kdissect"):
+                names.append(with_name)
     return names
 
 
