@@ -209,8 +209,8 @@ class Session:
             self.changed(Change.PROGRESS, "")
 
     def _take_codes(self, message: Codes) -> None:
-        for row, code in message.pairs:
-            self.log.add_codes(row, (code,))
+        for connection, ordinal, code in message.codes:
+            self.log.add_code(connection, ordinal, code)
         self.changed(Change.CODES, "")
         self._ask_again()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
 from kdissect.cli.options.exchange_selection import is_selection_by_kind, selection_of
 from kdissect.cli.options.input_options import (
     check_inputs,
@@ -117,10 +118,12 @@ def is_by_kind(options: Namespace) -> bool:
 
 def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
     """Reads the inputs and judges them; a filter is asked afterwards."""
-    from kdissect.cli.findings.filter_findings import codes_by_exchange  # start-up: the rules
+    from kdissect.stages.codes_by_exchange import MAX_EXCHANGES, codes_by_exchange  # start-up: the rules
 
-    known = codes_by_exchange(open_inputs(options))
-    return lambda exchange: known.get((exchange.connection.id, exchange.ordinal), ())
+    found = codes_by_exchange(open_inputs(options))
+    if found.is_full:
+        say(f"warning: more than {MAX_EXCHANGES} exchanges have findings: the filter knows the first of them")
+    return found.of
 
 
 class EventFilter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kdissect.capture.resume import ResumePoint
 from kdissect.decoders.generated.summary import Summary
@@ -56,6 +56,7 @@ class ExchangeLog:
         self._orphans_of: dict[int, dict[int, int]] = {}
         self._by_id: dict[str, int] = {}
         self._codes: dict[int, tuple[str, ...]] = {}
+        self._early_codes: list[tuple[str, int, str]] = []
 
     def __len__(self) -> int:
         return len(self.troubled)
@@ -82,13 +83,23 @@ class ExchangeLog:
             packets.append(point.packets)
             points.append(point)
         self._index(first, len(self.columns["flags"]))
+        early, self._early_codes = self._early_codes, []
+        for connection, ordinal, code in early:
+            self.add_code(connection, ordinal, code)
 
-    def add_codes(self, row: int, codes: Iterable[str]) -> None:
-        """Take the codes of findings about an exchange."""
+    def add_code(self, connection: str, ordinal: int, code: str) -> None:
+        """Take the code of a finding about an exchange, whose row may be still to come."""
+        row = self.row_of(connection, ordinal)
+        if row is not None:
+            self._find(row, code)
+        elif len(self._early_codes) < MAX_FOUND:
+            self._early_codes.append((connection, ordinal, code))
+
+    def _find(self, row: int, code: str) -> None:
         known = self._codes.get(row, ())
-        if row >= len(self.found) or (not known and len(self._codes) >= MAX_FOUND):
+        if code in known or (not known and len(self._codes) >= MAX_FOUND):
             return
-        self._codes[row] = tuple(dict.fromkeys((*known, *codes)))
+        self._codes[row] = (*known, code)
         self.found[row] = 1
 
     def _connect(self, number: int, info: ConnectionInfo) -> None:

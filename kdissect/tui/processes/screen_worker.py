@@ -32,7 +32,8 @@ from kdissect.model.limits import use
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+from kdissect.session.exchange import Exchange
+from kdissect.stages.block_takers import BlockTaker, take_block
 from kdissect.tui.processes.spool import SpoolWriter
 from kdissect.tui.processes.worker_messages import (
     Done,
@@ -73,10 +74,12 @@ class Worker:
         self._dissection = _open(order)
         self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
         self._writer = LogWriter(self._keep)
-        self._numbers = _RowNumbers()
+        self._exchanges = 0
         self._studies: list[Study] | None = None
         self._is_by_kind = False
         self._accepts = self._filter() if order.filter else None
+        self._asked: Exchange | None = None
+        self._answer = True
         self._matches = array("I")
         self._next_flush = time.monotonic() + _FIRST_FLUSH_S
         self._next_result = time.monotonic() + _FIRST_RESULT_S
@@ -119,21 +122,21 @@ class Worker:
 
     def _take(self, events: Events) -> None:
         """Rows first: studies may take their time."""
-        if is_compiled and isinstance(events, native.ExchangeBlock) and self._takes_blocks:
-            self._count_block(events)
+        first = self._exchanges
+        if is_compiled and isinstance(events, native.ExchangeBlock) and not self._order.rows:
+            self._exchanges += len(events)
+            take_block(events, self._takers(first), self._dissection.guard.note)
             return
-        first = self._numbers.count
-        remember = bool(self._order.studies)
         for event in events:
             if isinstance(event, Exchange):
-                self._numbers.add(event, remember)
+                self._exchanges += 1
                 if self._order.rows:
                     self._add(event)
             elif self._order.rows:
                 self._connection(event)
         if self._order.rows and time.monotonic() > self._next_flush:
             self._flush()
-        if remember or self._order.matches:
+        if self._order.studies or self._order.matches:
             self._study(events, first)
 
     def _add(self, exchange: Exchange) -> None:
@@ -142,38 +145,43 @@ class Worker:
         if self._writer.waiting >= _ROWS_A_PARCEL:
             self._flush()
 
-    @property
-    def _takes_blocks(self) -> bool:
-        """Whether nobody needs each exchange."""
-        order = self._order
-        return not (order.rows or order.matches) and all(study.takes_blocks for study in self.studies)
+    def _takers(self, first: int) -> list[BlockTaker]:
+        """Who takes a block; `first` is the row of its first exchange."""
+        takers = [self._taker(study) for study in self.studies]
+        if self._order.matches:
+            takers.append(BlockTaker(_each, lambda exchange, at: self._match(exchange, first + at)))
+        return takers
 
-    def _count_block(self, block: native.ExchangeBlock) -> None:
-        accepts = self._accepts
-        for study in self.studies:
-            at = study.count_block(block, 0)
-            while at < len(block):
-                exchange = block[at]
-                study.takes = accepts is None or accepts(exchange)
-                _add(study, exchange)
-                at = study.count_block(block, at + 1)
-        self._numbers.count += len(block)
+    def _taker(self, study: Study) -> BlockTaker:
+
+        def add(exchange: Exchange, _: int) -> None:
+            study.takes = self._is_taken(exchange)
+            _add(study, exchange)
+
+        return BlockTaker(study.count_block if study.takes_blocks else _each, add)
+
+    def _match(self, exchange: Exchange, row: int) -> None:
+        if self._is_taken(exchange):
+            self._matches.append(row)
+
+    def _is_taken(self, exchange: Exchange) -> bool:
+        """Whether the filter takes it, asked once for all studies."""
+        if exchange is not self._asked:
+            self._asked, self._answer = exchange, self._accepts is None or self._accepts(exchange)
+        return self._answer
 
     def _study(self, events: Events, row: int) -> None:
         """Have the studies see what the filter takes; `row` is that of the first exchange."""
-        studies, accepts = self.studies, self._accepts
+        studies = self.studies
         for event in events:
             if not isinstance(event, Exchange):
                 for study in studies:
                     _add(study, event)
-                if isinstance(event, ConnectionClosed):
-                    self._numbers.forget(event.connection.id)
                 continue
-            taken = accepts is None or accepts(event)
-            if taken and self._order.matches:
-                self._matches.append(row)
+            if self._order.matches:
+                self._match(event, row)
             for study in studies:
-                study.takes = taken
+                study.takes = self._is_taken(event)
                 _add(study, event)
             row += 1
 
@@ -186,7 +194,6 @@ class Worker:
                 topics,
                 bool(self._order.filter),
                 topics.topics_of,
-                self._numbers.row_of,
                 self._send,
                 self._dissection.file_names,
                 self._accepts if self._is_by_kind else None,
@@ -223,9 +230,9 @@ class Worker:
         self._is_by_kind = predicate.is_by_kind
         findings_of = None
         if predicate.needs_findings:
-            from kdissect.tui.processes.findings_by_exchange import codes_by_exchange
+            from kdissect.stages.codes_by_exchange import codes_by_exchange
 
-            findings_of = codes_by_exchange(_open(self._order).events())
+            findings_of = codes_by_exchange(_open(self._order)).of
         return predicate.bind(Context(self._start_ns, topics_of, findings_of, names))
 
     def _start_ns(self) -> int:
@@ -270,51 +277,17 @@ class Worker:
             self._send(Result(study.name, study.result(), is_final))
 
 
+def _each(_block: native.ExchangeBlock, start: int) -> int:
+    """Takes no exchange of a block before it is an object."""
+    return start
+
+
 def _add(study: Study, event: Event) -> None:
     """Have a study see an event that counts, if the filter takes it or is the study's own."""
     if study.counts_once and event.connection.same_as is not None:
         return
     if study.takes or study.has_own_filter or not isinstance(event, Exchange):
         study.add(event)
-
-
-class _RowNumbers:
-    """Rows of the exchanges of open connections by their ordinals; the same numbers as in the log."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._rows: dict[str, array[int]] = {}
-        self._orphans: dict[str, dict[int, int]] = {}
-
-    def add(self, exchange: Exchange, remember: bool) -> int:
-        """The number of the next exchange."""
-        row = self.count
-        self.count += 1
-        if not remember:
-            return row
-        connection, ordinal = exchange.connection.id, exchange.ordinal
-        if ordinal >= FIRST_ORPHAN_ORDINAL:
-            self._orphans.setdefault(connection, {})[ordinal] = row
-            return row
-        rows = self._rows.setdefault(connection, array("q"))
-        while len(rows) <= ordinal:
-            rows.append(-1)
-        rows[ordinal] = row
-        return row
-
-    def row_of(self, connection: str, ordinal: int) -> int | None:
-        """The row of an exchange; None where its connection is over."""
-        if ordinal >= FIRST_ORPHAN_ORDINAL:
-            return self._orphans.get(connection, {}).get(ordinal)
-        rows = self._rows.get(connection)
-        if rows is None or not 0 <= ordinal < len(rows) or rows[ordinal] < 0:
-            return None
-        return rows[ordinal]
-
-    def forget(self, connection: str) -> None:
-        """The connection is over."""
-        self._rows.pop(connection, None)
-        self._orphans.pop(connection, None)
 
 
 def _open(order: Order) -> Dissection:

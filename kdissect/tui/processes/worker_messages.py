@@ -69,9 +69,9 @@ class Result(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """Codes of findings: (row, code) each."""
+    """Codes of findings: id of the connection, ordinal of the exchange, code each."""
 
-    pairs: list[tuple[int, str]]
+    codes: list[tuple[str, int, str]]
 
 
 class Matches(NamedTuple):

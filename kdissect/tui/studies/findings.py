@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.model.finding import Finding
+from kdissect.model.native import native
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
@@ -35,12 +36,17 @@ class FindingStudy(Study):
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._judge = Judge()
+        self.takes_blocks = True
         self._log = self._judge.findings = _PlacedFindings(context)
 
     def add(self, event: Event) -> None:
         """Judge an event."""
         self._judge.add(event)
         self._log.flush(_MANY)
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Judge exchanges of which nothing is to be told."""
+        return self._judge.take_block(block, start)
 
     def finish(self) -> None:
         """Judge what was held back."""
@@ -59,7 +65,7 @@ class _PlacedFindings(FindingLog):
     def __init__(self, context: StudyContext) -> None:
         super().__init__()
         self._context = context
-        self._pairs: list[tuple[int, str]] = []
+        self._codes: list[tuple[str, int, str]] = []
 
     def repeats(self, key: Key, time_ns: int) -> bool:
         """Each one is looked at."""
@@ -68,12 +74,11 @@ class _PlacedFindings(FindingLog):
     def add(self, rule: Rule, finding: Finding) -> None:
         super().add(rule, finding)
         place = finding.place
-        row = self._context.row_of(place.connection, place.exchange) if place.exchange >= 0 else None
-        if row is not None:
-            self._pairs.append((row, finding.code))
+        if place.exchange >= 0:
+            self._codes.append((place.connection, place.exchange, finding.code))
 
     def flush(self, most: int) -> None:
         """Send what waits, if it is more than `most`."""
-        if len(self._pairs) > most:
-            self._context.send(Codes(self._pairs))
-            self._pairs = []
+        if len(self._codes) > most:
+            self._context.send(Codes(self._codes))
+            self._codes = []

@@ -32,14 +32,12 @@ class StudyContext(NamedTuple):
     """What a study may need beside events.
 
     `topics` are the names of topics, `is_filtered` says whether a filter takes some exchanges only.
-    `row_of` gives the number of an exchange in the log by its identity while its connection is open; `send`
-    sends a message of `tui.processes.worker_messages` to the screen at once.
+    `send` sends a message of `tui.processes.worker_messages` to the screen at once.
     """
 
     topics: TopicNames
     is_filtered: bool
     topics_of: TopicsOf
-    row_of: Callable[[str, int], int | None]
     send: Callable[[Any], None]
     file_names: list[str]
     takes_kind: Callable[[Exchange], bool] | None = None

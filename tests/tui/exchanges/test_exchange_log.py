@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.engine.exchange_log.log import find_in
+from kdissect.engine.exchange_log.log import ExchangeLog, find_in
+from kdissect.engine.exchange_log.log_writer import LogWriter
 from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.packets.packet import NUMBER_MASK
 from kdissect.session.exchange import Exchange
@@ -188,8 +189,21 @@ def test_next_flag_among_shown_rows() -> None:
 def test_findings_are_remembered_by_row() -> None:
     with Loaded(CAPTURES / "kafka44_java_produce.pcapng") as loaded:
         log = loaded.log
-        log.add_codes(3, ("REC001",))
-        log.add_codes(3, ("REC002", "REC001"))
-        log.add_codes(10**9, ("REC001",))
+        place = log.connection(3).id, log.columns["ordinal"][3]
+        log.add_code(*place, "REC001")
+        log.add_code(*place, "REC002")
+        log.add_code(*place, "REC001")
+        log.add_code("no such connection", 0, "REC001")
         assert log.codes(3) == ("REC001", "REC002")
         assert find_in(log.found, -1, 1, None) == 3
+
+
+def test_a_finding_may_be_known_before_the_row_of_its_exchange() -> None:
+    with Loaded(CAPTURES / "kafka44_java_produce.pcapng") as loaded:
+        whole = loaded.log
+    writer, log = LogWriter(), ExchangeLog()
+    log.add_code(whole.connection(3).id, whole.columns["ordinal"][3], "REC001")
+    for row in range(len(whole)):
+        writer.add(whole.exchange(row))
+        log.extend(writer.take())
+    assert [row for row in range(len(log)) if log.codes(row)] == [3]
