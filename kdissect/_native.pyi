@@ -188,6 +188,27 @@ class BlockIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Exchange: ...
 
+# Columns of the log of exchanges, in the order in which rows were taken (`engine.exchange_log.log_columns`).
+
+@final
+class LoggedRows:
+    def __new__(
+        cls,
+        connection_of: Callable[[ConnectionInfo], int | None],
+        client_of: Callable[[str | None], int],
+        readers_of: Callable[[int, int], tuple[Summarizer, Summarizer] | None],
+        facts_of: Callable[[Summary, Summary | None], tuple[int, int, int]],
+        can_read_again: Callable[[int], bool],
+        put: Callable[[bytes], int] | None,
+    ) -> Self: ...
+    # How many there are.
+    @property
+    def rows(self) -> int: ...
+    # From one on; the first that is Python's, or how many there are.
+    def take_block(self, block: ExchangeBlock, start: int) -> int: ...
+    # By name; there are none then.
+    def take(self) -> list[tuple[str, bytes]]: ...
+
 # Excerpts
 
 @final

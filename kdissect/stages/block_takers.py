@@ -42,7 +42,7 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
-        is_read = _is_read(event, note)
+        is_read = len(takers) == 1 or _is_read(event, note)
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:

@@ -61,6 +61,7 @@ fn add_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::flows::PassedBy>()?;
     module.add_class::<engine::exchange_block::ExchangeBlock>()?;
     module.add_class::<engine::exchange_block::BlockIterator>()?;
+    module.add_class::<engine::logged_rows::LoggedRows>()?;
     module.add_class::<engine::in_order::InOrder>()
 }
 

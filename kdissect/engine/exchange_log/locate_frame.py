@@ -6,8 +6,8 @@ Cheaper than analysing the capture again: no state but that of one direction, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from zlib import crc32
 
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.exchange_log.log_columns import MARK_BYTES
 from kdissect.engine.exchange_log.logged_frames import Found, Span, Want
 from kdissect.model.packets.packet import PlainPacket
@@ -68,11 +68,11 @@ class Refinder:
         for start, payload, at in self._starts:
             # A packet may hold thousands of frames of one size: most are told apart where they lie.
             head = payload[at + _PREFIX : at + _PREFIX + known]
-            if len(head) == known and crc32(head) != want.mark:
+            if len(head) == known and crc32c(head) != want.mark:
                 continue
             data, spans = _assemble(self._pieces, start, length)
             content = data[_PREFIX:]
-            if len(data) == length and crc32(content[:MARK_BYTES]) == want.mark:
+            if len(data) == length and crc32c(content[:MARK_BYTES]) == want.mark:
                 self.found = Found(content, tuple(spans))
                 return
 

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from zlib import crc32
 
 from kdissect.capture.resume import ResumePoint
+from kdissect.decoders.bodies import request_summarizer, response_summarizer
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summarizer, Summary
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.exchange_log import log_columns as columns
 from kdissect.engine.exchange_log.log_columns import Anomalies, Batch, Interned, new_columns
 from kdissect.engine.exchange_rows import has_anomalies, union
 from kdissect.model.frame import Frame
+from kdissect.model.native import is_compiled, native
+from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
-
-Keep = Callable[[Exchange, Frame], int | None]
-"""Puts a frame where it can be read again; gives its block, None where it stands in a file anyway."""
 
 _STATE_BITS = {state: bit for bit, state in enumerate(columns.STATES)}
 _MAX_UINT32 = (1 << 32) - 1
 _Signature = tuple[object, ...]
 
 
-def keep_nothing(_exchange: Exchange, _frame: Frame) -> None:
-    """All frames stand in files that can be read again."""
-
-
 class LogWriter:
-    """`add` exchanges, then `take` what there is of them so far. `keep` is asked about every frame."""
+    """`add` exchanges, then `take` what there is of them so far.
 
-    def __init__(self, keep: Keep = keep_nothing) -> None:
-        self._keep = keep
+    `put` keeps frames that are not in a file that can be read again, which `can_read_again` tells of a file
+    by its index; it gives a number by which the frame is found. Exchanges of APIs that `are_added` are left
+    to `add` by `take_block`, for who looks at each of them.
+    """
+
+    def __init__(
+        self,
+        put: Callable[[bytes], int] | None = None,
+        can_read_again: Callable[[int], bool] = bool,
+        are_added: Callable[[int], bool] = lambda _api_key: False,
+    ) -> None:
+        self._put = put
+        self._can_read_again = can_read_again
+        self._are_added = are_added
         self._columns = new_columns()
         self._rows = 0
         self._numbers: dict[str, int] = {}
@@ -43,6 +52,12 @@ class LogWriter:
         self._odd = 0
         self._captured: dict[int, tuple[int, int]] = {}
         self._points: list[tuple[int, ResumePoint]] = []
+        self._compiled: native.LoggedRows | None = None
+        if is_compiled:
+            self._compiled = native.LoggedRows(
+                self._plain_connection, self._client_ids.number, self._readers_of, self._facts,
+                can_read_again, put,
+            )  # fmt: skip
 
     def __len__(self) -> int:
         return self._rows
@@ -50,14 +65,14 @@ class LogWriter:
     @property
     def waiting(self) -> int:
         """Exchanges that were added since the last `take`."""
-        return len(self._columns["flags"])
+        return len(self._columns["flags"]) + (0 if self._compiled is None else self._compiled.rows)
 
     def add(self, exchange: Exchange) -> int:
         """Take an exchange; gives its row."""
+        self._settle()
         row = self._rows
         self._rows = row + 1
         put = self._columns
-        asked, answered = exchange.request_summary(), exchange.response_summary()
         put["connection"].append(self.connection(exchange.connection))
         put["ordinal"].append(min(exchange.ordinal, _MAX_UINT32))
         key, version, correlation = exchange.api_key, exchange.api_version, exchange.correlation_id
@@ -65,15 +80,24 @@ class LogWriter:
         put["api_version"].append(0 if version is None else version)
         put["correlation_id"].append(0 if correlation is None else correlation)
         put["client_id"].append(self._client_ids.number(exchange.client_id))
-        put["errors"].append(self._errors.number(answered.errors))
-        put["topics"].append(self._topics.number(_bounded(union(asked.topics, answered.topics))))
-        put["topic_ids"].append(self._topic_ids.number(_bounded(union(asked.topic_ids, answered.topic_ids))))
+        facts = self._facts(exchange.request_summary(), exchange.response_summary())
+        put["errors"].append(facts[0])
+        put["topics"].append(facts[1])
+        put["topic_ids"].append(facts[2])
         flags = _flags(exchange) | self._frames(exchange, row)
         if has_anomalies(exchange):
             flags |= columns.IS_ODD
             self._note_anomalies(exchange, row)
         put["flags"].append(flags)
         return row
+
+    def take_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block from one on; gives the next one that is for `add`. Compiled only."""
+        if self._compiled is None:
+            return start
+        at = self._compiled.take_block(block, start)
+        self._rows += at - start
+        return at
 
     def connection(self, info: ConnectionInfo) -> int:
         """The number of a connection, whether it has exchanges or not; changes of it are told."""
@@ -99,6 +123,7 @@ class LogWriter:
 
     def take(self, names: dict[bytes, str] | None = None, start_ns: int = 0) -> Batch:
         """What was added since the last time. `names` of topic ids, `start_ns` time of the first packet."""
+        self._settle()
         batch = Batch(
             {name: column.tobytes() for name, column in self._columns.items()},
             list(self._connections.items()),
@@ -115,6 +140,38 @@ class LogWriter:
         self._columns = new_columns()
         self._connections, self._anomalies, self._captured, self._points = {}, {}, {}, []
         return batch
+
+    def _settle(self) -> None:
+        """Rows of blocks stand before what comes next."""
+        if self._compiled is not None and self._compiled.rows:
+            for name, data in self._compiled.take():
+                self._columns[name].frombytes(data)
+
+    def _plain_connection(self, info: ConnectionInfo) -> int | None:
+        """Its number, where its frames stand in packets as they are."""
+        return self.connection(info) if info.tls is None else None
+
+    def _readers_of(self, api_key: int, api_version: int) -> tuple[Summarizer, Summarizer] | None:
+        """What reads bodies; None for exchanges that `add` takes."""
+        if self._are_added(api_key):
+            return None
+        return request_summarizer(api_key, api_version), response_summarizer(api_key, api_version)
+
+    def _facts(self, asked: Summary, answered: Summary | None) -> tuple[int, int, int]:
+        """Numbers of errors, topics and topic ids."""
+        answered = NO_SUMMARY if answered is None else answered
+        return (
+            self._errors.number(answered.errors),
+            self._topics.number(_bounded(union(asked.topics, answered.topics))),
+            self._topic_ids.number(_bounded(union(asked.topic_ids, answered.topic_ids))),
+        )
+
+    def _kept(self, exchange: Exchange, frame: Frame) -> int | None:
+        """The number by which a frame is found that cannot be read again; None for one that can."""
+        if self._put is None:
+            return None
+        can_read_again = self._can_read_again(frame.first_ref >> FILE_SHIFT)
+        return None if can_read_again and exchange.connection.tls is None else self._put(frame.data)
 
     def _frames(self, exchange: Exchange, row: int) -> int:
         request, response = exchange.request, exchange.response
@@ -133,14 +190,14 @@ class LogWriter:
             for name in ("time", "end_time", "size", "first_ref", "last_ref", "body", "mark"):
                 put[f"{side}_{name}"].append(0)
             return 0
-        block = self._keep(exchange, frame)
+        block = self._kept(exchange, frame)
         put[f"{side}_time"].append(frame.time_ns)
         put[f"{side}_end_time"].append(frame.end_time_ns)
         put[f"{side}_size"].append(frame.size)
         put[f"{side}_first_ref"].append(frame.first_ref)
         put[f"{side}_last_ref"].append(frame.last_ref)
         put[f"{side}_body"].append(body)
-        put[f"{side}_mark"].append(crc32(frame.data[: columns.MARK_BYTES]) if block is None else block)
+        put[f"{side}_mark"].append(crc32c(frame.data[: columns.MARK_BYTES]) if block is None else block)
         has, cut, kept = _FRAME_FLAGS[side]
         return has | (cut if frame.is_cut else 0) | (0 if block is None else kept)
 

@@ -23,14 +23,12 @@ from typing import TYPE_CHECKING, Any
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.engine.exchange_log.log_writer import LogWriter
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topic_names import TopicNames, tells_names
 from kdissect.model import faults
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import KdissectError
-from kdissect.model.frame import Frame
 from kdissect.model.limits import use
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker, take_block
@@ -73,7 +71,8 @@ class Worker:
         self._out = out
         self._dissection = _open(order)
         self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
-        self._writer = LogWriter(self._keep)
+        put = None if self._spool is None else self._spool.put
+        self._writer = LogWriter(put, self._can_read_again, tells_names)
         self._exchanges = 0
         self._studies: list[Study] | None = None
         self._is_by_kind = False
@@ -123,9 +122,11 @@ class Worker:
     def _take(self, events: Events) -> None:
         """Rows first: studies may take their time."""
         first = self._exchanges
-        if is_compiled and isinstance(events, native.ExchangeBlock) and not self._order.rows:
+        if is_compiled and isinstance(events, native.ExchangeBlock):
             self._exchanges += len(events)
             take_block(events, self._takers(first), self._dissection.guard.note)
+            if self._writer.waiting >= _ROWS_A_PARCEL:
+                self._flush()
             return
         for event in events:
             if isinstance(event, Exchange):
@@ -147,7 +148,10 @@ class Worker:
 
     def _takers(self, first: int) -> list[BlockTaker]:
         """Who takes a block; `first` is the row of its first exchange."""
-        takers = [self._taker(study) for study in self.studies]
+        takers = []
+        if self._order.rows:
+            takers.append(BlockTaker(self._writer.take_block, lambda exchange, _: self._add(exchange)))
+        takers += [self._taker(study) for study in self.studies]
         if self._order.matches:
             takers.append(BlockTaker(_each, lambda exchange, at: self._match(exchange, first + at)))
         return takers
@@ -207,12 +211,8 @@ class Worker:
         else:
             self._writer.connection(event.connection)
 
-    def _keep(self, exchange: Exchange, frame: Frame) -> int | None:
-        """Spool what cannot be read again from a file by its packets."""
-        if self._spool is None:
-            return None
-        file = self._dissection.captures.files[frame.first_ref >> FILE_SHIFT]
-        return None if file.can_resume and exchange.connection.tls is None else self._spool.put(frame.data)
+    def _can_read_again(self, file: int) -> bool:
+        return self._dissection.captures.files[file].can_resume
 
     def _note_points(self) -> None:
         for file in self._dissection.captures.files:

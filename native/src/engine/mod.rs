@@ -15,6 +15,7 @@ pub mod handover;
 pub mod held;
 pub mod in_order;
 pub mod kind;
+pub mod logged_rows;
 pub mod shared;
 pub mod stream;
 pub mod talk;
