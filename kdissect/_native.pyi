@@ -637,13 +637,16 @@ class Watermarks:
 
 @final
 class TrafficCounter:
-    # `by`: kind, client id, state, connection, errors, day.
+    # `by`: kind, client id, state, errors, day, topics.
     def __new__(
         cls,
         by: tuple[bool, bool, bool, bool, bool, bool],
-        kind_of: Callable[[int, int], tuple[bool, Layout, Layout | None] | None],
-        capture_set_of: Callable[[ConnectionInfo], str | None],
+        kind_of: Callable[
+            [int, int], tuple[bool, Layout, Layout | None, tuple[Summarizer, Summarizer] | None] | None
+        ],
+        place_of: Callable[[ConnectionInfo], tuple[str, int] | None],
         tallies_of: Callable[[Exchange], list[int]],
+        changes_of: Callable[[], int],
         meet: Callable[[int, bool, list[int]], None],
         watermarks: Watermarks,
         multiplier: float,

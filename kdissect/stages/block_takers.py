@@ -33,8 +33,10 @@ class BlockTaker(NamedTuple):
         return cls(take, add_counting)
 
 
-def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note) -> None:
-    """Have all take the exchanges of a block.
+def take_block(
+    block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note, want_bodies: bool = True
+) -> None:
+    """Have all take the exchanges of a block. Those that `want_bodies` are told once of one that is at fault.
 
     None is given an exchange before all have taken those before it. So names of topics are learned and asked
     for in the order of the exchanges: whoever asks leaves exchanges that may say names to `add`.
@@ -42,7 +44,7 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
-        is_read = len(takers) == 1 or _is_read(event, note)
+        is_read = not want_bodies or _is_read(event, note)
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:

@@ -7,38 +7,39 @@ that rows, and what is left out as `other`, are those of `Traffic.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from itertools import count
 from typing import Any
 
 from kdissect.decoders import quirks
+from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.body_schemas import body_message, known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topic_names import tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import bin_multiplier
+from kdissect.stats.by_group.group_links import GroupLinks, names_groups
+from kdissect.stats.dimensions import OF_CONNECTION, Context
 from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
 from kdissect.stats.traffic import Tally, Traffic
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
-# What dimensions are told from.
 _OF_KIND = frozenset(("api", "api_version"))
-_OF_CONNECTION = frozenset(
-    (
-        "software", "client", "connection", "broker", "principal", "process", "pid", "pod", "namespace",
-        "container",
-    )
-)  # fmt: skip
-_COUNTED = _OF_KIND | _OF_CONNECTION | {"client_id", "state", "error"}
+_COUNTED = _OF_KIND | OF_CONNECTION.keys() | {"client_id", "state", "error", "topic", "group"}
+# Places of connections whose numbers are kept.
+_PLACES_KEPT = 10_000
 
 
 class BlockCounter:
     """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
 
-    `by` are the dimensions that the keys of the traffic are made of, and `day`.
+    `by` are the dimensions that the keys of the traffic are made of, and `day`; `context` is what they look
+    things up in, which learns of the exchanges that are left to Python.
 
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
     and client id. `close` every connection that is over.
@@ -48,19 +49,30 @@ class BlockCounter:
         self,
         traffic: Traffic,
         by: Collection[str],
+        context: Context | None = None,
         takes: Callable[[Exchange], bool] | None = None,
         latencies: LatencySeries | None = None,
     ) -> None:
+        self._by = frozenset(by)
+        self._context = context
+        self._places: dict[tuple[object, ...], int] = {}
+        self._place_numbers = count()
+        self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
+        if "group" in by:
+            self._parts.append(lambda info: (info.capture_set, info.client.host))  # of `client_key_of`
+        if "topic" in by:
+            self._parts.append(lambda info: (info.capture_set, info.broker_address))  # `topic_names` asks
         self._latencies = latencies
         self._traffic = traffic
         self._tallies: list[Tally] = [traffic.total]
         self._numbers = {id(traffic.total): 0}
         traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
-        of_kind, of_connection = not _OF_KIND.isdisjoint(by), not _OF_CONNECTION.isdisjoint(by)
-        of = of_kind, "client_id" in by, "state" in by, of_connection, "error" in by, "day" in by
+        of_kind = not _OF_KIND.isdisjoint(by)
+        of_client = "client_id" in by or "group" in by  # who names no group speaks for that of its client
+        of = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by
         self._counter = native.TrafficCounter(
-            of, _kind_of, _capture_set_of, self._tallies_of, self._meet, watermarks, bin_multiplier(),
-            list(WIDTHS_NS), MAX_POINTS, latencies is not None, takes,
+            of, self._kind_of, self._place_of, self._tallies_of, self._changes, self._meet, watermarks,
+            bin_multiplier(), list(WIDTHS_NS), MAX_POINTS, latencies is not None, takes,
         )  # fmt: skip
 
     @staticmethod
@@ -100,6 +112,41 @@ class BlockCounter:
             numbers.append(number)
         return numbers
 
+    def _kind_of(self, api_key: int, version: int) -> Any:
+        """How responses, and of Fetch requests, are read, and topics; None for what Python reads."""
+        other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
+        if other or self._is_learned_from(api_key) or known_body(api_key, version, True) is None:
+            return None
+        asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
+        topics = None
+        if "topic" in self._by:
+            topics = request_summarizer(api_key, version), response_summarizer(api_key, version)
+        return client_must_wait(api_key, version), _layout(api_key, version, True), asked, topics
+
+    def _is_learned_from(self, api_key: int) -> bool:
+        """Whether groups or names of topics are learned of an API's exchanges, which thus are looked at."""
+        if "topic" in self._by and tells_names(api_key):
+            return True
+        if "group" in self._by:
+            return api_key in GroupLinks.api_keys or names_groups(api_key)
+        return False
+
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, int] | None:
+        """Capture set, and a number for all that dimensions are told from; None where it does not count."""
+        if info.same_as is not None:
+            return None
+        if len(self._places) >= _PLACES_KEPT:
+            self._places.clear()
+        place = tuple(tuple(part_of(info)) for part_of in self._parts)
+        number = self._places.get(place)
+        if number is None:
+            number = self._places[place] = next(self._place_numbers)
+        return info.capture_set, number
+
+    def _changes(self) -> int:
+        """How often changed what the groups of exchanges are told from, beside themselves."""
+        return 0 if self._context is None else self._context.topics.changes + self._context.groups.changes
+
     def _meet(self, number: int, is_answered: bool, errors: list[int]) -> None:
         tally = self._tallies[number]
         tally.states[str(State.COMPLETE if is_answered else State.NO_RESPONSE_EXPECTED)] += 0
@@ -107,18 +154,5 @@ class BlockCounter:
             tally.errors[error_name(code)] += 0
 
 
-def _kind_of(api_key: int, version: int) -> Any:
-    """How responses, and of Fetch requests, are read; None for what Python reads."""
-    other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
-    if other or known_body(api_key, version, True) is None:
-        return None
-    asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
-    return client_must_wait(api_key, version), _layout(api_key, version, True), asked
-
-
 def _layout(api_key: int, version: int, is_response: bool) -> native.Layout:
     return native_layout(body_message(api_key, version, is_response), version)[0]
-
-
-def _capture_set_of(connection: ConnectionInfo) -> str | None:
-    return connection.capture_set if connection.same_as is None else None

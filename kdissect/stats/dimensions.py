@@ -10,6 +10,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
@@ -31,6 +32,9 @@ class Context(NamedTuple):
 Values = Callable[[ExchangeView, Context], Sequence[Value]]
 """The values of one exchange; it counts once under each."""
 
+ConnectionValues = Callable[[ConnectionInfo], Sequence[Value]]
+"""The values of all exchanges of a connection."""
+
 
 def _api(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     if turn.exchange.api_key is None:
@@ -47,25 +51,24 @@ def _client_id(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (turn.exchange.client_id,)
 
 
-def _software(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    info = turn.info
+def _software(info: ConnectionInfo) -> Sequence[Value]:
     return (" ".join(part for part in (info.software_name, info.software_version) if part) or None,)
 
 
-def _client(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return (turn.info.client_text.rpartition(":")[0],)
+def _client(info: ConnectionInfo) -> Sequence[Value]:
+    return (info.client_text.rpartition(":")[0],)
 
 
-def _connection(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return (turn.info.id,)
+def _connection(info: ConnectionInfo) -> Sequence[Value]:
+    return (info.id,)
 
 
-def _broker(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return (turn.info.broker_text,)
+def _broker(info: ConnectionInfo) -> Sequence[Value]:
+    return (info.broker_text,)
 
 
-def _principal(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return (turn.info.principal,)
+def _principal(info: ConnectionInfo) -> Sequence[Value]:
+    return (info.principal,)
 
 
 def _topic(turn: ExchangeView, context: Context) -> Sequence[Value]:
@@ -96,39 +99,55 @@ def _state(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (str(turn.exchange.state),)
 
 
-def _of_processes(part: str) -> Values:
+def _of_processes(part: str) -> ConnectionValues:
     """Those of either end, where the capture says who holds it."""
     get = attrgetter(part)
 
-    def values(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-        found = [get(process) for _, process in turn.info.processes_of()]
+    def values(info: ConnectionInfo) -> Sequence[Value]:
+        found = [get(process) for _, process in info.processes_of()]
         return tuple(dict.fromkeys(str(value) for value in found if value is not None)) or (None,)
 
     return values
+
+
+OF_CONNECTION: dict[str, ConnectionValues] = {
+    "software": _software,
+    "client": _client,
+    "connection": _connection,
+    "broker": _broker,
+    "principal": _principal,
+    **{part: _of_processes(part) for part in ("process", "pid", "pod", "namespace", "container")},
+}
+"""Dimensions that are told from the connection alone."""
+
+
+def _of_connection(name: str) -> Values:
+    values_of = OF_CONNECTION[name]
+    return lambda turn, _context: values_of(turn.info)
 
 
 DIMENSIONS: dict[str, tuple[Values, str]] = {
     "api": (_api, "the API"),
     "api_version": (_version, "its version"),
     "client_id": (_client_id, "client id of the request"),
-    "software": (_software, "name and version the client gave"),
-    "client": (_client, "the client's address without its port"),
-    "connection": (_connection, "the TCP connection"),
-    "broker": (_broker, "the broker's address"),
-    "principal": (_principal, "the user, where the mechanism shows it"),
+    "software": (_of_connection("software"), "name and version the client gave"),
+    "client": (_of_connection("client"), "the client's address without its port"),
+    "connection": (_of_connection("connection"), "the TCP connection"),
+    "broker": (_of_connection("broker"), "the broker's address"),
+    "principal": (_of_connection("principal"), "the user, where the mechanism shows it"),
     "topic": (_topic, "each topic of request and response"),
     "partition": (_partition, "each partition whose records the exchange carries"),
     "group": (_group, "the group the request names, or its client speaks for"),
     "error": (_error, "each error code of the response"),
     "state": (_state, "complete, unanswered ..."),
     "process": (
-        _of_processes("process"),
+        _of_connection("process"),
         "each process at an end of the connection, where the capture says it",
     ),
-    "pid": (_of_processes("pid"), "its id"),
-    "pod": (_of_processes("pod"), "its pod"),
-    "namespace": (_of_processes("namespace"), "its namespace"),
-    "container": (_of_processes("container"), "its container"),
+    "pid": (_of_connection("pid"), "its id"),
+    "pod": (_of_connection("pod"), "its pod"),
+    "namespace": (_of_connection("namespace"), "its namespace"),
+    "container": (_of_connection("container"), "its container"),
 }
 
 

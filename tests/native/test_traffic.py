@@ -15,6 +15,7 @@ from kdissect.decoders.encoder import encode
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.watermarks import Watermarks
@@ -35,6 +36,10 @@ BY = (
     ["client", "broker", "software"],
     ["error"],
     ["error", "api"],
+    ["topic"],
+    ["group"],
+    ["topic", "broker"],
+    ["group", "api"],
 )
 RECORDED = sorted(CAPTURES.glob("*.pcap*"))
 FETCH = 1
@@ -76,8 +81,9 @@ def test_a_filter_by_kind_is_asked_once_a_kind(native: Any) -> None:
         return len(asked) % 2 == 0
 
     dissection = Dissection(str(CAPTURES / "kafka44_java_errors.pcapng"))
-    traffic = Traffic(key_maker(["api"], Context(dissection.topics, GroupLinks())))
-    count_blocks(dissection, traffic, ["api"], takes)
+    context = Context(dissection.topics, GroupLinks())
+    traffic = Traffic(key_maker(["api"], context))
+    count_blocks(dissection, BlockCounter(traffic, ["api"], context, takes), traffic.add)
     exchanges = sum(1 for _ in Dissection(str(CAPTURES / "kafka44_java_errors.pcapng")))
     assert 0 < traffic.total.exchanges < exchanges
     assert len(asked) < exchanges
@@ -208,10 +214,11 @@ def test_watermarks(native: Any, steps: list[Any]) -> None:
         assert compiled.at(key, time_ns) == plain.at(key, time_ns)
 
 
+@pytest.mark.parametrize("by", [["api"], ["connection"], ["topic"], ["group"]], ids=",".join)
 @pytest.mark.parametrize("name", SHIPPED)
-def test_most_exchanges_are_counted_as_rows(native: Any, name: str) -> None:
+def test_most_exchanges_are_counted_as_rows(native: Any, name: str, by: list[str]) -> None:
     """Or the tests above compare one way with itself."""
-    looked, exchanges = traffic_said.looked_at(str(CAPTURES / name))
+    looked, exchanges = traffic_said.looked_at(str(CAPTURES / name), by)
     assert looked < exchanges / 2
 
 
@@ -220,7 +227,7 @@ def test_fetches_are_counted_as_rows(native: Any, version: int, tmp_path: Path) 
     part = (0, 0, 2, 2, 0, b"x")
     asked = [(version, 500, 1, 0, 0, 0, 7, [part], [part], 3)] * 20
     path = write_pcap(tmp_path / "fetches.pcap", conversation(asked).packets)
-    looked, exchanges = traffic_said.looked_at(path)
+    looked, exchanges = traffic_said.looked_at(path, ["api"])
     assert exchanges == 20
     assert looked < 5
 

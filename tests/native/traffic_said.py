@@ -11,6 +11,7 @@ from kdissect.query import Context as QueryContext
 from kdissect.query import compile_filter
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.traffic import Tally, Traffic
 
@@ -23,21 +24,25 @@ TIMES = ("latency", "broker", "throttle", "wait")
 def counted(paths: list[str], by: list[str], most: int = 1000, expression: str = "") -> Any:
     """All that is counted, in its order. `most` rows are kept. A filter answers by kind."""
     dissection = Dissection(paths)
-    traffic = Traffic(key_maker(by, Context(dissection.topics, GroupLinks())))
+    context = Context(dissection.topics, GroupLinks())
+    traffic = Traffic(key_maker(by, context))
     traffic.most = most
     takes = None
     if expression:
         predicate = compile_filter(expression)
         assert predicate.is_by_kind
         takes = predicate.bind(QueryContext())
+
+    def take(turn: ExchangeView) -> None:
+        context.groups.learn(turn)
+        if takes is None or takes(turn.exchange):
+            traffic.add(turn)
+        else:
+            dissection.topics.pass_by(turn.exchange)
+
     if is_compiled:
-        count_blocks(dissection, traffic, by, takes)
+        count_blocks(dissection, BlockCounter(traffic, by, context, takes), take)
     else:
-
-        def take(turn: ExchangeView) -> None:
-            if takes is None or takes(turn.exchange):
-                traffic.add(turn)
-
         read_turns(dissection, take)
     rows = [(key, _tally(tally)) for key, tally in traffic.rows.items()]
     series = traffic.series
@@ -65,9 +70,15 @@ class Looked(Traffic):
         super().add(turn)
 
 
-def looked_at(path: str) -> tuple[int, int]:
+def looked_at(path: str, by: list[str]) -> tuple[int, int]:
     """How many exchanges needed a closer look, of how many."""
     dissection = Dissection(path)
-    traffic = Looked(key_maker(["api"], Context(dissection.topics, GroupLinks())))
-    count_blocks(dissection, traffic, ["api"])
+    context = Context(dissection.topics, GroupLinks())
+    traffic = Looked(key_maker(by, context))
+
+    def take(turn: ExchangeView) -> None:
+        context.groups.learn(turn)
+        traffic.add(turn)
+
+    count_blocks(dissection, BlockCounter(traffic, by, context), take)
     return traffic.looked, traffic.total.exchanges

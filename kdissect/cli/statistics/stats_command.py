@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_blocks, read_turns
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
-from kdissect.cli.options.filter_option import Test, add_filter, is_by_kind, open_filtered, selected
+from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import printing
@@ -112,30 +112,25 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
 
     with metering(options, dissection), reading:
         if is_compiled and BlockCounter.counts(options.by) and (test is None or is_by_kind(options)):
-            count_blocks(dissection, traffic, options.by, test)
+            count_blocks(dissection, BlockCounter(traffic, options.by, context, test), take)
         else:
             read_turns(dissection, take)
     return traffic
 
 
 def count_blocks(
-    dissection: Dissection, traffic: Traffic, by: Sequence[str], takes: Test | None = None
+    dissection: Dissection, counter: BlockCounter, take: Callable[[ExchangeView], object]
 ) -> None:
-    """Count exchanges by dimensions that `BlockCounter` can tell apart: all, or what a test by kind takes.
+    """Have a counter count what it can, and `take` take the rest. Compiled only."""
 
-    Compiled only.
-    """
-
-    def take(event: Event) -> None:
+    def take_event(event: Event) -> None:
         if isinstance(event, Exchange):
-            if takes is None or takes(event):
-                traffic.add(ExchangeView(event))
+            take(ExchangeView(event))
         elif isinstance(event, ConnectionClosed):
             counter.close(event.connection)
 
-    counter = BlockCounter(traffic, by, takes)
     try:
-        read_blocks(dissection, take, counter.count)
+        read_blocks(dissection, take_event, counter.count)
     finally:
         counter.catch_up()
 

@@ -3,12 +3,14 @@
 A client is its address without the port, and its client id: a consumer has a connection for each broker.
 """
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
+from kdissect.schema.protocol_messages import request_message
 from kdissect.session.info import ConnectionInfo
 
 CLIENTS_KEPT = 20_000  # 300 bytes each
@@ -40,6 +42,8 @@ class GroupLinks:
 
     def __init__(self) -> None:
         self._groups: Table[ClientKey, tuple[str, ...]] = Table(CLIENTS_KEPT)
+        self.changes = 0
+        """How often a client was found to speak for a group."""
 
     def learn(self, turn: ExchangeView) -> None:
         """Take the next exchange."""
@@ -49,6 +53,7 @@ class GroupLinks:
             for group in groups_named(turn):
                 if group not in known and len(known) < _GROUPS_OF_CLIENT:
                     known = self._groups.put(key, (*known, group))
+                    self.changes += 1
 
     def of_client(self, key: ClientKey) -> tuple[str, ...]:
         """The groups of a client, as far as it was seen to speak for them."""
@@ -61,6 +66,13 @@ class GroupLinks:
 
 GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
 """Fields of requests that name groups, and so all that `groups_named` looks at."""
+
+
+@lru_cache(maxsize=256)  # more than there are APIs; hostile requests can name others
+def names_groups(api_key: int) -> bool:
+    """Whether requests of an API, in some version, name groups."""
+    message = request_message(api_key)
+    return message is not None and any(field.name in GROUP_FIELDS for field in message.root.fields)
 
 
 def groups_named(turn: ExchangeView) -> tuple[str, ...]:

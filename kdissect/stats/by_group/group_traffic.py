@@ -7,7 +7,6 @@ report, so that members that are gone can be shown, too.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from kdissect.decoders.generated.values import sent
@@ -24,10 +23,10 @@ from kdissect.history.topic_names import TopicNames, tells_names
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
-from kdissect.schema.protocol_messages import api_name, request_message
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_group.group_links import GROUP_FIELDS, GroupLinks, client_key, groups_named
+from kdissect.stats.by_group.group_links import GroupLinks, client_key, groups_named, names_groups
 from kdissect.stats.by_group.group_log import GroupLog
 from kdissect.stats.by_group.positions import Positions, name_of
 from kdissect.stats.client import client_of, text_of
@@ -220,13 +219,9 @@ class GroupTraffic:
         ]
 
 
-@lru_cache(maxsize=256)  # more than there are APIs; hostile requests can name others
 def _is_watched(api_key: int) -> bool:
     """Whether exchanges of an API are shown: those about groups, and those that say where brokers are."""
-    if api_key in (apis.METADATA, apis.FIND_COORDINATOR):
-        return True
-    message = request_message(api_key)
-    return message is not None and any(field.name in GROUP_FIELDS for field in message.root.fields)
+    return api_key in (apis.METADATA, apis.FIND_COORDINATOR) or names_groups(api_key)
 
 
 def _way_of(api_key: int, version: int) -> Way:

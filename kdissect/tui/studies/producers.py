@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
@@ -20,10 +21,15 @@ class ProducerStudy(Study):
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._traffic = ProducerTraffic(context.topics, is_selective=context.is_filtered)
+        self.takes_blocks = not context.is_filtered
 
     def add(self, event: Event) -> None:
         """Take an event."""
         self._traffic.add(event, self.takes)
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take Produces."""
+        return self._traffic.count_block(block, start)
 
     def finish(self) -> None:
         """Take what the histories held back."""

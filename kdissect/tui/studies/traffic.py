@@ -37,13 +37,16 @@ class TrafficStudy(Study):
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._links = GroupLinks()
-        self._key_of = key_maker([self.by], Context(context.topics, self._links))
+        looked_up_in = Context(context.topics, self._links)
+        self._key_of = key_maker([self.by], looked_up_in)
         self._traffic = Traffic(self._keys)
         self._latency = LatencySeries()
         self._counter: BlockCounter | None = None
         is_asked = context.is_filtered and context.takes_kind is None
         if is_compiled and BlockCounter.counts([self.by]) and not is_asked:
-            self._counter = BlockCounter(self._traffic, [self.by], context.takes_kind, self._latency)
+            self._counter = BlockCounter(
+                self._traffic, [self.by], looked_up_in, context.takes_kind, self._latency
+            )
         self.takes_blocks = self._counter is not None
 
     def _keys(self, turn: ExchangeView) -> Sequence[Key]:

@@ -15,9 +15,12 @@ use crate::bodies::summaries::Mixed;
 use crate::engine::by_kind::ByKind;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
+use crate::exchange::Frame;
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
 use crate::stats::response_time::{Body, Reading, Room, Times};
 use crate::stats::watermarks::Watermarks;
+use crate::template::Look;
+use crate::transfers::block::may_tell_names;
 
 /// The size in front of a frame, as `traffic._PREFIX_BYTES`.
 const PREFIX: u64 = 4;
@@ -26,21 +29,36 @@ const MOST: usize = 4096;
 const WIDER: i64 = 10;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests.
-type KindRow<'py> = (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>);
+/// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests; what
+/// reads the topics of both bodies, where they are wanted.
+type KindRow<'py> =
+    (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>, Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>);
+
+/// How exchanges of a kind are read.
+struct OfKind {
+    reading: Reading,
+    topics: Option<(Look, Look)>,
+}
 
 /// By what exchanges are grouped.
 #[derive(Clone, Copy, FromPyObject)]
 struct By(bool, bool, bool, bool, bool, bool);
 
-/// Kind, client id, state, connection, errors and day of a group, as far as those tell groups apart.
-type Group = (u32, usize, u8, usize, Box<[i16]>, i64);
+/// Numbers of both summaries, which stand for topics.
+type Topics = (u64, u64);
+
+/// Kind, client id, state, connection's place, errors, day and topics of a group, as far as those tell groups apart.
+type Group = (u32, usize, u8, u32, Box<[i16]>, i64, Topics);
+
+/// Instead of the number of a summary, without a response.
+const NO_ANSWER: u64 = u64::MAX;
 
 /// What Python answers.
 struct Asked {
     kind_of: Py<PyAny>,
-    capture_set_of: Py<PyAny>,
+    place_of: Py<PyAny>,
     tallies_of: Py<PyAny>,
+    changes_of: Py<PyAny>,
     meet: Py<PyAny>,
     takes: Option<Py<PyAny>>,
 }
@@ -187,9 +205,11 @@ pub struct TrafficCounter {
     by: By,
     multiplier: f64,
     watermarks: Py<Watermarks>,
-    kinds: Mixed<u32, Option<Arc<Reading>>>,
-    /// Of the block at hand: the number of each connection's capture set, None for one that does not count.
-    connections: Vec<Option<Option<u32>>>,
+    kinds: Mixed<u32, Option<Arc<OfKind>>>,
+    /// Of the block at hand: the number of each connection's capture set, and its place; None for one that does not count.
+    connections: Vec<Option<Option<(u32, u32)>>>,
+    /// How often that changed from which groups are told.
+    changes: i64,
     groups: HashMap<Group, Arc<[usize]>>,
     /// Client ids of groups, which are known by where they are.
     client_ids: Vec<Py<PyAny>>,
@@ -202,9 +222,11 @@ pub struct TrafficCounter {
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart `by` kind, client id, state, connection, errors and day. `kind_of` says of an API key and a version
-    /// how they are read, None for one that is Python's; `capture_set_of` of a connection the name of its set, None for
-    /// one that does not count; `tallies_of` gives the numbers of the tallies of an exchange; `meet` is called with the
+    /// Exchanges are told apart `by` kind, client id, state, errors, day and topics, and by the place of their connection.
+    /// `kind_of` says of an API key and a version how they are read, None for one that is Python's; `place_of` of a
+    /// connection the name of its set and a number, the same for those that are told alike, None for one that does not
+    /// count; `tallies_of` gives the numbers of the tallies of an exchange, which hold until `changes_of` gives another
+    /// number; `meet` is called with the
     /// number of a tally, whether there is a response, and error codes, where one of them is new to it. `multiplier` is
     /// that of the sketch's bins. A series has so many intervals at `most`, of these `widths`. Exchanges that `takes` does
     /// not take are not counted; it answers the same for those of one connection, API, version and client id.
@@ -213,8 +235,9 @@ impl TrafficCounter {
     fn new(
         by: By,
         kind_of: Py<PyAny>,
-        capture_set_of: Py<PyAny>,
+        place_of: Py<PyAny>,
         tallies_of: Py<PyAny>,
+        changes_of: Py<PyAny>,
         meet: Py<PyAny>,
         watermarks: Py<Watermarks>,
         multiplier: f64,
@@ -225,12 +248,13 @@ impl TrafficCounter {
     ) -> Self {
         let width = widths.first().copied().unwrap_or(1).max(1);
         TrafficCounter {
-            asked: Arc::new(Asked { kind_of, capture_set_of, tallies_of, meet, takes }),
+            asked: Arc::new(Asked { kind_of, place_of, tallies_of, changes_of, meet, takes }),
             by,
             multiplier,
             watermarks,
             kinds: Mixed::default(),
             connections: Vec::new(),
+            changes: 0,
             groups: HashMap::new(),
             client_ids: Vec::new(),
             tallies: Vec::new(),
@@ -252,11 +276,8 @@ impl TrafficCounter {
         if start == 0 {
             self.connections.clear();
             self.connections.resize(block.borrow().connections.len(), None);
-            if self.by.3 {
-                self.client_ids.clear();
-                self.groups.clear(); // what is known of a connection may be something else now
-            }
         }
+        self.follow_changes(block.py())?;
         let mut at = start;
         while self.count_one(block, at)? {
             at += 1;
@@ -292,8 +313,9 @@ impl TrafficCounter {
         let Some(found) = rows.rows.get(at) else { return Ok(false) };
         let number = found.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let Some(capture_set) = self.capture_set(number, info)? else { return Ok(true) };
+        let Some((capture_set, place)) = self.place(number, info)? else { return Ok(true) };
         let row = &found.row;
+        let Some(kind) = self.kind(py, row)? else { return Ok(false) };
         let is_taken = match &self.asked.takes {
             None => true,
             Some(takes) => match self.taken.get(py, row, info) {
@@ -313,10 +335,9 @@ impl TrafficCounter {
         if !is_taken {
             return Ok(true);
         }
-        let Some(reading) = self.reading(py, row)? else { return Ok(false) };
-        let Some(times) = self.times(py, row, &reading, capture_set) else { return Ok(false) };
-        let connection = info.as_ptr() as usize;
-        let group = self.group(row, connection);
+        let Some(times) = self.times(py, row, &kind.reading, capture_set) else { return Ok(false) };
+        let Some(topics) = topics(py, row, &kind)? else { return Ok(false) };
+        let group = self.group(row, place, topics);
         drop(rows);
         let tallies = match self.groups.get(&group) {
             Some(tallies) => tallies.clone(),
@@ -331,12 +352,14 @@ impl TrafficCounter {
         Ok(true)
     }
 
-    fn capture_set(&mut self, number: usize, info: &Py<PyAny>) -> PyResult<Option<u32>> {
+    fn place(&mut self, number: usize, info: &Py<PyAny>) -> PyResult<Option<(u32, u32)>> {
         match self.connections.get(number) {
             Some(Some(known)) => Ok(*known),
             _ => Python::attach(|py| {
-                let name: Option<PyBackedStr> = self.asked.capture_set_of.call1(py, (info,))?.extract(py)?;
-                let found = name.map(|name| self.watermarks.bind(py).borrow_mut().set_of(&name));
+                let place: Option<(PyBackedStr, u32)> =
+                    self.asked.place_of.call1(py, (info,))?.extract(py)?;
+                let found =
+                    place.map(|(name, number)| (self.watermarks.bind(py).borrow_mut().set_of(&name), number));
                 if let Some(known) = self.connections.get_mut(number) {
                     *known = Some(found);
                 }
@@ -345,20 +368,34 @@ impl TrafficCounter {
         }
     }
 
-    fn reading(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<Arc<Reading>>> {
+    fn kind(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<Arc<OfKind>>> {
         let kind = &row.request.kind;
         if let Some(known) = self.kinds.get(&kind.number()) {
             return Ok(known.clone());
         }
         let found = self.asked.kind_of.bind(py).call1((kind.api_key, kind.version))?;
         let found: Option<KindRow<'_>> = found.extract()?;
-        let reading =
-            found.map(|(waits, answered, asked)| Arc::new(Reading::of(&answered, asked.as_deref(), waits)));
+        let found = found.map(|(waits, answered, asked, topics)| {
+            let reading = Reading::of(&answered, asked.as_deref(), waits);
+            let topics = topics.map(|(ask, answer)| (Look::of(ask), Look::of(answer)));
+            Arc::new(OfKind { reading, topics })
+        });
         if self.kinds.len() >= MOST {
             self.kinds.clear();
         }
-        self.kinds.insert(kind.number(), reading.clone());
-        Ok(reading)
+        self.kinds.insert(kind.number(), found.clone());
+        Ok(found)
+    }
+
+    /// Forget groups that may be others now.
+    fn follow_changes(&mut self, py: Python<'_>) -> PyResult<()> {
+        let changes = self.asked.changes_of.call0(py)?.extract(py)?;
+        if changes != self.changes {
+            self.changes = changes;
+            self.groups.clear();
+            self.client_ids.clear();
+        }
+        Ok(())
     }
 
     /// Some(None) without a response; None where a body does not fit.
@@ -379,16 +416,17 @@ impl TrafficCounter {
         self.room.times(reading, &request, &response, capture_set, &mut watermarks).map(Some)
     }
 
-    fn group(&self, row: &Row, connection: usize) -> Group {
-        let By(by_kind, by_client_id, by_state, by_connection, by_errors, by_day) = self.by;
+    fn group(&self, row: &Row, place: u32, topics: Topics) -> Group {
+        let By(by_kind, by_client_id, by_state, by_errors, by_day, by_topics) = self.by;
         let errors: &[i16] = if by_errors { &self.room.answer.errors } else { &[] };
         (
             if by_kind { row.request.kind.number() } else { 0 },
             if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
             u8::from(by_state && row.response.is_some()),
-            if by_connection { connection } else { 0 },
+            place,
             errors.into(),
             if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
+            if by_topics { topics } else { (0, 0) },
         )
     }
 
@@ -401,6 +439,7 @@ impl TrafficCounter {
         let py = block.py();
         let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(None) };
         let numbers: Vec<usize> = self.asked.tallies_of.bind(py).call1((exchange,))?.extract()?;
+        self.follow_changes(py)?;
         if self.groups.len() >= MOST {
             self.groups.clear();
             self.client_ids.clear();
@@ -447,6 +486,20 @@ impl TrafficCounter {
         }
         Ok(())
     }
+}
+
+/// What stands for the topics of an exchange, where they are wanted; None where they are Python's.
+fn topics(py: Python<'_>, row: &Row, kind: &OfKind) -> PyResult<Option<Topics>> {
+    let Some((ask, answer)) = &kind.topics else { return Ok(Some((0, 0))) };
+    if may_tell_names(py, row) {
+        return Ok(None);
+    }
+    let (asked, _) = ask.at(&Frame::of_content(py, &row.request.content), None)?;
+    let answered = match &row.response {
+        Some(content) => answer.at(&Frame::of_content(py, content), None)?.0,
+        None => NO_ANSWER,
+    };
+    Ok((asked > 0 && answered > 0).then_some((asked, answered))) // 0 is of none that is remembered
 }
 
 fn bytes<'a>(py: Python<'a>, data: &'a Py<PyBytes>) -> &'a [u8] {
