@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from kdissect.api import Dissection
 from kdissect.engine.exchange_log.log import ExchangeLog, find_in
 from kdissect.engine.exchange_log.log_writer import LogWriter
 from kdissect.engine.exchange_rows import ExchangeRows
-from kdissect.history.topic_names import tells_names
-from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import NUMBER_MASK
 from kdissect.session.exchange import Exchange
 from kdissect.tui.processes.frame_store import Frames
@@ -199,37 +196,6 @@ def test_findings_are_remembered_by_row() -> None:
         log.add_code("no such connection", 0, "REC001")
         assert log.codes(3) == ("REC001", "REC002")
         assert find_in(log.found, -1, 1, None) == 3
-
-
-@pytest.mark.skipif(not is_compiled, reason="exchanges come in blocks from the compiled hot path alone")
-@pytest.mark.sampled(12)
-@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
-def test_rows_of_blocks_are_those_of_objects(path: Path) -> None:
-    assert written(path, tells_names) == written(path, lambda _api_key: True)
-
-
-def written(path: Path, are_added: Callable[[int], bool]) -> Any:
-    """What a writer packed of a capture's blocks, connections by their ids, and the frames it kept."""
-    kept: list[bytes] = []
-
-    def put(data: bytes) -> int:
-        kept.append(data)
-        return len(kept)
-
-    writer, dissection = LogWriter(put, lambda file: file % 2 == 1, are_added), Dissection(str(path))
-    for events in dissection.batches():
-        if isinstance(events, native.ExchangeBlock):
-            at = writer.take_block(events, 0)
-            while at < len(events):
-                writer.add(events[at])
-                at = writer.take_block(events, at + 1)
-            continue
-        for event in events:
-            writer.add(event) if isinstance(event, Exchange) else writer.connection(event.connection)
-    assert len(writer) == writer.waiting
-    batch = writer.take()
-    assert not writer.waiting
-    return batch._replace(connections=[]), [(number, info.id) for number, info in batch.connections], kept
 
 
 def test_a_finding_may_be_known_before_the_row_of_its_exchange() -> None:
