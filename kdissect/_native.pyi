@@ -584,26 +584,21 @@ class UnmarkedRows:
         cls,
         asked: tuple[
             Callable[[ConnectionInfo], LentRow | bool],
+            Callable[[JudgedConnection], bool],
+            Callable[[list[tuple[JudgedConnection, Exchange]], list[TakenBack]], None],
             Callable[[int, int], PlanRow | None],
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool], tuple[BodyPair, int, bool] | None],
-            Callable[
-                [
-                    list[tuple[JudgedConnection, Exchange]],
-                    list[TakenBack],
-                    list[tuple[BodyPair, int, int, list[int]]],
-                    list[int],
-                    int,
-                ],
-                None,
-            ],
+            Callable[[list[tuple[BodyPair, int, int, list[int]]], list[int], int], None],
         ],
         marks: tuple[bytes, bytes],
         topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool]],
         contents: _Contents,
     ) -> Self: ...
-    # From one on; the first that is Python's, or how many there are.
-    def take(self, block: ExchangeBlock, start: int) -> int: ...
+    # From one on; the first that is Python's, or how many there are. Connections stay lent if `keeps`.
+    def take(self, block: ExchangeBlock, start: int, keeps: bool) -> int: ...
+    def give_back(self, info: ConnectionInfo) -> None: ...
+    def give_back_all(self) -> None: ...
 
 # Statistics
 
