@@ -605,26 +605,21 @@ class UnmarkedRows:
         cls,
         asked: tuple[
             Callable[[ConnectionInfo], LentRow | bool],
+            Callable[[JudgedConnection], bool],
+            Callable[[list[tuple[JudgedConnection, Exchange]], list[TakenBack]], None],
             Callable[[int, int], PlanRow | None],
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool], tuple[BodyPair, int, bool] | None],
-            Callable[
-                [
-                    list[tuple[JudgedConnection, Exchange]],
-                    list[TakenBack],
-                    list[tuple[BodyPair, int, int, list[int]]],
-                    list[int],
-                    int,
-                ],
-                None,
-            ],
+            Callable[[list[tuple[BodyPair, int, int, list[int]]], list[int], int], None],
         ],
         marks: tuple[bytes, bytes],
         topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool]],
         contents: _Contents,
     ) -> Self: ...
-    # From one on; the first that is Python's, or how many there are.
-    def take(self, block: ExchangeBlock, start: int) -> int: ...
+    # From one on; the first that is Python's, or how many there are. Connections stay lent if `keeps`.
+    def take(self, block: ExchangeBlock, start: int, keeps: bool) -> int: ...
+    def give_back(self, info: ConnectionInfo) -> None: ...
+    def give_back_all(self) -> None: ...
 
 # Statistics
 
@@ -634,6 +629,17 @@ class Watermarks:
     def __new__(cls, most: int) -> Self: ...
     def at(self, key: PartitionKey, time_ns: int) -> int | None: ...
     def learn(self, key: PartitionKey, time_ns: int, offset: int) -> None: ...
+
+@final
+class KindCounts:
+    # Asked about the first exchange of a connection, API, version and client id.
+    def __new__(cls, number_of: Callable[[ConnectionInfo, int, int, str | None], int]) -> Self: ...
+    # From one on; the first that is Python's, or how many there are.
+    def count(self, block: ExchangeBlock, start: int) -> int: ...
+    # Numbers with their exchanges, the one that was counted last at the end.
+    def take(self) -> list[tuple[int, int]]: ...
+    def forget(self, info: ConnectionInfo) -> None: ...
+    def forget_all(self) -> None: ...
 
 @final
 class TrafficCounter:

@@ -205,10 +205,14 @@ class History:
         exchange learn nothing (None: there are none). None where exchanges are to be taken one by one.
         """
         track = self._tracks.get(info.id)
-        due = None if track is None or self._missed or info.anomaly_counts else track.next_alone
+        due = None if track is None or not self.lends(info) else track.next_alone
         if track is None or due is None:
             return None
         return due, track.settled if self._watches_all else None
+
+    def lends(self, info: ConnectionInfo) -> bool:
+        """Whether nothing is missing, so far, for which exchanges of a connection are taken one by one."""
+        return not (self._missed or info.anomaly_counts)
 
     def take_back(self, info: ConnectionInfo, due: int) -> None:
         """Those before this ordinal passed while the connection was lent."""

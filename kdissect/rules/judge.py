@@ -91,7 +91,7 @@ class Judge:
         self._labels = labels or {}
         self._views: dict[str, JudgedConnection] = {}
         self._large = LargeExchanges()
-        self._recent = RecentExchanges(self._rest)
+        self._recent = RecentExchanges(self._rest, self._take_back)
         self._suppressed: set[str] = set()  # codes suppressed for the exchange being judged
         self._at_ns = 0  # its time
         self._counted: list[Occurrence] | None = (
@@ -110,6 +110,8 @@ class Judge:
         info = event.connection
         if info.same_as is not None:
             return
+        if self._unmarked is not None:
+            self._unmarked.give_back(info)
         if isinstance(event, Exchange):
             event.bodies()  # decoded for the histories too
             view = self._views.get(info.id) or self._view(event)
@@ -146,15 +148,22 @@ class Judge:
             from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
             parts = self._views, self._subjects, self._history, self._batches, self.coverage
-            self._unmarked = UnmarkedRows(*parts)
+            self._unmarked = UnmarkedRows(*parts, self._recent)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
         """What looks at blocks is made anew elsewhere."""
+        self._take_back()
         return self.__dict__ | {"_unmarked": None}
+
+    def _take_back(self) -> None:
+        """Have all connections as they are now, which blocks went on with."""
+        if self._unmarked is not None:
+            self._unmarked.give_back_all()
 
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""
+        self._take_back()
         due, facts = self._history.take_rest()
         for exchange in due:
             self._exchange(exchange, self._view(exchange))
@@ -394,6 +403,8 @@ class Judge:
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal
+        if self._unmarked is not None:
+            self._unmarked.give_back(view.info)
         self.coverage.at(view.info)
         self._suppressed = set(view.suppressed.get(ordinal, ()))
         is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)

@@ -12,19 +12,23 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
-from kdissect.history.connections.negotiated_versions import Range, VersionFact
+from kdissect.history import error_codes as codes
+from kdissect.history.connections.negotiated_versions import Range, ranges_of
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.history import History
 from kdissect.history.state_table import Table
+from kdissect.model.native import native
 from kdissect.schema.acceptance import Fate, Verdict, label, verdict
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.stats.client import Client, client_of, is_follower
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.client import Client, client_named, is_follower
 
 USES_KEPT = 20_000  # clients times API versions, 500 bytes each; a client uses 20
 ADDRESSES_KEPT = 20  # of one client, further ones are counted only
 BROKERS_KEPT = 10_000
+# Of native/src/stats/kind_counts.rs: an exchange that does not count, and one that is for `add`.
+_PASSED, _LEFT = -1, -2
 # Sent by brokers and controllers alone (org.apache.kafka.message.ApiMessageTypeGenerator).
 _BETWEEN_BROKERS = frozenset(
     {apis.LEADER_AND_ISR, apis.STOP_REPLICA, apis.UPDATE_METADATA, apis.CONTROLLED_SHUTDOWN,
@@ -66,6 +70,29 @@ class ApiUse:
         self.offered: Range | None = None
         self.asked = False
 
+    def has_room_for(self, address: str) -> bool:
+        """Whether an address is new and kept."""
+        return address not in self.addresses and len(self.addresses) < ADDRESSES_KEPT
+
+    def come_from(self, address: str, exchanges: int) -> None:
+        """Count the address of exchanges."""
+        if address in self.addresses or self.has_room_for(address):
+            self.addresses[address] += exchanges
+        else:
+            self.more_addresses += exchanges
+
+
+Broker = tuple[str, str]
+"""Capture set and name."""
+
+
+class Kind(NamedTuple):
+    """What exchanges have in common that count for the same."""
+
+    use: UseKey
+    client: Client
+    broker: Broker
+
 
 class UpgradeAudit:
     """Uses by client, API and version."""
@@ -74,31 +101,75 @@ class UpgradeAudit:
         self.target = target
         self.uses: Table[UseKey, ApiUse] = Table(USES_KEPT)
         self.exchanges = 0
-        self._history = History(only=("versions",))
-        self._offered: Table[tuple[str, str], dict[int, Range]] = Table(BROKERS_KEPT)
+        self._offered: Table[Broker, dict[int, Range]] = Table(BROKERS_KEPT)
         self._followers: Table[tuple[str | None, ...], bool] = Table(BROKERS_KEPT)
         """Clients that fetch as brokers do, to replicate."""
         self._fetching: Table[UseKey, bool] = Table(BROKERS_KEPT)
         """Clients that were looked at for that."""
         self._asking: Table[tuple[str | None, str | None, str], bool] = Table(USES_KEPT)
+        self._kinds: list[Kind] = []
+        """What the compiled part counts, by number."""
+        self._numbers: dict[Kind, int] = {}
+        self._counts: native.KindCounts | None = None
 
     def add(self, event: Event, counts: bool = True) -> None:
         """Take the analyzer's next event.
 
         An exchange that does not count still shows which versions clients ask for and brokers offer.
         """
-        facts = self._history.add(event)
-        if not isinstance(event, Exchange):
+        self._catch_up()
+        if self._counts is not None:
+            self._counts.forget(event.connection)  # its client may log in, or be over
+        if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
             return
-        broker = event.connection.capture_set, event.connection.broker_text
-        for fact in facts:
-            if fact.kind is VersionFact.OFFERED:
-                self._offered.put(broker, fact.seen)
-        if event.kind is ExchangeKind.KAFKA and event.state is not State.ORPHAN_RESPONSE:
-            turn = ExchangeView(event)
-            self._learn(turn)
-            if counts:
-                self._count(turn, self._offered.peek(broker))
+        if event.state is State.ORPHAN_RESPONSE:
+            return
+        forgotten, turn = self._forgotten, ExchangeView(event)
+        kind = _kind_of(turn.info, event.client_id, turn.key, turn.version)
+        self._learn(turn, kind)
+        if counts and event.api_key is not None and event.api_version is not None:
+            self._count(kind, 1).refused += event.state is State.UNANSWERED
+        if self._counts is not None and self._forgotten != forgotten:
+            self._counts.forget_all()
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block that all count, from one on; gives the next that is for `add`."""
+        if self._counts is None:
+            self._counts = native.KindCounts(self._number_of)
+        return self._counts.count(block, start)
+
+    def finish(self) -> None:
+        """The input is over."""
+        self._catch_up()
+
+    def _number_of(self, info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
+        """The kind of an exchange; what is new of a use, and the first Fetch, are for `add`."""
+        if info.same_as is not None:
+            return _PASSED
+        kind = _kind_of(info, client_id, api_key, version)
+        use = self.uses.peek(kind.use)
+        if use is None or use.has_room_for(kind.client.address):
+            return _LEFT
+        if api_key == apis.FETCH and kind.use not in self._fetching:
+            return _LEFT
+        number = self._numbers.setdefault(kind, len(self._kinds))
+        if number == len(self._kinds):
+            self._kinds.append(kind)
+        return number
+
+    def _catch_up(self) -> None:
+        if self._counts is None:
+            return
+        for number, exchanges in self._counts.take():
+            self._count(self._kinds[number], exchanges)
+        if len(self._kinds) > USES_KEPT:
+            self._counts.forget_all()
+            self._kinds.clear()
+            self._numbers.clear()
+
+    @property
+    def _forgotten(self) -> int:
+        return self.uses.forgotten + self._fetching.forgotten
 
     def outcome(self, key: UseKey, use: ApiUse) -> tuple[Outcome, Verdict]:
         """What the target does to a use."""
@@ -116,39 +187,37 @@ class UpgradeAudit:
         limited = use.asked and use.offered is not None and key.api_version >= use.offered[1]
         return Outcome.MAY_BREAK if limited else Outcome.BREAKS, found
 
-    def _learn(self, turn: ExchangeView) -> None:
-        """Whether a client asks for versions, and whether it fetches as brokers do."""
-        client = client_of(turn)
+    def _learn(self, turn: ExchangeView, kind: Kind) -> None:
+        """What a broker offers, whether a client asks for that, and whether it fetches as brokers do."""
+        key, client = kind.use, kind.client
         if turn.key == apis.API_VERSIONS:
             self._asking.put((client.principal, client.client_id, client.address), True)
-        if turn.key == apis.FETCH:
-            key = UseKey(client.principal, client.client_id, client.software, turn.key, turn.version)
-            if key not in self._fetching:  # decodes: once for each is enough
-                self._fetching.put(key, True)
-                if is_follower(turn):
-                    self._followers.put(key[:3], True)
+            answer = turn.response
+            if answer is not None and answer.error_code == codes.NONE:
+                self._offered.put(kind.broker, ranges_of(answer))
+        # Decodes: once for each is enough.
+        if turn.key == apis.FETCH and key not in self._fetching:
+            self._fetching.put(key, True)
+            if is_follower(turn):
+                self._followers.put(key[:3], True)
 
-    def _count(self, turn: ExchangeView, offered: dict[int, Range] | None) -> None:
-        if turn.exchange.api_key is None or turn.exchange.api_version is None:
-            return
-        self.exchanges += 1
-        client = client_of(turn)
+    def _count(self, kind: Kind, exchanges: int) -> ApiUse:
+        client, offered = kind.client, self._offered.peek(kind.broker)
+        use = self.uses.get_or(kind.use, ApiUse)
+        self.exchanges += exchanges
+        use.exchanges += exchanges
         asking = client.principal, client.client_id, client.address
-        key = UseKey(client.principal, client.client_id, client.software, turn.key, turn.version)
-        use = self.uses.get_or(key, ApiUse)
-        use.exchanges += 1
-        use.refused += turn.exchange.state is State.UNANSWERED
         use.asked = use.asked or asking in self._asking or client.software is not None
-        if offered is not None and turn.key in offered:
-            use.offered = offered[turn.key]
-        _address(use, client)
+        if offered is not None and kind.use.api_key in offered:
+            use.offered = offered[kind.use.api_key]
+        use.come_from(client.address, exchanges)
+        return use
 
 
-def _address(use: ApiUse, client: Client) -> None:
-    if client.address in use.addresses or len(use.addresses) < ADDRESSES_KEPT:
-        use.addresses[client.address] += 1
-    else:
-        use.more_addresses += 1
+def _kind_of(info: ConnectionInfo, client_id: str | None, api_key: int, version: int) -> Kind:
+    client = client_named(info, client_id)
+    use = UseKey(client.principal, client.client_id, client.software, api_key, version)
+    return Kind(use, client, (info.capture_set, info.broker_text))
 
 
 Facts = dict[str, Any]

@@ -41,6 +41,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_lines(module)?;
     module.add("JUDGED", judging::BOUNDS)?;
     module.add_class::<judging::unmarked_rows::UnmarkedRows>()?;
+    module.add_class::<stats::kind_counts::KindCounts>()?;
     module.add_class::<stats::watermarks::Watermarks>()?;
     module.add_class::<stats::traffic::TrafficCounter>()
 }

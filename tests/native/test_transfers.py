@@ -21,6 +21,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.stats import upgrade_audit
 from kdissect.stats.by_fetcher import fetch_polls
 from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.by_group.group_rows import group_facts
@@ -31,8 +32,11 @@ from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 from kdissect.stats.by_topic import topic_sums
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.broken_frames import BODY, HEARTBEAT, OK
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
@@ -115,15 +119,15 @@ def test_captures_as_they_are_and_damaged(name: str, python_side: PythonSide) ->
         assert counted(name, seed).splitlines() == python_side.call(counted, name, seed).splitlines()
 
 
-Counting = TopicTraffic | GroupTraffic | ProducerTraffic | FetchSessionTraffic
+Counting = TopicTraffic | GroupTraffic | ProducerTraffic | FetchSessionTraffic | UpgradeAudit
 
 
 def read(path: str) -> tuple[str, dict[str, int]]:
     """What captures come to, from blocks, as commands read them; how many transfers became objects."""
     topics, groups = TopicTraffic(TopicNames()), GroupTraffic(TopicNames())
-    producers, sessions = ProducerTraffic(TopicNames()), FetchSessionTraffic()
+    producers, sessions, audit = ProducerTraffic(TopicNames()), FetchSessionTraffic(), UpgradeAudit("4.0")
     made: dict[str, int] = {}
-    for counted in (topics, groups, producers, sessions):
+    for counted in (topics, groups, producers, sessions, audit):
         kind = type(counted).__name__
         made[kind] = 0
 
@@ -137,9 +141,11 @@ def read(path: str) -> tuple[str, dict[str, int]]:
         read_blocks(Dissection(path), take, counted.count_block)
     producers.finish()
     sessions.finish()
+    audit.finish()
     facts: dict[str, Any] = {
         "topics": topic_facts(topics), "groups": group_facts(groups), "producers": producer_facts(producers),
-        "fetch sessions": fetch_session_facts(sessions), "states": _states(producers, sessions),
+        "fetch sessions": fetch_session_facts(sessions), "upgrade": _audited(audit),
+        "states": _states(producers, sessions),
     }  # fmt: skip
     return json.dumps(facts, indent=1), made
 
@@ -154,6 +160,46 @@ def _states(producers: ProducerTraffic, sessions: FetchSessionTraffic) -> list[A
     for session, held in sessions.history.fetch_sessions.sessions.items():
         known.append([session, held.next_epoch, held.is_open, held.incremental, held.empty, held.last])
     return known
+
+
+def _audited(audit: UpgradeAudit) -> list[Any]:
+    """What is printed, and what is kept, the use that came last at the end."""
+    uses = [[*key, dict(use.addresses), use.more_addresses] for key, use in audit.uses.items()]
+    return [upgrade_facts(audit), uses, [*audit._fetching.items()], [*audit._followers.items()]]
+
+
+def _hosts(path: Path) -> str:
+    """Clients alike on six hosts: the first to ask is the last to ask again."""
+    talks = [Conversation(f"10.0.0.{host}", "10.0.1.1").handshake() for host in range(1, 7)]
+    for talk in talks:
+        for number in range(40):
+            version = number // 20  # the second one comes when the connection is known
+            talk.client(request(HEARTBEAT, version, number, BODY)).broker(response(number, OK))
+    with path.open("wb") as stream:
+        writer = PcapWriter(stream)
+        for part in (slice(0, 43), slice(43, 63), slice(63, None)):
+            for talk in talks if part.stop else reversed(talks):
+                for packet in talk.packets[part]:
+                    writer.write_packet(packet)
+    return str(path)
+
+
+@pytest.mark.parametrize("most", [(1, 1, 1), (3, 2, 2), (40, 2, 1)])
+def test_uses_of_versions_where_few_are_kept(
+    most: tuple[int, int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the compiled part counted is put down before anything is forgotten for something new."""
+    paths = [str(CAPTURES / name) for name in (*DAMAGED, "kafka28_java_generations_early.pcapng")]
+    paths += [str(CAPTURES / "kafka32_quorum.pcapng"), _hosts(tmp_path / "hosts.pcap")]
+    for limit, kept in zip(("USES_KEPT", "ADDRESSES_KEPT", "BROKERS_KEPT"), most, strict=True):
+        monkeypatch.setattr(upgrade_audit, limit, kept)
+    for path in paths:
+        counted, added = UpgradeAudit("4.0"), UpgradeAudit("4.0")
+        read_blocks(Dissection(path), counted.add, counted.count_block)
+        for event in Dissection(path).events():
+            added.add(event)
+        counted.finish()
+        assert _audited(counted) == _audited(added)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
+from kdissect.capture import byte_source, files
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
@@ -18,7 +19,9 @@ from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.batch_judge import MOST_CANONICAL
 from kdissect.rules.views import connection_view as views
+from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.kept_exchanges import RECENT
+from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
 from tests.rules.fixtures.batches import BASE, batch
 from tests.rules.scripted_connection import ScriptedConnection
@@ -38,7 +41,7 @@ DAMAGED = (
 
 
 class _Way:
-    """A judge over a capture, by exchanges or by blocks; `passed` counts what became no object for it."""
+    """A judge over a capture, by exchanges or by blocks; `passed` counts those that nobody was shown."""
 
     def __init__(self, native: Any, path: str, *, in_blocks: bool) -> None:
         self.judge = Judge()
@@ -135,6 +138,32 @@ def test_exchanges_that_no_rule_is_shown_become_no_object(native: Any) -> None:
     assert _assert_same(native, str(CAPTURES / "kafka44_java_groups.pcapng")) > 50
 
 
+@pytest.fixture
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in pieces of some packets: a connection is lent in one block, given back in another."""
+    for module, name in ((byte_source, "CHUNK"), (files, "CHUNK"), (files, "MIN_CHUNK")):
+        monkeypatch.setattr(module, name, 1 << 11)
+
+
+@pytest.mark.sampled(20)
+@pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_recorded_files_in_small_blocks(native: Any, path: Path) -> None:
+    _assert_same(native, str(path))
+
+
+@pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("kept", [(1, 2), (2, 4), (3, 100)])
+def test_small_blocks_where_few_connections_are_kept(
+    native: Any, name: str, kept: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exchanges of those that speak again stand beside what is reported of them."""
+    for limit, number in zip(("MANY", "CONNECTIONS_KEPT"), kept, strict=True):
+        monkeypatch.setattr(kept_exchanges, limit, number)
+    _assert_same(native, str(CAPTURES / name))
+
+
 Change = tuple[str, bool, dict[str, Any]]
 """What is said otherwise once: of which exchange, whether in the answer, and how."""
 ROUNDS, CHANGED = 12, 8
@@ -217,6 +246,22 @@ def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]
 def test_exchanges_that_are_alike_pass(native: Any, tmp_path: Path) -> None:
     passed = _assert_same(native, write_pcap(tmp_path / "steady.pcap", _steady()))
     assert passed >= 4 * (ROUNDS - 3)
+
+
+@pytest.mark.usefixtures("_small_blocks")
+def test_the_last_ones_of_a_block_become_no_object_either(
+    native: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_row, made = Exchange.of_row, list[Exchange]()
+
+    def making(*row: Any) -> Exchange:
+        made.append(of_row(*row))
+        return made[-1]
+
+    monkeypatch.setattr(Exchange, "of_row", making)
+    path = write_pcap(tmp_path / "steady.pcap", _steady())
+    passed = _Way(native, path, in_blocks=True).passed
+    assert 0 < len(made) < passed / 2
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

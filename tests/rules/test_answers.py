@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from kdissect.rules.answer_keys import ANSWERS, Answer, Owed, key_fields, paths_in
+from kdissect.rules.guards import Fact
+from kdissect.rules.judging.body_guards import BodyGuards
 from kdissect.schema import citations, protocol_messages
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
+from tests.history.talk import Talk
 from tests.rules.scripted_connection import ScriptedConnection, judged
 
 FAMILY = {"PAI008", "PAI009", "PAI011", "FET004"}
@@ -188,6 +191,39 @@ def test_a_result_comes_twice(name: str, version: int) -> None:
     rows.append(rows[-1])
     is_told = bool(told(name, version, asked, answered))
     assert is_told or ANSWERS[name].owed is Owed.ANY  # then the keys of results need not be those of entries
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("name", "version"), list(of_rows(lambda answer: bool(answer.once))))
+def test_what_stands_once_comes_twice(name: str, version: int) -> None:
+    api, answer = protocol_messages.api_by_name(name), ANSWERS[name]
+    assert api is not None
+    asked, _, _ = exchange(name, version)
+    for text in answer.once:
+        for levels in paths_in(api.response, version, (text,)):
+            answered = body(api.response, version, (*answer.answered, text))
+            before = told(name, version, asked, answered)
+            innermost(answered, levels).append(innermost(answered, levels)[-1])
+            assert told(name, version, asked, answered) - before
+
+
+def test_a_number_that_stands_in_several_lists_is_not_marked() -> None:
+    """Brokers and partitions have the same numbers, and so have the partitions of two topics."""
+    api = protocol_messages.api_by_name("Metadata")
+    assert api is not None
+    guards = BodyGuards((api.request, 7), (api.response, 7))
+    bit = guards.add((Fact.TWICE,), is_response=True)
+
+    def marks(*partitions: int) -> int:
+        rows = [{"partition_index": number} for number in partitions]
+        topics = [{"name": name, "partitions": rows} for name in "ab"]
+        answer = {"brokers": [{"node_id": 0}, {"node_id": 1}], "topics": topics}
+        exchange = Talk().ask(3, 7, {"topics": None}, answer)
+        assert guards.marks(exchange) == guards.reference_marks(*exchange.bodies(), 0)
+        return guards.marks(exchange)
+
+    assert (marks(0, 1), marks(0, 1, *range(2, 9))) == (0, 0)
+    assert (marks(0, 1, 0), marks(*range(9), 3)) == (bit, bit)
 
 
 @pytest.mark.sampled(3)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK
-from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
@@ -50,7 +50,11 @@ def run(arguments: Sequence[str]) -> int:
             audit.add(event, takes(accepts, event))
 
         with reading:
-            read_events(dissection, take)
+            if accepts is None:
+                read_blocks(dissection, take, audit.count_block)
+            else:
+                read_events(dissection, take)
+        audit.finish()
         facts = upgrade_facts(audit) | {"not_seen": unseen.facts()}
         if options.format == "json":
             write_json(output, facts)

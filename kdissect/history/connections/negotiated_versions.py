@@ -166,7 +166,7 @@ def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
 
 def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     known.settled = _NO_PAIRS
-    ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
+    ranges = ranges_of(answer)
     if answer.error_code == codes.NONE:
         known.offered = _honest(ranges)
         known.offered_by = view.evidence
@@ -183,6 +183,11 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     return Fact(
         kind, (view.info.id,), view.evidence, "response", "error_code", view.version, answer.error_code
     )
+
+
+def ranges_of(answer: Any) -> dict[int, Range]:
+    """What an ApiVersions response names, by API key."""
+    return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
 
 
 def _honest(ranges: dict[int, Range]) -> dict[int, Range]:

@@ -97,6 +97,18 @@ class _Side:
     def named(self, names: Iterable[str]) -> list[_FieldAt]:
         return [at for at in self.fields if any(map(at.is_named, names))]
 
+    def lists_of_numbers(self, keys: list[_FieldAt]) -> list[_FieldAt]:
+        """The lists whose entries have these keys, numbers that are held against those of their list alone:
+        not within an entry that has a number for its own key.
+        """
+        lists = [at for key in keys if _element(key.field) in _NUMBERS for at in self._list_of(key)]
+        return [one for one in lists if not any(one.path.startswith(f"{at.path}.") for at in lists)]
+
+    def _list_of(self, key: _FieldAt) -> list[_FieldAt]:
+        """The list whose entries have a key, or are it."""
+        found = [key] if isinstance(key.field.type, Array) else self.named([key.path.rpartition(".")[0]])
+        return [at for at in found if isinstance(at.field.type, Array)]
+
     def test(self, at: _FieldAt, what: str, condition: int, numbers: Sequence[int] = ()) -> None:
         """Ask this of a field, if it is one of values that can be asked."""
         kind = _element(at.field)
@@ -105,6 +117,7 @@ class _Side:
             "empty": kind in _SIZED or isinstance(at.field.type, Array),
             "sum": kind in _SIZED,
             "key": kind in _KEYS,
+            "list": isinstance(at.field.type, Array),
         }
         if not is_asked.get(what, kind in _NUMBERS):
             return
@@ -305,9 +318,12 @@ class BodyGuards:
             found = [side.named([path]) for path in paths]
             if not found or not all(found):
                 return _ALWAYS
-            for (at,) in found:
-                if not any(row[:4] == (at.structure, at.number, "key", [kind]) for row in side.tests):
-                    side.test(at, "key", 0, [kind])
+            keys = [at for (at,) in found]
+            lists = side.lists_of_numbers(keys) if kind == _ONCE else []
+            for what, asked in (("list", lists), ("key", keys)):
+                for at in asked:
+                    if not any(row[:4] == (at.structure, at.number, what, [kind]) for row in side.tests):
+                        side.test(at, what, 0, [kind])
         what = "repeats" if fact is Fact.REPEATS else "twice" if fact is Fact.TWICE else "differs"
         self._late.append((what, [], number))
         return number
@@ -392,13 +408,16 @@ def _known_numbers(field: Field, *, is_error: bool) -> frozenset[int] | None:
     return frozenset(value for value in known.values if isinstance(value, int)) or None
 
 
-_Keys = tuple[list[bytes | int | None], list[bytes | int | None]]
+_Key = bytes | int | str | None
+_LIST = "list"
+"""Among keys: a list begins whose entries have numbers."""
+_Keys = tuple[list[_Key], list[_Key]]
 """The keys that a body names, in the order of the wire: those that are compared, those that stand once."""
 
 
-def _has_repeats(keys: list[bytes | int | None]) -> bool:
-    """Whether a name stands twice, or a number among those behind one name."""
-    names = [key for key in keys if not isinstance(key, int)]
+def _has_repeats(keys: list[_Key]) -> bool:
+    """Whether a name stands twice, or a number among those behind one name or in one list."""
+    names = [key for key in keys if isinstance(key, bytes | None)]
     if len(set(names)) < len(names):
         return True
     numbers: set[int] = set()
@@ -466,6 +485,8 @@ class _Look:
     def _array(self, row: FieldRow, found: list[Any] | None) -> None:
         if found is None and row.what == "key":
             self._named[row.numbers[0]].append(None)
+        elif found is not None and row.what == "list":
+            self._named[row.numbers[0]].append(_LIST)
         if (row.what == "empty" and not found) or (
             row.what == "longer" and len(found or ()) > row.numbers[0]
         ):

@@ -31,7 +31,8 @@ from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.rule_coverage import Exercise
-from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, Earlier
+from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
+from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
@@ -54,14 +55,19 @@ PlanRow = tuple[
     _Asks,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask."""
-TakenBack = tuple[JudgedConnection, list[Exchange], Exchange, int, int, int | None, list[Earlier], int]
-"""A connection, its last exchanges but large ones, the last one, highest correlation id, time of the last
-answer, that at which it was last known who waits, those who do, the ordinal that is due next.
+TakenBack = tuple[
+    JudgedConnection, list[Exchange], Exchange, tuple[int, int, int | None], list[Earlier], int
+]  # fmt: skip
+"""A connection, its last exchanges but large ones, the last one; highest correlation id, time of the last
+answer, that at which it was last known who waits; those who do, the ordinal that is due next.
 """
 
 
 class UnmarkedRows:
-    """`take(block, start)` passes rows for a judge, whose parts these are; gives the first that stays."""
+    """`take(block, start)` passes rows for a judge, whose parts these are; gives the first that stays.
+
+    A connection stays lent behind a block. `give_back(info)` before anybody looks at it.
+    """
 
     def __init__(
         self,
@@ -70,20 +76,31 @@ class UnmarkedRows:
         history: History,
         batches: BatchJudge,
         coverage: Coverage,
+        recent: RecentExchanges[ConnectionView],
     ) -> None:
         self._views = views
+        self._recent = recent
         self._subjects = subjects
         self._history = history
         self._batches = batches
         self._coverage = coverage
         self._sessions: FetchSessions | None = None
         limits, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
-        self.take = native.UnmarkedRows(
-            (self._lend, self._plan_of, self._codes_of, self._pair_of, self._settle),
+        self._rows = native.UnmarkedRows(
+            (
+                self._lend, self._is_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
+                self._settle,
+            ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic),
             (limits, snappy, lz4, zstd, decompress),
-        ).take
+        )  # fmt: skip
+        self.give_back = self._rows.give_back
+        self.give_back_all = self._rows.give_back_all
+
+    def take(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass rows of a block from one on; gives the first that stays, or how many there are."""
+        return self._rows.take(block, start, not self._recent.are_many)
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
         """The state of a connection.
@@ -102,6 +119,12 @@ class UnmarkedRows:
             exercise = view.exercise = self._coverage.exercises.at(info)
             view.software = info.software_name, info.software_version
         return view, exercise, *lent, *due
+
+    def _is_lent(self, view: JudgedConnection) -> bool:
+        """Whether rows of a connection that was lent go on to pass as they did."""
+        info = view.info
+        software = view.software == (info.software_name, info.software_version)
+        return software and self._history.lends(info)
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
         """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
@@ -141,23 +164,23 @@ class UnmarkedRows:
         pair = exercise.pairs.get(key) or self._subjects.body_pair(key, exercise, self._coverage)
         return None if pair is None else (pair, min(pair.first_ns, MOST_NS), pair.is_watched)
 
+    def _take_back(
+        self, large: list[tuple[JudgedConnection, Exchange]], connections: list[TakenBack]
+    ) -> None:
+        """What passed: large exchanges in their order, what became of connections, as they spoke last."""
+        light = {id(exchange): view.keep_large(exchange) for view, exchange in large}
+        for view, recent, last, numbers, waiting, due in connections:
+            still = [light.get(id(one), one) for one in waiting] if light else waiting
+            view.take_back(recent, light.get(id(last), last), numbers, still)
+            self._history.take_back(view.info, due)
+
     def _settle(
         self,
-        large: list[tuple[JudgedConnection, Exchange]],
-        connections: list[TakenBack],
         pairs: list[tuple[BodyPair, int, int, list[int]]],
         times_ns: list[int],
         without_session: int,
     ) -> None:
-        """What passed: large exchanges in their order, what became of connections, as they spoke last, what
-        counts.
-        """
-        light = {id(exchange): view.keep_large(exchange) for view, exchange in large}
-        for view, recent, last, highest_id, answered_ns, looked_ns, waiting, due in connections:
-            still = [light.get(id(one), one) for one in waiting] if light else waiting
-            before = light.get(id(last), last)
-            view.take_back(recent, before, (highest_id, answered_ns, looked_ns), still)
-            self._history.take_back(view.info, due)
+        """What of that counts."""
         for pair, exchanges, batches, latencies in pairs:
             pair.add(exchanges, batches, latencies)
         self._coverage.traffic.wait_all(times_ns)

@@ -46,6 +46,8 @@ enum Ask {
     Sum(usize),
     /// Of these keys (`KINDS`) it is one.
     Key(usize),
+    /// Of arrays: numbers among these keys are told apart by it.
+    List(usize),
 }
 
 struct Test {
@@ -80,6 +82,8 @@ struct Side {
 enum Key<'a> {
     Name(Option<&'a [u8]>),
     Number(i64),
+    /// A list begins whose entries have numbers.
+    List,
 }
 
 /// The guards for both bodies of one API in one version.
@@ -212,6 +216,7 @@ impl Ask {
             "key" if is_number || matches!(field.kind, Kind::String | Kind::Uuid) => {
                 Ask::Key(size().filter(|kind| *kind < KINDS)?)
             }
+            "list" if field.is_array => Ask::List(size().filter(|kind| *kind < KINDS)?),
             _ => return None,
         })
     }
@@ -342,6 +347,10 @@ impl Look for Reading<'_, '_> {
             let holds = match test.ask {
                 Ask::More(most) => what.is_array && count > most,
                 Ask::Empty => what.is_array && count == 0,
+                Ask::List(kind) => {
+                    self.keys[kind].push(Key::List);
+                    false
+                }
                 _ => false,
             };
             if holds {
@@ -352,7 +361,7 @@ impl Look for Reading<'_, '_> {
     }
 }
 
-/// Whether a name stands twice, or a number among those behind one name.
+/// Whether a name stands twice, or a number among those behind one name or in one list.
 fn has_repeats(keys: &[Key<'_>]) -> bool {
     if keys.len() <= FEW {
         return (1..keys.len()).any(|at| stands_before(&keys[..at], &keys[at]));
@@ -363,10 +372,12 @@ fn has_repeats(keys: &[Key<'_>]) -> bool {
     for key in keys {
         match key {
             Key::Number(number) => numbers.push(*number),
-            Key::Name(name) => {
+            Key::Name(_) | Key::List => {
                 found |= repeats(&mut numbers);
                 numbers.clear();
-                names.push(*name);
+                if let Key::Name(name) = key {
+                    names.push(*name);
+                }
             }
         }
     }
@@ -378,6 +389,7 @@ fn stands_before(before: &[Key<'_>], key: &Key<'_>) -> bool {
     let mut earlier = before.iter().rev();
     match key {
         Key::Name(_) => earlier.any(|one| one == key),
+        Key::List => false,
         Key::Number(_) => earlier.take_while(|one| matches!(one, Key::Number(_))).any(|one| one == key),
     }
 }

@@ -29,6 +29,10 @@ pub struct Content {
 }
 
 impl Content {
+    fn kept(&self, py: Python<'_>) -> Content {
+        Content { data: self.data.clone_ref(py), body: self.body, span: self.span }
+    }
+
     pub fn row<'py>(&self, py: Python<'py>) -> FrameRow<'py> {
         let (data, span) = (self.data.bind(py).clone(), self.span);
         let size = data.as_bytes().len();
@@ -80,6 +84,20 @@ impl Row {
             response.map_or(0, |content| content.body),
         );
         engine.exchange_of.bind(py).call1(arguments)
+    }
+
+    /// The same for who keeps it beyond its block.
+    pub fn kept(&self, py: Python<'_>) -> Row {
+        let Request { ordinal, kind, id, client_id, content, is_silent } = &self.request;
+        let request = Request {
+            ordinal: *ordinal,
+            kind: kind.clone(),
+            id: *id,
+            client_id: client_id.clone_ref(py),
+            content: content.kept(py),
+            is_silent: *is_silent,
+        };
+        Row { request, response: self.response.as_ref().map(|content| content.kept(py)) }
     }
 
     /// Bytes of its frames.

@@ -93,7 +93,7 @@ impl Gathered {
 /// count no exchange before it is asked for, or the block is over.
 #[pyclass(module = "kdissect._native")]
 pub struct ExchangeBlock {
-    engine: Py<Engine>,
+    pub engine: Py<Engine>,
     pub connections: Vec<Py<PyAny>>,
     pub rows: Vec<BlockRow>,
     /// The row at hand.

@@ -1,10 +1,15 @@
-//! A connection while rows of it pass: what `rules.views.connection_view` keeps between exchanges, lent for a stretch
-//! of a block.
+//! A connection while rows of it pass: what `rules.views.connection_view` keeps between exchanges, lent until Python
+//! looks at it.
 
+use std::sync::Arc;
+
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyString};
 
 use crate::engine::completed::Row;
+use crate::engine::exchange_block::BlockRow;
+use crate::engine::shared::Engine;
 
 /// Members of `rules.guards.ExchangeFact`.
 const OTHER_CLIENT_ID: u32 = 16;
@@ -49,51 +54,71 @@ pub const BOUNDS: [i64; 11] = [
 /// View, what counts for its software, client id before, highest correlation id, when the last answer came, who waits
 /// and when that is answered, versions advertised, codes that spoke, the next ordinal, kinds of which machines that
 /// watch everything learn nothing (None: there are no such machines).
-pub type Lent<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
+pub type Lent = (
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
     i64,
     i64,
-    Vec<(Bound<'py, PyAny>, i64)>,
-    Option<Bound<'py, PyDict>>,
-    Bound<'py, PyFrozenSet>,
+    Vec<(Py<PyAny>, i64)>,
+    Option<Py<PyDict>>,
+    Py<PyFrozenSet>,
     i64,
-    Option<Bound<'py, PyFrozenSet>>,
+    Option<Py<PyFrozenSet>>,
 );
 
-/// An exchange before: as it was lent, or a row of the block.
-pub enum Earlier<'py> {
-    Given(Bound<'py, PyAny>),
+/// An exchange before: as it was lent, a row of the block, one of a block before.
+pub enum Earlier {
+    Given(Py<PyAny>),
     Row(usize),
+    Kept(Arc<Row>),
 }
 
-pub struct Connection<'py> {
-    pub view: Bound<'py, PyAny>,
-    pub exercise: Bound<'py, PyAny>,
-    client_id: Bound<'py, PyAny>,
-    pub highest_id: i64,
-    pub answered_ns: i64,
-    pub waiting: Vec<(Earlier<'py>, i64)>,
+pub struct Connection {
+    pub info: Py<PyAny>,
+    engine: Py<Engine>,
+    pub view: Py<PyAny>,
+    pub exercise: Py<PyAny>,
+    client_id: Py<PyAny>,
+    highest_id: i64,
+    answered_ns: i64,
+    waiting: Vec<(Earlier, i64)>,
     /// When the last request was sent while any of them may have waited.
-    pub looked_ns: Option<i64>,
-    advertised: Option<Bound<'py, PyDict>>,
-    pub spoken: Bound<'py, PyFrozenSet>,
+    looked_ns: Option<i64>,
+    advertised: Option<Py<PyDict>>,
+    pub spoken: Py<PyFrozenSet>,
     pub next: i64,
-    settled: Option<Bound<'py, PyFrozenSet>>,
+    settled: Option<Py<PyFrozenSet>>,
     /// Of those the ones that were asked for.
     kinds: Vec<u32>,
-    pub last: Option<usize>,
-    pub recent: Vec<usize>,
-    pub large: Vec<usize>,
+    last: Option<Earlier>,
+    recent: Vec<Earlier>,
+    /// Rows of the block that are kept apart.
+    pub large: Vec<(usize, Earlier)>,
+    /// Its last row, of all rows that passed; 0: none did since it was lent.
+    pub touched: u64,
 }
 
-impl<'py> Connection<'py> {
-    pub fn of(lent: Lent<'py>) -> Self {
+/// `judging.unmarked_rows.TakenBack`.
+pub type TakenBack<'py> = (
+    Py<PyAny>,
+    Vec<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+    (i64, i64, Option<i64>),
+    Vec<Bound<'py, PyAny>>,
+    i64,
+);
+/// A large exchange, and its place in the block.
+pub type Large<'py> = (usize, Bound<'py, PyAny>);
+
+impl Connection {
+    pub fn of(info: Py<PyAny>, engine: Py<Engine>, lent: Lent) -> Self {
         let (view, exercise, client_id, highest_id, answered_ns, waiting, advertised, spoken, next, settled) =
             lent;
         let waiting = waiting.into_iter().map(|(before, at)| (Earlier::Given(before), at)).collect();
         Connection {
+            info,
+            engine,
             view,
             exercise,
             client_id,
@@ -109,17 +134,18 @@ impl<'py> Connection<'py> {
             last: None,
             recent: Vec::new(),
             large: Vec::new(),
+            touched: 0,
         }
     }
 
     /// Whether an exchange of this kind is nothing to machines that watch every exchange.
-    pub fn is_settled(&mut self, row: &Row) -> PyResult<bool> {
+    pub fn is_settled(&mut self, py: Python<'_>, row: &Row) -> PyResult<bool> {
         let (kind, Some(settled)) = (&row.request.kind, &self.settled) else { return Ok(true) };
         let number = kind.number();
         if self.kinds.contains(&number) {
             return Ok(true);
         }
-        let found = settled.contains((kind.api_key, kind.version))?;
+        let found = settled.bind(py).contains((kind.api_key, kind.version))?;
         if found {
             self.kinds.push(number);
         }
@@ -127,20 +153,21 @@ impl<'py> Connection<'py> {
     }
 
     /// `ConnectionView.facts` of the next exchange.
-    pub fn facts(&self, row: &Row, latency: i64) -> PyResult<u32> {
-        let mut facts = self.facts_of_frames(row, latency) | self.facts_of_client_id(row)?;
+    pub fn facts(&self, py: Python<'_>, row: &Row, latency: i64) -> PyResult<u32> {
+        let mut facts = facts_of_frames(py, row, latency) | self.facts_of_client_id(py, row)?;
         let id = if row.request.id == 0 { -1 } else { i64::from(row.request.id) };
         if id <= self.highest_id {
             facts |= ID_NOT_HIGHEST;
         }
         let sent = row.request.content.span.first_time;
-        let waits = |(_, answered): &&(Earlier<'_>, i64)| *answered > sent;
+        let waits = |(_, answered): &&(Earlier, i64)| *answered > sent;
         if self.answered_ns > sent && self.waiting.iter().filter(waits).count() >= MANY {
             facts |= MANY_IN_FLIGHT;
         }
         if let Some(advertised) = &self.advertised {
             let kind = &row.request.kind;
-            let range = advertised.get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>());
+            let range =
+                advertised.bind(py).get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>());
             let version = i64::from(kind.version);
             if !range.transpose()?.is_some_and(|(low, high)| (low..=high).contains(&version)) {
                 facts |= NOT_ADVERTISED;
@@ -149,35 +176,8 @@ impl<'py> Connection<'py> {
         Ok(facts)
     }
 
-    fn facts_of_frames(&self, row: &Row, latency: i64) -> u32 {
-        let (request, py) = (&row.request.content, self.view.py());
-        let data = request.data.as_bytes(py);
-        let length = data.get(CLIENT_ID_AT..).and_then(|data| data.first_chunk()).copied();
-        let length = length.map(|length| usize::try_from(i16::from_be_bytes(length)).unwrap_or(0));
-        let mut facts = 0;
-        if length.is_none_or(|length| request.body > REQUEST_BODY_AT + length) {
-            facts |= HEADER_TAGS;
-        }
-        if data.len() >= LARGE_FROM {
-            facts |= LARGE;
-        } else if data.len() < LEAST_REQUEST {
-            facts |= SHORT;
-        }
-        let Some(response) = &row.response else { return facts };
-        if response.body > RESPONSE_BODY_AT {
-            facts |= HEADER_TAGS;
-        }
-        if response.data.as_bytes(py).len() < LEAST_RESPONSE {
-            facts |= SHORT;
-        }
-        if latency >= SLOW_NS {
-            facts |= SLOW;
-        }
-        facts
-    }
-
-    fn facts_of_client_id(&self, row: &Row) -> PyResult<u32> {
-        let client_id = row.request.client_id.bind(self.view.py());
+    fn facts_of_client_id(&self, py: Python<'_>, row: &Row) -> PyResult<u32> {
+        let client_id = row.request.client_id.bind(py);
         let is_other = !client_id.is(&self.client_id) && !client_id.eq(&self.client_id)?;
         let facts = if is_other { OTHER_CLIENT_ID } else { 0 };
         let Ok(text) = client_id.downcast::<PyString>() else { return Ok(facts | NO_CLIENT_ID) };
@@ -186,8 +186,8 @@ impl<'py> Connection<'py> {
         Ok(facts | if is_escaped { ESCAPED_CLIENT_ID } else { 0 } | if is_empty { NO_CLIENT_ID } else { 0 })
     }
 
-    /// `ConnectionView.begin` and `pass_by` of the next exchange, a row of so many bytes.
-    pub fn pass(&mut self, at: usize, row: &Row, bytes: usize) {
+    /// `ConnectionView.begin` and `pass_by` of the next exchange.
+    pub fn pass(&mut self, py: Python<'_>, at: usize, row: &Row, touched: u64) {
         let sent = row.request.content.span.first_time;
         if self.answered_ns <= sent {
             self.waiting.clear();
@@ -204,25 +204,102 @@ impl<'py> Connection<'py> {
             }
             self.waiting.push((Earlier::Row(at), answered));
         }
-        self.client_id = row.request.client_id.bind(self.view.py()).clone();
+        self.client_id = row.request.client_id.clone_ref(py);
         self.next += 1;
-        self.last = Some(at);
-        if bytes > RECENT_BYTES {
-            self.large.push(at);
+        self.last = Some(Earlier::Row(at));
+        self.touched = touched;
+        if row.bytes(py) > RECENT_BYTES {
+            self.large.push((at, Earlier::Row(at)));
             return;
         }
         if self.recent.len() >= RECENT {
             self.recent.remove(0);
         }
-        self.recent.push(at);
+        self.recent.push(Earlier::Row(at));
     }
 
-    /// The rows of which more is kept than numbers.
-    pub fn kept(&self) -> impl Iterator<Item = usize> + '_ {
-        let waiting = self.waiting.iter().filter_map(|(before, _)| match before {
-            Earlier::Row(at) => Some(*at),
-            Earlier::Given(_) => None,
-        });
-        self.recent.iter().chain(&self.large).copied().chain(waiting)
+    /// Its block is over: rows of which more is kept than numbers are taken out of it.
+    pub fn keep(&mut self, py: Python<'_>, rows: &[BlockRow]) {
+        let mut kept: Vec<(usize, Arc<Row>)> = Vec::new();
+        let waiting = self.waiting.iter_mut().map(|(before, _)| before);
+        let others = self.recent.iter_mut().chain(&mut self.last);
+        for earlier in waiting.chain(others).chain(self.large.iter_mut().map(|(_, row)| row)) {
+            let Earlier::Row(at) = *earlier else { continue };
+            let found = match kept.iter().find(|(one, _)| *one == at) {
+                Some((_, row)) => row.clone(),
+                None => {
+                    let Some(of) = rows.get(at) else { continue };
+                    let row = Arc::new(of.row.kept(py));
+                    kept.push((at, row.clone()));
+                    row
+                }
+            };
+            *earlier = Earlier::Kept(found);
+        }
     }
+
+    /// What became of it; and its large exchanges with their places in the block.
+    pub fn taken_back<'py>(&self, py: Python<'py>) -> PyResult<Option<(TakenBack<'py>, Vec<Large<'py>>)>> {
+        let mut making = Making { connection: self, made: Vec::new() };
+        let Some(last) = &self.last else { return Ok(None) };
+        let last = making.exchange(py, last)?;
+        let recent = self.recent.iter().map(|row| making.exchange(py, row)).collect::<PyResult<_>>()?;
+        let waiting =
+            self.waiting.iter().map(|(row, _)| making.exchange(py, row)).collect::<PyResult<_>>()?;
+        let large = self.large.iter().map(|(at, row)| Ok((*at, making.exchange(py, row)?)));
+        let large = large.collect::<PyResult<_>>()?;
+        let (view, ids) = (self.view.clone_ref(py), (self.highest_id, self.answered_ns, self.looked_ns));
+        Ok(Some(((view, recent, last, ids, waiting, self.next), large)))
+    }
+}
+
+/// Makes exchanges of rows that a connection kept, each once.
+struct Making<'a, 'py> {
+    connection: &'a Connection,
+    made: Vec<(*const Row, Bound<'py, PyAny>)>,
+}
+
+impl<'py> Making<'_, 'py> {
+    fn exchange(&mut self, py: Python<'py>, earlier: &Earlier) -> PyResult<Bound<'py, PyAny>> {
+        let row = match earlier {
+            Earlier::Given(exchange) => return Ok(exchange.bind(py).clone()),
+            Earlier::Row(_) => return Err(PyRuntimeError::new_err("a row whose block is over")),
+            Earlier::Kept(row) => row,
+        };
+        let address = Arc::as_ptr(row);
+        if let Some((_, made)) = self.made.iter().find(|(one, _)| *one == address) {
+            return Ok(made.clone());
+        }
+        let Connection { engine, info, .. } = self.connection;
+        let made = row.exchange(py, engine.get(), info)?;
+        self.made.push((address, made.clone()));
+        Ok(made)
+    }
+}
+
+fn facts_of_frames(py: Python<'_>, row: &Row, latency: i64) -> u32 {
+    let request = &row.request.content;
+    let data = request.data.as_bytes(py);
+    let length = data.get(CLIENT_ID_AT..).and_then(|data| data.first_chunk()).copied();
+    let length = length.map(|length| usize::try_from(i16::from_be_bytes(length)).unwrap_or(0));
+    let mut facts = 0;
+    if length.is_none_or(|length| request.body > REQUEST_BODY_AT + length) {
+        facts |= HEADER_TAGS;
+    }
+    if data.len() >= LARGE_FROM {
+        facts |= LARGE;
+    } else if data.len() < LEAST_REQUEST {
+        facts |= SHORT;
+    }
+    let Some(response) = &row.response else { return facts };
+    if response.body > RESPONSE_BODY_AT {
+        facts |= HEADER_TAGS;
+    }
+    if response.data.as_bytes(py).len() < LEAST_RESPONSE {
+        facts |= SHORT;
+    }
+    if latency >= SLOW_NS {
+        facts |= SLOW;
+    }
+    facts
 }

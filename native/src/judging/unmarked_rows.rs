@@ -1,14 +1,13 @@
 //! Rows of which nothing is to be told, by guards of rules, facts of connections and what machines of the histories
 //! ask. A row of which anything is unusual is Python's, and nothing was changed by it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 
 use super::batches::{batches_of, Batches, CarriageRow, Found};
-use super::connections::{Connection, Earlier, Lent, ID_NOT_HIGHEST};
+use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
 use super::members::Members;
 use crate::bodies::guards::Guards;
 use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
@@ -28,6 +27,7 @@ const NO_SESSION_EPOCH: i64 = -1;
 type Marks = (Vec<u8>, Vec<u8>);
 
 type Five = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Seven = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
@@ -58,9 +58,9 @@ impl From<PlanRow> for Plan {
 }
 
 /// Connections that count nothing, those that are Python's, and those that are lent.
-enum Known<'py> {
+enum Known {
     IsPassed(bool),
-    Lent(Box<Connection<'py>>),
+    Lent(Box<Connection>),
 }
 
 /// Bodies of a kind for one software: `judging.body_kind.BodyPair`, and what passed of it.
@@ -77,7 +77,7 @@ struct Pair<'py> {
 /// What passes until something does not.
 #[derive(Default)]
 struct Stretch<'py> {
-    connections: Vec<Option<Known<'py>>>,
+    connections: Vec<Option<Known>>,
     pairs: HashMap<(usize, u32, bool), Option<Pair<'py>>>,
     times: Vec<i64>,
     /// Fetches that neither had nor got a session.
@@ -98,6 +98,8 @@ type Header<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
 /// Callables of `kdissect.rules.judging.unmarked_rows`.
 struct Asked {
     lend: Py<PyAny>,
+    is_lent: Py<PyAny>,
+    take_back: Py<PyAny>,
     plan_of: Py<PyAny>,
     codes_of: Py<PyAny>,
     pair_of: Py<PyAny>,
@@ -111,43 +113,71 @@ pub struct UnmarkedRows {
     batches: Batches,
     plans: QuickMap<u32, Option<Arc<Plan>>>,
     codes: HashMap<(u32, u32), Vec<Py<PyAny>>>,
+    /// Connections that stay lent behind a block, by the addresses of their infos.
+    lent: QuickMap<usize, Box<Connection>>,
+    /// Rows that passed.
+    passed: u64,
 }
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose records have formats,
+    /// `asked` are `lend`, `is_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose records have formats,
     /// and what tells them by id; `contents` are limits, three libraries and what decompresses all else.
     #[new]
-    fn new(asked: Five, marks: Marks, topics: (Vec<Vec<u8>>, Py<PyAny>), contents: Five) -> Self {
-        let (lend, plan_of, codes_of, pair_of, settle) = asked;
+    fn new(asked: Seven, marks: Marks, topics: (Vec<Vec<u8>>, Py<PyAny>), contents: Five) -> Self {
+        let (lend, is_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
         let (limits, snappy, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, [snappy, lz4, zstd], decompress);
         UnmarkedRows {
-            asked: Asked { lend, plan_of, codes_of, pair_of, settle },
+            asked: Asked { lend, is_lent, take_back, plan_of, codes_of, pair_of, settle },
             marks,
             batches: Batches::new(contents, topics.0, topics.1),
             plans: QuickMap::default(),
             codes: HashMap::new(),
+            lent: QuickMap::default(),
+            passed: 0,
         }
     }
 
-    /// Pass rows of a block from one on; gives the first that is Python's, or how many there are.
-    fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
-        self.batches.look(block.py())?;
+    /// Pass rows of a block from one on; gives the first that is Python's, or how many there are. Connections stay lent
+    /// behind it if `keeps`.
+    fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize, keeps: bool) -> PyResult<usize> {
+        let py = block.py();
+        self.batches.look(py)?;
         let mut stretch = Stretch::default();
         let mut at = start;
+        let mut done = Ok(true);
         {
             let rows = block.borrow();
             stretch.connections.resize_with(rows.connections.len(), || None);
-            while self.pass(block.py(), &rows, at, &mut stretch)? {
-                at += 1;
+            while matches!(done, Ok(true)) {
+                done = self.pass(py, &rows, at, &mut stretch);
+                at += usize::from(matches!(done, Ok(true)));
             }
         }
+        let Stretch { connections, pairs, times, without_session } = stretch;
+        self.keep(py, &block.borrow(), connections, keeps)?;
         if at > start {
             block.borrow_mut().at = at - 1;
-            self.settle(block, stretch)?;
+            let pairs = pairs.into_values().flatten().filter(|pair| pair.exchanges > 0);
+            let pairs: Vec<_> =
+                pairs.map(|pair| (pair.object, pair.exchanges, pair.batches, pair.latencies)).collect();
+            self.asked.settle.bind(py).call1((pairs, times, without_session))?;
         }
-        Ok(at)
+        done.map(|_| at)
+    }
+
+    /// Python looks at a connection: give back what was lent.
+    fn give_back(&mut self, info: &Bound<'_, PyAny>) -> PyResult<()> {
+        match self.lent.remove(&(info.as_ptr() as usize)) {
+            Some(connection) => self.return_all(info.py(), vec![connection]),
+            None => Ok(()),
+        }
+    }
+
+    fn give_back_all(&mut self, py: Python<'_>) -> PyResult<()> {
+        let lent = std::mem::take(&mut self.lent);
+        self.return_all(py, lent.into_values().collect())
     }
 }
 
@@ -168,7 +198,7 @@ impl UnmarkedRows {
         let connection = match known {
             Some(Known::Lent(connection)) => connection,
             Some(Known::IsPassed(is_passed)) => return Ok(*is_passed),
-            None => match self.lend(py, info)? {
+            None => match self.lend(py, rows, info)? {
                 Known::IsPassed(is_passed) => {
                     *known = Some(Known::IsPassed(is_passed));
                     return Ok(is_passed);
@@ -181,14 +211,14 @@ impl UnmarkedRows {
         };
         let Some(plan) = self.plan(py, row)? else { return Ok(false) };
         let Some(latency) = latency(row) else { return Ok(false) };
-        if row.request.ordinal != connection.next || !connection.is_settled(row)? {
+        if row.request.ordinal != connection.next || !connection.is_settled(py, row)? {
             return Ok(false);
         }
-        let facts = connection.facts(row, latency)?;
-        if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(connection, row, facts)? {
+        let facts = connection.facts(py, row, latency)?;
+        if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(py, connection, row, facts)? {
             return Ok(false);
         }
-        let Some(pair) = self.pair(pairs, connection, row)? else { return Ok(false) };
+        let Some(pair) = self.pair(py, pairs, connection, row)? else { return Ok(false) };
         if row.request.content.span.first_time <= pair.first_ns || !is_unmarked(py, &plan, row, latency) {
             return Ok(false);
         }
@@ -210,7 +240,8 @@ impl UnmarkedRows {
         if !self.is_history(py, &plan, info, row, read.as_ref(), without_session)? {
             return Ok(false);
         }
-        connection.pass(at, row, row.bytes(py));
+        self.passed += 1;
+        connection.pass(py, at, row, self.passed);
         pair.exchanges += 1;
         pair.batches += batches;
         if row.response.is_some() {
@@ -220,11 +251,20 @@ impl UnmarkedRows {
         Ok(true)
     }
 
-    fn lend<'py>(&self, py: Python<'py>, info: &Py<PyAny>) -> PyResult<Known<'py>> {
+    fn lend(&mut self, py: Python<'_>, block: &ExchangeBlock, info: &Py<PyAny>) -> PyResult<Known> {
+        if let Some(connection) = self.lent.remove(&(info.as_ptr() as usize)) {
+            if self.asked.is_lent.bind(py).call1((&connection.view,))?.extract()? {
+                return Ok(Known::Lent(connection));
+            }
+            self.return_all(py, vec![connection])?;
+        }
         let found = self.asked.lend.bind(py).call1((info,))?;
         match found.extract::<bool>() {
             Ok(is_passed) => Ok(Known::IsPassed(is_passed)),
-            Err(_) => Ok(Known::Lent(Box::new(Connection::of(found.extract::<Lent<'py>>()?)))),
+            Err(_) => {
+                let (info, engine) = (info.clone_ref(py), block.engine.clone_ref(py));
+                Ok(Known::Lent(Box::new(Connection::of(info, engine, found.extract::<Lent>()?))))
+            }
         }
     }
 
@@ -244,8 +284,13 @@ impl UnmarkedRows {
     }
 
     /// Whether no rule about exchanges looks at one with these facts, that has not spoken of its connection.
-    fn is_silent(&mut self, connection: &Connection<'_>, row: &Row, facts: u32) -> PyResult<bool> {
-        let py = connection.view.py();
+    fn is_silent(
+        &mut self,
+        py: Python<'_>,
+        connection: &Connection,
+        row: &Row,
+        facts: u32,
+    ) -> PyResult<bool> {
         let kind = &row.request.kind;
         let key = (kind.number(), facts);
         if !self.codes.contains_key(&key) {
@@ -256,7 +301,7 @@ impl UnmarkedRows {
             self.codes.insert(key, found.extract()?);
         }
         for code in self.codes.get(&key).into_iter().flatten() {
-            if !connection.spoken.contains(code)? {
+            if !connection.spoken.bind(py).contains(code)? {
                 return Ok(false);
             }
         }
@@ -265,15 +310,16 @@ impl UnmarkedRows {
 
     fn pair<'a, 'py>(
         &self,
+        py: Python<'py>,
         pairs: &'a mut HashMap<(usize, u32, bool), Option<Pair<'py>>>,
-        connection: &Connection<'py>,
+        connection: &Connection,
         row: &Row,
     ) -> PyResult<Option<&'a mut Pair<'py>>> {
         let (kind, is_answered) = (&row.request.kind, row.response.is_some());
         let key = (connection.exercise.as_ptr() as usize, kind.number(), is_answered);
         if let std::collections::hash_map::Entry::Vacant(place) = pairs.entry(key) {
             let asked = (&connection.exercise, kind.api_key, kind.version, is_answered);
-            let found = self.asked.pair_of.bind(connection.view.py()).call1(asked)?;
+            let found = self.asked.pair_of.bind(py).call1(asked)?;
             let found: Option<(Bound<'py, PyAny>, i64, bool)> = found.extract()?;
             place.insert(found.map(|(object, first_ns, is_watched)| Pair {
                 object,
@@ -332,57 +378,46 @@ impl UnmarkedRows {
         read.asked.topics.iter().chain(answered).any(is_it)
     }
 
-    /// Give back what was lent.
-    fn settle<'py>(&self, block: &Bound<'py, ExchangeBlock>, stretch: Stretch<'py>) -> PyResult<()> {
-        let py = block.py();
-        let Stretch { connections, pairs, times, without_session } = stretch;
-        let mut touched: Vec<Box<Connection<'py>>> = connections
-            .into_iter()
-            .filter_map(|known| match known {
-                Some(Known::Lent(connection)) if connection.last.is_some() => Some(connection),
-                _ => None,
-            })
-            .collect();
-        touched.sort_by_key(|connection| connection.recent.last().copied()); // as they spoke last
-        let numbers: BTreeSet<usize> = touched.iter().flat_map(|connection| connection.kept()).collect();
-        let mut kept: HashMap<usize, Bound<'py, PyAny>> = HashMap::with_capacity(numbers.len());
-        for at in numbers.iter().rev() {
-            if let Some(found) = ExchangeBlock::exchange(block, *at)? {
-                kept.insert(*at, found); // the last one first: connections count all before it at once
+    /// The block is over, for these connections: those with large exchanges are given back, for whose sake others are
+    /// let go in their order.
+    fn keep(
+        &mut self,
+        py: Python<'_>,
+        block: &ExchangeBlock,
+        connections: Vec<Option<Known>>,
+        keeps: bool,
+    ) -> PyResult<()> {
+        let mut returned = Vec::new();
+        for known in connections.into_iter().flatten() {
+            let Known::Lent(mut connection) = known else { continue };
+            connection.keep(py, &block.rows);
+            if keeps && connection.large.is_empty() && connection.touched > 0 {
+                self.lent.insert(connection.info.as_ptr() as usize, connection);
+            } else {
+                returned.push(connection);
             }
         }
-        let of_large = |connection: &Connection<'py>| {
-            connection.large.iter().map(|at| (*at, connection.view.clone())).collect::<Vec<_>>()
-        };
-        let mut large: Vec<_> = touched.iter().flat_map(|connection| of_large(connection)).collect();
+        self.return_all(py, returned)
+    }
+
+    /// Give connections back, that which spoke last at the end.
+    fn return_all(&self, py: Python<'_>, mut connections: Vec<Box<Connection>>) -> PyResult<()> {
+        connections.retain(|connection| connection.touched > 0);
+        if connections.is_empty() {
+            return Ok(());
+        }
+        connections.sort_unstable_by_key(|connection| connection.touched);
+        let (mut given, mut large) = (Vec::with_capacity(connections.len()), Vec::new());
+        for connection in &connections {
+            let Some((taken_back, apart)) = connection.taken_back(py)? else { continue };
+            given.push(taken_back);
+            large.extend(
+                apart.into_iter().map(|(at, exchange)| (at, (connection.view.clone_ref(py), exchange))),
+            );
+        }
         large.sort_by_key(|(at, _)| *at);
-        let large: Vec<_> = large.iter().map(|(at, view)| (view, kept.get(at))).collect();
-        let given = PyList::empty(py);
-        for connection in &touched {
-            let waiting = PyList::empty(py);
-            for (before, _) in &connection.waiting {
-                match before {
-                    Earlier::Given(before) => waiting.append(before)?,
-                    Earlier::Row(at) => waiting.append(kept.get(at))?,
-                }
-            }
-            let last = connection.last.and_then(|at| kept.get(&at));
-            let recent: Vec<_> = connection.recent.iter().map(|at| kept.get(at)).collect();
-            given.append((
-                &connection.view,
-                recent,
-                last,
-                connection.highest_id,
-                connection.answered_ns,
-                connection.looked_ns,
-                waiting,
-                connection.next,
-            ))?;
-        }
-        let pairs = pairs.into_values().flatten().filter(|pair| pair.exchanges > 0);
-        let pairs: Vec<_> =
-            pairs.map(|pair| (pair.object, pair.exchanges, pair.batches, pair.latencies)).collect();
-        self.asked.settle.bind(py).call1((large, given, pairs, times, without_session))?;
+        let large: Vec<_> = large.into_iter().map(|(_, found)| found).collect();
+        self.asked.take_back.bind(py).call1((large, given))?;
         Ok(())
     }
 }
