@@ -389,6 +389,8 @@ class Analyzer:
         """
         if time_ns > self._due_ns:
             self._sweep(time_ns)
+        if plain[3] & ACK and self._holds_syns and self._goes_on(plain, ref, time_ns):
+            return None
         flow = self._known(plain[0])
         if flow is None:
             if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
@@ -403,8 +405,23 @@ class Analyzer:
                 return self._open(segment, time_ns, self.place)
         return flow
 
+    def _goes_on(self, plain: PlainSegment, ref: int, time_ns: int) -> bool:
+        """Hold the next segment of a handshake; False, and nothing is held, of anything else."""
+        key, direction = plain[0], 0
+        flow = self._flows.get(key)
+        if flow is None:
+            key, direction = reverse_flow(key), 1
+            flow = self._flows.get(key)
+        if flow is None or flow[0] is not None:
+            return False
+        half = flow[2].followed_by(direction, plain, ref, time_ns)
+        if half is None:
+            return False
+        self._flows[key] = None, 0, half
+        return True
+
     def _known(self, key: bytes) -> Open | None:
-        """The open connection of a flow, made of its SYN if nothing else was seen of it."""
+        """The open connection of a flow, made of its handshake if nothing else was seen of it."""
         flow = self._flows.get(key)
         if flow is None:
             back = reverse_flow(key)
@@ -418,12 +435,13 @@ class Analyzer:
         return flow
 
     def _complete(self, half: HalfOpen, key: bytes) -> Open:
-        """Make a connection of a SYN."""
-        segment = half.segment(key)
+        """Make a connection of what was held of it."""
+        segments = half.segments(key)
         _, time_ns, place = half.opening()
         self._store.counts.connections -= 1  # it is opened a second time
-        flow = self._open(segment, time_ns, place)
-        flow[0].feed(0, segment, half.ref, time_ns)
+        flow = self._open(segments[0][0], time_ns, place)
+        for number, (segment, ref, at_ns) in enumerate(segments):
+            flow[0].feed(number % 2, segment, ref, at_ns)
         return flow
 
     def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
@@ -472,6 +490,8 @@ class Analyzer:
         over_at_ns: int = 0,
     ) -> None:
         """End a connection of the capture set at hand. Its last event is that it is closed."""
+        if isinstance(connection, HalfOpen) and not connection.is_one_syn:
+            connection = self._complete(connection, flow)[2]
         self._store.counts.connections -= 1
         self._flows.pop(flow, None)
         if isinstance(connection, HalfOpen):

@@ -7,7 +7,7 @@ from struct import Struct, error
 from typing import Protocol, Self
 
 from kdissect.model.native import native
-from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
+from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.info import ConnectionInfo, TcpSummary
@@ -23,10 +23,15 @@ SWEEP_EVERY_NS = 10 * 1_000_000_000
 
 # Time, reference and place of the packet; sequence, acknowledgment, flags, window, IP identification.
 _FORM = Struct(">qQqQIIBHi")
-_pack, _unpack = _FORM.pack, _FORM.unpack
+_pack, _unpack, _FIRST = _FORM.pack, _FORM.unpack, _FORM.size
+# Time, reference, sequence, acknowledgment, flags, window and IP identification of a later one.
+_LATER = Struct(">qQIIBHi")
 time_of = Struct(">q").unpack_from
 _ENDS = SYN | FIN | RST
 _ROLES = SYN | ACK
+# What a handshake is made of (RFC 9293 section 3.5): who sends a segment, and which of the flags it has.
+_HANDSHAKE = (0, SYN), (1, SYN | ACK), (0, ACK)
+_CONTROL = SYN | FIN | RST | ACK
 
 _NOT_FIRST = 1 << 64  # later than any time in nanoseconds: of the way back of a flow
 NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
@@ -35,10 +40,11 @@ ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class HalfOpen(bytes):
-    """A connection of which nothing but one SYN was seen: a flood has hundreds of thousands of them.
+    """A connection of which nothing but its handshake was seen, or the first packets of that.
 
-    It is its packet, packed, until another one comes, or its end. `Analyzer` makes a connection of it then,
-    which is as if it had been there from the start.
+    A flood has hundreds of thousands of them, and so has who opens connections and says nothing. It is its
+    packets, packed, the last one first, until another one comes, or its end. `Analyzer` makes a connection of
+    it then, which is as if it had been there from the start.
     """
 
     __slots__ = ()
@@ -57,27 +63,52 @@ class HalfOpen(bytes):
         except error:  # a time that no clock shows
             return None
 
+    def followed_by(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> Self | None:
+        """The same with the next segment; None if that is not what comes next in a handshake."""
+        _, seq, ack, flags, window, payload, missing, ip_id = segment
+        number = 1 + (len(self) - _FIRST) // _LATER.size
+        if payload or missing or _HANDSHAKE[number:][:1] != ((direction, flags & _CONTROL),):
+            return None
+        *_, before = self.segments(b"")
+        first = before if number == 1 else self.segments(b"")[0]
+        if first[0].flags & _ROLES != SYN or ack != before[0].seq + 1:
+            return None
+        if number > 1 and seq != first[0].seq + 1:
+            return None
+        try:
+            return type(self)(_LATER.pack(time_ns, ref, seq, ack, flags, window, ip_id) + self)
+        except error:
+            return None
+
+    @property
+    def is_one_syn(self) -> bool:
+        """Whether one packet was seen."""
+        return len(self) == _FIRST
+
     @property
     def last_ns(self) -> int:
-        """Time of the packet."""
+        """Time of the last packet."""
         time_ns: int = time_of(self)[0]
         return time_ns
 
     def opening(self) -> tuple[bool, int, tuple[int, int]]:
         """Whether it is the answer of who was connected to, its time, and its place in the order of all."""
-        time_ns, _, first, second, _, _, flags, _, _ = _unpack(self)
+        time_ns, _, first, second, _, _, flags, _, _ = _unpack(self[-_FIRST:])
         return flags & _ROLES == _ROLES, time_ns, (first, second) if first or second else NO_PLACE
 
-    @property
-    def ref(self) -> int:
-        """Reference of the packet."""
-        ref: int = _unpack(self)[1]
-        return ref
+    def segments(self, flow: bytes) -> list[tuple[Segment, int, int]]:
+        """The segments, of a flow, with their references and times; the second one goes the other way."""
+        time_ns, ref, _, _, *numbers = _unpack(self[-_FIRST:])
+        found = [(_segment(flow, *numbers), ref, time_ns)]
+        for at in range(len(self) - _FIRST - _LATER.size, -1, -_LATER.size):
+            time_ns, ref, *numbers = _LATER.unpack_from(self, at)
+            key = flow if len(found) == 2 or not flow else reverse_flow(flow)
+            found.append((_segment(key, *numbers), ref, time_ns))
+        return found
 
-    def segment(self, flow: bytes) -> Segment:
-        """The segment, of a flow."""
-        _, _, _, _, seq, ack, flags, window, ip_id = _unpack(self)
-        return Segment(flow, seq, ack, flags, window, b"", 0, ip_id)
+
+def _segment(flow: bytes, seq: int, ack: int, flags: int, window: int, ip_id: int) -> Segment:
+    return Segment(flow, seq, ack, flags, window, b"", 0, ip_id)
 
 
 class Fed(Protocol):

@@ -1,4 +1,4 @@
-"""A connection of which one SYN was seen is held as that packet: nobody can tell, by any event."""
+"""A connection of which a handshake was seen is held as its packets: nobody can tell, by any event."""
 
 from random import Random
 
@@ -28,6 +28,12 @@ TALKS = [
     [(0, b"", SYN | FIN)],
     [(0, b"", SYN), (0, request(1), PSH | ACK), (0, b"", FIN | ACK), (0, b"", SYN)],
     [(0, b"", ACK), (0, b"", SYN)],
+    [(0, b"", SYN), (1, b"", SYN | ACK), (1, b"", SYN | ACK), (0, b"", ACK)],
+    [(0, b"", SYN), (1, b"", SYN | ACK), (0, b"", ACK), (0, b"", ACK), (1, response(1), PSH | ACK)],
+    [(0, b"", SYN), (1, b"", SYN | ACK), (0, b"", ACK), (0, b"", RST)],
+    [(0, b"", SYN), (1, b"", SYN | ACK), (0, b"", ACK), (0, b"", SYN), (1, b"", FIN | ACK)],
+    [(0, b"", SYN), (1, b"", SYN | ACK), (0, request(1), PSH | ACK), (1, response(1), PSH | ACK)],
+    [(0, b"", SYN), (0, b"", ACK), (1, b"", SYN | ACK)],
 ]
 
 
@@ -63,14 +69,29 @@ def test_nobody_can_tell(seed: int, most: int) -> None:
     assert told(held, given) == told(opened, given)
 
 
-def test_one_syn_is_half_open_and_any_more_is_not() -> None:
+def test_a_handshake_is_half_open_and_any_more_is_not() -> None:
     analyzer, wire = Analyzer(), Wire(1)
     for number, (said, is_half) in enumerate(
-        [(wire.say(0, b"", SYN), True), (wire.say(1, b"", SYN | ACK), False)], 1
+        [
+            (wire.say(0, b"", SYN), True),
+            (wire.say(1, b"", SYN | ACK), True),
+            (wire.say(0, b"", ACK), True),
+            (wire.say(0, b"", ACK), False),
+        ],
+        1,
     ):
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
         assert isinstance(next(iter(analyzer._flows.values()))[2], HalfOpen) is is_half
         assert analyzer.open_connections() == 1
+
+
+def test_what_acknowledges_something_else_is_no_handshake() -> None:
+    analyzer, wire, other = Analyzer(), Wire(1), Wire(1)
+    other.say(0, b"more", PSH | ACK)
+    wire_packets = [wire.say(0, b"", SYN), other.say(1, b"", SYN | ACK)]
+    for number, said in enumerate(wire_packets, 1):
+        analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
+    assert not any(isinstance(flow[2], HalfOpen) for flow in analyzer._flows.values())
 
 
 @pytest.mark.parametrize("seed", range(20))
