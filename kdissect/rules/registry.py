@@ -101,6 +101,7 @@ _MODULES = (
     "groups.member_epoch",
     "groups.late_members",
     "groups.coordinator",
+    "groups.assignments",
     "records.malformed",
     "batch_headers.too_new",
     "batch_headers.attributes",
