@@ -13,6 +13,7 @@ UNREACHED: dict[str, str] = {
     "GRP028": "members of one group heartbeat on connections of their own; a mutant is of one connection",
     "MET007": "it takes a second connection, and a mutant is of one; kafka44_connect_plain.pcapng has it",
     "PRD008": "no recorded producer sends six batches of one partition on one connection",
+    "PRD010": "it takes batches of two epochs of one producer id; no recorded producer was fenced",
     "SAS013": "no sound answer can be made a refusal of it; kafka44_connect_plain.pcapng has it",
     "SAS014": "no sound answer can be made a refusal of it; kafka44_java_sasl.pcapng has it",
     "VER017": "it takes two changes, of what is advertised and of the end; kafka44_franz_raw.pcapng has it",
