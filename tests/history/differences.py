@@ -8,6 +8,7 @@ from kdissect.history.epochs.leader_epochs import LeaderFact
 from kdissect.history.epochs.quorum_epochs import QuorumFact
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_steps import ClassicFact
+from kdissect.history.groups.group_assignments import AssignmentFact
 from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.history.producing.producers import ProducerFact
 from kdissect.history.producing.transaction_steps import TransactionFact
@@ -27,6 +28,11 @@ DIFFERENCES = frozenset(
         SaslFact.TOKEN_DIFFERS,
         FetchFact.EPOCH_DIFFERS, FetchFact.UNKNOWN_SESSION, FetchFact.ZERO_INCREMENTAL,
         FetchFact.FORGOTTEN_IN_FULL, FetchFact.TOPIC_IDS_MIXED, FetchFact.STRANGE_PARTITION,
+        FetchFact.OTHER_SESSION, ShareFact.NEVER_ACQUIRED, ThrottleFact.IS_WAIT,
+        ProducerFact.OLD_EPOCH_TAKEN, TransactionFact.OLD_EPOCH_TAKEN, TransactionFact.OFFSETS_BEFORE_ADDED,
+        AssignmentFact.UNREADABLE, AssignmentFact.SHARED, AssignmentFact.DIFFERS,
+        ClassicFact.TWO_LEADERS, ClassicFact.METADATA_DIFFERS, ClassicFact.ANSWERED_AFTER_LEAVE,
+        ModernFact.ANSWERED_AFTER_LEAVE, ModernFact.HELD_BY_TWO,
         ShareFact.EPOCH_DIFFERS, ShareFact.UNKNOWN_SESSION, ShareFact.ACKNOWLEDGED_AT_OPENING,
         ThrottleFact.IGNORED, ThrottleFact.NEGATIVE,
         ProducerFact.NEVER_GIVEN, ProducerFact.RETRIED, ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK,

@@ -178,6 +178,7 @@ CHANGES: dict[str, Change] = {
     "an epoch again": ("Fetch", False, {"session_epoch": 2}),
     "another session": ("Fetch", False, {"session_id": 8}),
     "a session that ends": ("Fetch", True, {"session_id": 0}),
+    "an answer of another session": ("Fetch", True, {"session_id": 9}),
     "a session that is not known": ("Fetch", True, {"error_code": 70}),
     "a sequence again": ("Produce", False, {"sequence": 40}),
     "a sequence later": ("Produce", False, {"sequence": 400}),

@@ -6,8 +6,9 @@ expects the client to wait; before, it delayed the answer itself and the client 
 
 from enum import StrEnum
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from kdissect.history.api_keys import FETCH
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
@@ -18,6 +19,10 @@ CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest broker
 # A client measures in its own clock from the moment it read the answer; a request that was under way
 # when the answer came crosses it. 50 ms is longer than a round trip within a data centre or a timer's step.
 GRACE_NS = 50_000_000
+# A throttle time is that of the wait if they differ by no more than a network and a timer's step do.
+WAIT_SLACK_NS = 5_000_000
+LEAST_WAIT_NS = 20_000_000  # shorter ones are alike by chance
+WAITS = 3  # in a row
 _MS = 1_000_000
 # The first version whose client must wait: `shouldClientThrottle` of the response classes (KIP-219). APIs
 # that are not here: every version that has the field (org.apache.kafka.common.requests.AbstractResponse).
@@ -34,13 +39,14 @@ class ThrottleFact(StrEnum):
     THROTTLED = "throttled"  # seen: the milliseconds
     RESPECTED = "respected"  # the first request after a throttle came late enough
     IGNORED = "ignored"  # a request came too early; expected and seen: milliseconds after the answer
+    IS_WAIT = "is_wait"  # as long as the Fetch waited for records, again and again; expected: the wait
     NEGATIVE = "negative"  # a negative time
 
 
 class Throttle:
     """What is known of one connection. Times are nanoseconds of the capture's clock."""
 
-    __slots__ = ("answered_ns", "by", "ignored", "throttled", "total_ms", "until_ns")
+    __slots__ = ("answered_ns", "by", "ignored", "throttled", "total_ms", "until_ns", "waits")
 
     def __init__(self) -> None:
         self.until_ns = NEVER_NS  # then it is not throttled
@@ -49,6 +55,8 @@ class Throttle:
         self.throttled = 0
         self.ignored = 0
         self.total_ms = 0
+        self.waits = 0
+        """Empty Fetches in a row whose throttle time was their wait."""
 
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
@@ -98,7 +106,29 @@ class Throttling:
         if client_must_wait(view.key, view.version):
             _start(view, known, throttle_ms)
         facts.append(Fact(ThrottleFact.THROTTLED, key, view.evidence, "response", path, None, throttle_ms))
-        return facts
+        return [*facts, *_is_wait(view, known, throttle_ms)]
+
+
+def _is_wait(view: ExchangeView, known: Throttle, throttle_ms: int) -> list[Fact]:
+    """Whether a broker tells the time that a Fetch waited for records as the time to be silent.
+
+    By chance both are alike once, not WAITS times in a row.
+    """
+    latency_ns = view.exchange.latency_ns
+    if view.key != FETCH or latency_ns is None or not client_must_wait(view.key, view.version):
+        return []
+    apart_ns = abs(latency_ns - throttle_ms * _MS)
+    is_wait = latency_ns >= LEAST_WAIT_NS and apart_ns <= max(WAIT_SLACK_NS, latency_ns // 20)
+    known.waits = known.waits + 1 if is_wait and not _has_records(view.response) else 0
+    if known.waits < WAITS:
+        return []
+    waited_ms, path = latency_ns // _MS, "throttle_time_ms"
+    kind = ThrottleFact.IS_WAIT
+    return [Fact(kind, (view.info.id,), view.evidence, "response", path, waited_ms, throttle_ms)]
+
+
+def _has_records(answer: Any) -> bool:
+    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
 
 
 def _start(view: ExchangeView, known: Throttle, throttle_ms: int) -> None:

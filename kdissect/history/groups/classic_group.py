@@ -4,6 +4,7 @@ from collections import deque
 from enum import StrEnum
 
 from kdissect.history.fact import Evidence
+from kdissect.history.groups.group_assignments import Assignments
 from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
@@ -11,6 +12,7 @@ from kdissect.model.packets.packet import NEVER_NS
 MEMBERS_KEPT = 5_000  # of one group; group.max.size is unlimited by default, thousands are rare
 REBALANCES_KEPT = 100  # the last ones of a group; further ones are counted only
 ATTEMPTS_KEPT = 1_000  # JoinGroups of a group that were not answered; later ones are not kept
+GONE_KEPT = 1_000  # members of a group that left; ids are not given twice
 
 
 class ClassicState(StrEnum):
@@ -163,14 +165,17 @@ class ClassicGroup:
     """One group.
 
     `roster` are the members its leader was told of, None before that was seen: then members may be missing
-    in `members`, which were seen themselves. `left` are those that left since the last generation began, and
-    `notified_ns` is when a member was first told since then to join again. `attempts` were not
-    answered.
+    in `members`, which were seen themselves. `left` are those that left since the last generation began,
+    `gone` all that did, and `notified_ns` is when a member was first told since then to join again.
+    `attempts` were not answered. `assignments` are those of the generation, `told` what its leader was
+    told, by `told_by`, of members that were not seen to join it yet: their metadata.
     """
 
     __slots__ = (
+        "assignments",
         "attempts",
         "generation",
+        "gone",
         "leader",
         "left",
         "members",
@@ -180,6 +185,8 @@ class ClassicGroup:
         "rebalances",
         "roster",
         "state",
+        "told",
+        "told_by",
         "total_rebalances",
     )  # fmt: skip
 
@@ -192,6 +199,10 @@ class ClassicGroup:
         self.members: Table[str, ClassicMember] = Table(MEMBERS_KEPT)
         self.roster: set[str] | None = None
         self.left: dict[str, Evidence] = {}
+        self.gone: Table[str, Evidence] = Table(GONE_KEPT)
+        self.assignments = Assignments()
+        self.told: dict[str, bytes] = {}
+        self.told_by: Evidence | None = None
         self.notified_ns: int | None = None
         self.attempts: list[Attempt] = []
         self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)
@@ -241,6 +252,8 @@ class ClassicGroup:
     def leave(self, member_id: str, evidence: Evidence) -> ClassicMember | None:
         """A member is gone."""
         member = self.members.pop(member_id)
+        if member_id:
+            self.gone.put(member_id, evidence)
         if member is not None:
             if len(self.left) < MEMBERS_KEPT:
                 self.left[member_id] = evidence

@@ -11,17 +11,28 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
-from kdissect.history.groups.classic_group import ClassicGroup, ClassicMember, ClassicState, Rebalance
+from kdissect.history.groups.classic_group import (
+    MEMBERS_KEPT,
+    ClassicGroup,
+    ClassicMember,
+    ClassicState,
+    Rebalance,
+)
 from kdissect.history.groups.classic_steps import (
     ClassicFact,
     GroupKey,
+    answered_after_leave,
+    assigns,
     causes_of_join,
     generation_differs,
     is_of_other_generation,
+    metadata_differs,
     roster_causes,
     sync_request,
+    two_leaders,
     went_back,
 )
+from kdissect.history.groups.group_assignments import Assignments
 from kdissect.history.groups.group_attempts import Attempts
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
@@ -131,14 +142,9 @@ def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
     facts = [*back]
     if group.rebalance is None or generation != group.generation:
         facts.append(_new_generation(view, key, group, generation, answer))
-    elif group.protocol != _text(answer.protocol_name):
-        expected, seen = group.protocol, answer.protocol_name
-        facts.append(
-            view.fact(
-                ClassicFact.TWO_PROTOCOLS, key, "protocol_name", side="response", expected=expected,
-                seen=seen, earlier=group.rebalance.began,
-            )
-        )  # fmt: skip
+    else:
+        facts += two_leaders(view, key, group, str(answer.leader))
+        facts += _two_protocols(view, key, group, answer)
     rebalance = group.rebalance
     assert rebalance is not None  # _new_generation made one
     causes_of_join(view, group, rebalance, str(answer.member_id))
@@ -148,9 +154,12 @@ def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
     rebalance.members.add(member.member_id)
     if answer.members:  # the leader is told of all members
         group.roster = {str(row.member_id) for row in answer.members}
+        group.told_by = view.evidence
+        group.told = {str(row.member_id): bytes(row.metadata) for row in answer.members[:MEMBERS_KEPT]}
         roster_causes(group, rebalance)
         rebalance.members |= group.roster
         _forget_absent(group)
+    facts += metadata_differs(view, key, group)
     facts.append(view.fact(ClassicFact.JOINED, key, "member_id", seen=member.member_id))
     if str(answer.protocol_name or "") not in member.protocols and member.protocols:
         facts.append(
@@ -160,6 +169,19 @@ def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
             )
         )  # fmt: skip
     return facts
+
+
+def _two_protocols(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any) -> list[Fact]:
+    expected, seen = group.protocol, answer.protocol_name
+    if expected == _text(seen):
+        return []
+    earlier = None if group.rebalance is None else group.rebalance.began
+    return [
+        view.fact(
+            ClassicFact.TWO_PROTOCOLS, key, "protocol_name", side="response", expected=expected, seen=seen,
+            earlier=earlier,
+        )
+    ]  # fmt: skip
 
 
 def _new_generation(
@@ -178,6 +200,7 @@ def _new_generation(
     group.state = ClassicState.SYNCING
     group.leader = str(answer.leader)
     group.roster = None
+    group.told, group.told_by, group.assignments = {}, None, Assignments()
     group.protocol = _text(answer.protocol_name)
     group.protocol_type = str(view.request.protocol_type)
     return view.fact(
@@ -207,6 +230,7 @@ def _remember(view: ExchangeView, group: ClassicGroup, answer: Any) -> ClassicMe
     member.metadata = chosen.get(group.protocol or "", next(iter(chosen.values()), b""))
     member.last_ns = max(view.sent_ns, view.evidence.answered_ns)
     group.left.pop(member_id, None)
+    group.gone.pop(member_id)
     return member
 
 
@@ -241,16 +265,21 @@ def _sync(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     request, answer = view.request, view.response
     member = group.members.get(request.member_id)
     facts = generation_differs(view, key, member, request.generation_id)
-    if request.generation_id == group.generation:
+    is_current = request.generation_id == group.generation
+    if is_current:
         facts += sync_request(view, key, group)
         if group.rebalance is not None:
             group.rebalance.synced.add(str(request.member_id))
+    if answer is not None and answer.error_code:
+        return [*facts, *_refused(view, key, group, answer.error_code)]
+    if is_current:
+        facts += assigns(view, key, group)
     if answer is None:
         return facts
-    if answer.error_code:
-        return [*facts, *_refused(view, key, group, answer.error_code)]
     member = _accepted(view, group, request.generation_id)
     member.assignment = bytes(answer.assignment)
+    if is_current:
+        facts += group.assignments.give(view, key, member.member_id, member.assignment)
     member.last_ns = view.sent_ns
     if group.generation is None:
         group.generation = request.generation_id
@@ -277,8 +306,10 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
     facts += _overdue(view, key, group, member)
     if answer is None:
         return facts
-    if member is None and not _has_left(view, group) and answer.error_code in _OF_MEMBERS:
-        _accepted(view, group, request.generation_id).last_ns = view.sent_ns
+    if answer.error_code in _OF_MEMBERS:
+        facts += answered_after_leave(view, key, group, member)
+        if member is None and str(request.member_id) not in group.gone:
+            _accepted(view, group, request.generation_id).last_ns = view.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
         member.refusals += 1
         if member.notified_ns is None:
@@ -295,12 +326,6 @@ def _accepted(view: ExchangeView, group: ClassicGroup, generation: int) -> Class
     if member.generation is None:
         member.generation = generation
     return member
-
-
-def _has_left(view: ExchangeView, group: ClassicGroup) -> bool:
-    """Whether its member left while a request was under way."""
-    left = group.left.get(str(view.request.member_id))
-    return left is not None and view.sent_ns <= left.answered_ns
 
 
 def _late(view: ExchangeView, key: GroupKey, member: ClassicMember | None) -> list[Fact]:

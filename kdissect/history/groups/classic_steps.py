@@ -3,12 +3,16 @@
 from enum import StrEnum
 from typing import Any
 
+from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
+from kdissect.history.groups import group_assignments
 from kdissect.history.groups.classic_group import Cause, ClassicGroup, ClassicMember, Rebalance
 from kdissect.history.groups.group_payloads import subscribed_topics
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.model.wording import plural
 
+_TOPICS_NAMED = 3  # in a text
 REASONS_KEPT = 100  # what members say of themselves, of one rebalance
 _FIRST_GENERATION = 1  # of a new group (org.apache.kafka.coordinator.group.GroupMetadataManager)
 
@@ -33,6 +37,9 @@ class ClassicFact(StrEnum):
     ASSIGNMENT_TO_STRANGER = "assignment_to_stranger"  # seen: ids that are not in the generation
     PROTOCOL_DIFFERS = "protocol_differs"  # SyncGroup names other than JoinGroup's result (KIP-559)
     PROTOCOL_NOT_OFFERED = "protocol_not_offered"  # chosen, though a member did not offer it
+    TWO_LEADERS = "two_leaders"  # told of one generation; expected: what others were told
+    METADATA_DIFFERS = "metadata_differs"  # not as a member sent it; detail: the member
+    ANSWERED_AFTER_LEAVE = "answered_after_leave"  # a heartbeat of a member that left, as if it were there
     SILENT_TOO_LONG = "silent_too_long"  # milliseconds: the session timeout, the silence
 
 
@@ -106,6 +113,73 @@ def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation
     kind, expected, seen = ClassicFact.GENERATION_WENT_BACK, before if earlier else 0, generation
     side = "response"
     return [view.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
+
+
+def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, told: str) -> list[Fact]:
+    """Whether members of a generation are told of different leaders.
+
+    A static member that comes back under another id is told of a leader that may have done so too (KIP-345).
+    """
+    began = None if group.rebalance is None else group.rebalance.began
+    if told == group.leader or any(member.instance_id is not None for member in group.members):
+        return []
+    if getattr(view.request, "group_instance_id", None) is not None:
+        return []
+    kind, expected, path = ClassicFact.TWO_LEADERS, group.leader, "leader"
+    side = "response"
+    return [view.fact(kind, key, path, side=side, expected=expected, seen=told, earlier=began)]
+
+
+def metadata_differs(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    """Whether the leader of the generation was told of members' metadata as they sent it.
+
+    Its answer and those of the members come in any order.
+    """
+    facts = []
+    for member_id in list(group.told):
+        member = group.members.peek(member_id)
+        if member is None or member.generation != group.generation or member.joined_by is None:
+            continue
+        told = group.told.pop(member_id)
+        if told != member.metadata and member.protocol[1] in member.protocols:
+            fact = view.fact(
+                ClassicFact.METADATA_DIFFERS, key, "members", side="response",
+                expected=_topics(member.metadata, told), seen=_topics(told, member.metadata),
+                earlier=member.joined_by, detail=member.member_id,
+            )  # fmt: skip
+            facts.append(fact._replace(evidence=group.told_by or fact.evidence))
+    return facts
+
+
+def _topics(metadata: bytes, other: bytes) -> str:
+    """Metadata in a few words, that are others than those of the other bytes."""
+    topics = subscribed_topics(metadata)
+    if topics is None or topics == subscribed_topics(other):
+        return f"{plural(len(metadata), 'byte')}"
+    return f"topics {', '.join(topics[:_TOPICS_NAMED])}" if topics else "no topic"
+
+
+def answered_after_leave(
+    view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
+) -> list[Fact]:
+    """Whether the heartbeat of one that left was answered as if it were a member still."""
+    left = None if member is not None else group.gone.peek(str(view.request.member_id))
+    if left is None or view.sent_ns <= left.answered_ns:
+        return []
+    seen, path, side = view.response.error_code, "error_code", "response"
+    kind, expected = ClassicFact.ANSWERED_AFTER_LEAVE, codes.UNKNOWN_MEMBER_ID
+    return [view.fact(kind, key, path, side=side, expected=expected, seen=seen, earlier=left)]
+
+
+def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    """A SyncGroup of the current generation that was not refused: what its leader assigns."""
+    request = view.request
+    member = group.members.peek(str(request.member_id))
+    if member is None or not member.leads or not request.assignments or group.rebalance is None:
+        return []
+    named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
+    told = named if None not in named else member.protocol
+    return [*group_assignments.of_leader(view, key, told), *group.assignments.send(view, key)]
 
 
 def generation_differs(

@@ -6,7 +6,14 @@ from collections import deque
 from enum import StrEnum
 
 from kdissect.history.fact import Evidence
-from kdissect.history.groups.classic_group import ATTEMPTS_KEPT, REBALANCES_KEPT, Cause, before, earliest
+from kdissect.history.groups.classic_group import (
+    ATTEMPTS_KEPT,
+    GONE_KEPT,
+    REBALANCES_KEPT,
+    Cause,
+    before,
+    earliest,
+)
 from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
@@ -129,12 +136,13 @@ class ModernGroup:
 
     `rebalances` are the last raises, `causes` what has happened since the last one. `behind` are members that
     have not come to the epoch. `holders` are the members that hold what only one can. `away` are static
-    members that will be back under another id, by instance id. `attempts` to join were not answered.
+    members that will be back under another id, by instance id. `attempts` to join were not answered. `left`
+    are members that left. `contested` is what another member was given that one held, and where.
     """
 
     __slots__ = (
-        "attempts", "away", "behind", "causes", "epoch", "gone", "holders", "kind", "last_ns", "members",
-        "raises", "rebalances",
+        "attempts", "away", "behind", "causes", "contested", "epoch", "gone", "holders", "kind", "last_ns",
+        "left", "members", "raises", "rebalances",
     )  # fmt: skip
 
     def __init__(self, kind: ModernKind) -> None:
@@ -150,6 +158,8 @@ class ModernGroup:
         self.holders: dict[Holding, str] = {}
         self.away: dict[str, str] = {}
         self.attempts: list[Attempt] = []
+        self.left: Table[str, Evidence] = Table(GONE_KEPT)
+        self.contested: dict[str, tuple[Holding, Evidence]] = {}
         self.last_ns = NEVER_NS
         """When anything was last seen of it."""
 
@@ -187,7 +197,7 @@ class ModernGroup:
         if last is not None and last.settled_ns is None and not self.behind:
             last.settled_ns = time_ns
 
-    def hold(self, member: ModernMember, given_before: frozenset[Holding]) -> list[str]:
+    def hold(self, member: ModernMember, given_before: frozenset[Holding], by: Evidence) -> list[str]:
         """A member was given what only one can hold; who held it and never gave it up is gone."""
         lost: dict[str, None] = {}
         self._let_go(member.member_id, given_before - (member.assigned or _NOTHING))
@@ -199,12 +209,14 @@ class ModernGroup:
             other = None if holder in (None, member.member_id) else self.members.peek(holder or "")
             if other is not None and holding in (other.assigned or ()) and holding in (other.owned or ()):
                 lost[other.member_id] = None
+                self.contested[other.member_id] = holding, by
         return list(lost)
 
     def go(self, member_id: str) -> ModernMember | None:
         """A member is not there any more."""
         member = self.members.pop(member_id)
         self.behind.discard(member_id)
+        self.contested.pop(member_id, None)
         if member is not None:
             self._let_go(member_id, member.assigned or _NOTHING)
         return member

@@ -46,6 +46,10 @@ class ModernFact(StrEnum):
     EPOCH_WENT_BACK = "epoch_went_back"  # told by the coordinator; expected: the least
     EPOCH_DIFFERS = "epoch_differs"  # neither the last epoch told nor the one before
     OTHER_MEMBER_ID = "other_member_id"  # the answer names another member
+    ANSWERED_AFTER_LEAVE = (
+        "answered_after_leave"  # one that left, as if it were there; expected: the error code
+    )
+    HELD_BY_TWO = "held_by_two"  # a member goes on with what another one was given; seen: what
     LATE = "late"  # milliseconds: the interval asked for, the time since the last heartbeat
 
 
@@ -76,6 +80,7 @@ class ModernGroups:
         facts: list[Fact] = []
         if member is None:
             member = group.members.put(member_id, ModernMember(member_id))
+            facts += _after_leave(view, key, group, member)
         else:
             facts += _against(view, key, member)
         _causes(view, group, member)
@@ -119,6 +124,20 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
             )
         )
     return facts
+
+
+def _after_leave(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
+    """Whether the heartbeat of one that left was answered as if it were a member still."""
+    left, answer = group.left.peek(member.member_id), view.response
+    if left is None or view.request.member_epoch <= JOIN or view.sent_ns <= left.answered_ns:
+        return []
+    if answer is None or answer.error_code:
+        return []
+    kind, path, side = ModernFact.ANSWERED_AFTER_LEAVE, "error_code", "response"
+    expected = codes.UNKNOWN_MEMBER_ID
+    return [
+        _fact(kind, view, key, member, path, side=side, expected=expected, seen=0, earlier=left, detail="")
+    ]
 
 
 def _causes(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
@@ -170,6 +189,7 @@ def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mod
     answer = view.response
     if answer is None:
         member.epoch = member.before = None  # the coordinator may have counted on
+        group.contested.pop(member.member_id, None)  # and may have taken what another one was given
         return []
     if answer.error_code:
         return [_refused(view, key, group, member, answer.error_code)]
@@ -185,6 +205,8 @@ def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mod
             group.away[member.instance_id] = member.member_id  # it keeps what it has (KIP-848)
         group.go(member.member_id)
         group.gone += 1
+        if epoch == LEAVE or member.instance_id is not None:  # else nobody knows what was meant
+            group.left.put(member.member_id, view.evidence)
         return [*facts, _fact(ModernFact.LEFT, view, key, member, "member_epoch", seen=epoch)]
     return [*facts, *_goes_on(view, key, group, member)]
 
@@ -201,6 +223,7 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         _replace(view, group, member)
         member.is_joined, member.joined_by = True, view.evidence
         member.epoch = member.before = None
+        group.left.pop(member.member_id)
         facts.append(_fact(ModernFact.JOINED, view, key, member, path, side="response", seen=epoch))
     elif member.epoch is not None and epoch != member.epoch:
         expected = member.epoch
@@ -222,6 +245,8 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         kind, path = ModernFact.ASSIGNED, "assignment"
         facts.append(_fact(kind, view, key, member, path, side="response", expected=before_given, seen=given))
         _hold(view, group, member, before_given or frozenset())
+    else:
+        facts += _held_by_two(view, key, group, member)
     group.follow(member, view.evidence.answered_ns)
     return facts
 
@@ -264,12 +289,28 @@ def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> No
             group.gone += 1
 
 
+def _held_by_two(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
+    """Whether a member that goes on as before holds what another one was given meanwhile."""
+    holding, given = group.contested.get(member.member_id, (None, None))
+    if holding is None or given is None or view.sent_ns <= given.answered_ns:
+        return []
+    del group.contested[member.member_id]
+    if holding not in (member.assigned or ()) or group.holders.get(holding) in (None, member.member_id):
+        return []
+    kind, path, side = ModernFact.HELD_BY_TWO, "member_epoch", "response"
+    return [_fact(kind, view, key, member, path, side=side, seen=_text(holding), earlier=given, detail="")]
+
+
+def _text(holding: Holding) -> str:
+    return "-".join(part.hex() if isinstance(part, bytes) else str(part) for part in holding)
+
+
 def _hold(view: ExchangeView, group: ModernGroup, member: ModernMember, before: frozenset[Holding]) -> None:
     """What one member is given only when another gave it up, or is no member any more."""
     if group.kind is ModernKind.SHARE:
         return
     now_ns = view.evidence.answered_ns
-    for member_id in group.hold(member, before):
+    for member_id in group.hold(member, before, view.evidence):
         other = group.members.peek(member_id)
         if other is None or now_ns - other.last_ns <= LATE_AFTER * other.interval_ms * _MS:
             continue  # the heartbeat that gives it up may be under way

@@ -92,6 +92,10 @@ class PartitionSequence:
             return False
         return len(recent) < BATCHES_KEPT or recent[0].evidence.answered_ns <= sent_ns
 
+    def took_before(self, now_ns: int) -> bool:
+        """Whether a batch of this epoch was taken, and that answered before a time."""
+        return any(sent.error == 0 and sent.evidence.answered_ns < now_ns for sent in self.recent)
+
     def begin(self, epoch: int) -> None:
         """Sequences start again in a new epoch."""
         self.epoch = epoch

@@ -41,6 +41,7 @@ class ProducerFact(StrEnum):
     SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
     EPOCH_NOT_FROM_ZERO = "epoch_not_from_zero"  # a partition's first batch in an epoch seen from its start
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
+    OLD_EPOCH_TAKEN = "old_epoch_taken"  # the same, by a broker that took a batch of the higher one before
     REFUSED = "refused"  # the broker did not append the batch; seen: the error code
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
     TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
@@ -238,8 +239,10 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
     """Compare a batch with what its partition was sent before, and count on from it."""
     header, here = batch.header, known.partition(batch.partition)
     if here.epoch is not None and header.producer_epoch < here.epoch:
+        is_taken = batch.error == 0 and here.took_before(batch.view.sent_ns)
+        kind = ProducerFact.OLD_EPOCH_TAKEN if is_taken else ProducerFact.EPOCH_BACK
         fact = batch.fact(
-            ProducerFact.EPOCH_BACK, "producer_epoch", expected=here.epoch, seen=header.producer_epoch,
+            kind, "producer_epoch", expected=here.epoch, seen=header.producer_epoch,
             earlier=here.last,
         )  # fmt: skip
         return [] if known.is_ambiguous else [fact]  # its sequences are those of an older life

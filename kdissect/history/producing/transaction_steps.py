@@ -16,6 +16,8 @@ REPEATED = "repeated"  # what a fact says of an EndTxn that asks for what came a
 # From this version of EndTxn on a transaction may have begun with a batch to any leader (KIP-890), on a
 # connection that was not captured; before, its beginning goes to the broker that ends it.
 _BEGUN_ELSEWHERE = 5
+_OF_COORDINATOR = frozenset({apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN})
+"""APIs that the transaction coordinator answers."""
 _FENCED = frozenset({codes.INVALID_PRODUCER_EPOCH, codes.PRODUCER_FENCED})
 
 
@@ -35,6 +37,8 @@ class TransactionFact(StrEnum):
     PRODUCED_WHILE_ENDING = "produced_while_ending"  # a batch was sent between EndTxn and its answer
     OTHER_PRODUCER = "other_producer"  # (producer id, epoch) are not those given last
     OLD_EPOCH = "old_epoch"  # the same producer id with a lower epoch: a producer that was fenced
+    OLD_EPOCH_TAKEN = "old_epoch_taken"  # by the coordinator, which had given a higher one
+    OFFSETS_BEFORE_ADDED = "offsets_before_added"  # a group's offsets were committed before it was added
     MARKER_DIFFERS = "marker_differs"  # markers say other than the producer asked
 
 
@@ -54,6 +58,8 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
         return []  # under way before that was given
     old = producer_id == known.producer_id and epoch < (known.epoch or 0)
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
+    if old and _is_taken(view, known, epoch):
+        kind = TransactionFact.OLD_EPOCH_TAKEN
     # Another owner may have taken the id from a coordinator whose connection was not captured.
     near = given_by is not None and given_by.connection == view.info.id
     sure = view.all_whole and (old or near or view.key != apis.PRODUCE)
@@ -63,6 +69,35 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
             seen=(producer_id, epoch), earlier=given_by, sure=sure,
         )
     ]  # fmt: skip
+
+
+def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
+    """Whether the coordinator took a lower epoch than it had given.
+
+    Leaders and coordinators of groups may not know of the higher one yet. EndTxn once more, with the epoch it
+    had before it was answered, is taken (KIP-890).
+    """
+    answer = view.response
+    if answer is None or view.key not in _OF_COORDINATOR:
+        return False
+    if view.key == apis.END_TXN and view.version >= _BEGUN_ELSEWHERE and epoch + 1 == known.epoch:
+        return False
+    if view.key != apis.ADD_PARTITIONS_TO_TXN:
+        return not answer.error_code
+    rows = [row for topic in answer.results_by_topic_v3_and_below for row in topic.results_by_partition]
+    return bool(rows) and not any(row.partition_error_code for row in rows)
+
+
+def before_added(view: ExchangeView, known: TransactionalId) -> list[Fact]:
+    """Whether a group's offsets are committed in a transaction that the group was not added to."""
+    request, current = view.request, known.current
+    who = request.producer_id, request.producer_epoch
+    if known.state is TransactionState.UNKNOWN or who != (known.producer_id, known.epoch):
+        return []
+    if current is not None and current.epoch == who[1] and request.group_id in current.groups:
+        return []
+    seen = str(request.group_id)
+    return [fact(TransactionFact.OFFSETS_BEFORE_ADDED, view, known, "group_id", seen=seen)]
 
 
 def open_transaction(view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:

@@ -16,6 +16,7 @@ from kdissect.history.producing.transaction_steps import (
     TransactionFact,
     added,
     batch_sent,
+    before_added,
     end_transaction,
     ended,
     fact,
@@ -143,6 +144,8 @@ class Transactions:
         request, answer = view.request, view.response
         facts = identity(view, known, request.producer_id, request.producer_epoch)
         rows = [row for topic in getattr(answer, "topics", None) or () for row in topic.partitions or ()]
+        if view.version < _OFFSETS_JOIN:
+            facts += before_added(view, known)
         errors = [row.error_code for row in rows if row.error_code]
         if errors or not rows:
             return [*facts, *refused(view, known, errors[0] if errors else 0)]

@@ -46,6 +46,7 @@ class FetchFact(StrEnum):
     ZERO_INCREMENTAL = "zero_incremental"  # an epoch above 0 without a session
     FORGOTTEN_IN_FULL = "forgotten_in_full"  # partitions to forget in a full fetch
     TOPIC_IDS_MIXED = "topic_ids_mixed"  # names and ids in one session
+    OTHER_SESSION = "other_session"  # an answer that names another session than its request
     STRANGE_PARTITION = "strange_partition"  # an answer for a partition outside the session
 
 
@@ -167,7 +168,7 @@ class FetchSessions:
                 return False
             self.without_session += 1
             return True
-        if epoch <= 0 or not parts.answered_session or self._increments:
+        if epoch <= 0 or parts.answered_session != session_id or self._increments:
             return False
         session = self._next(exchange.connection, session_id, epoch)
         if session is None or not _names_known(exchange, parts, session):
@@ -312,6 +313,11 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
             return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
         strange = _strange(fetch, session, answer)
+        if answer.session_id != fetch.session_id and session.created_by is not None:
+            expected, seen = fetch.session_id, answer.session_id
+            named, path = FetchFact.OTHER_SESSION, "session_id"
+            other = fetch.fact(named, path, side="response", expected=expected, seen=seen, sure=True)
+            strange = [other, *strange]
         return (
             [fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True), *strange]
             if increments

@@ -11,6 +11,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
+from kdissect.history.sessions.acquired_records import AcquiredRecords
 from kdissect.history.state_table import Table
 
 SESSIONS_KEPT = 20_000  # a broker holds 2,000 by default (group.share.max.share.sessions)
@@ -31,6 +32,7 @@ class ShareFact(StrEnum):
     LIMIT_REACHED = "limit_reached"  # the broker has no room for a session
     EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
     UNKNOWN_SESSION = "unknown_session"  # a session goes on, or ends, that was never opened
+    NEVER_ACQUIRED = "never_acquired"  # acknowledged offsets that the member was not given; seen: the range
     ACKNOWLEDGED_AT_OPENING = "acknowledged_at_opening"  # acknowledgements with epoch 0
 
 
@@ -55,6 +57,8 @@ class ShareSessions:
 
     def __init__(self) -> None:
         self.sessions: Table[ShareKey, ShareSession] = Table(SESSIONS_KEPT)
+        self._acquired: Table[tuple[str, str, str], AcquiredRecords] = Table(SESSIONS_KEPT)
+        """By capture set, group and member: leaders change."""
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next ShareFetch or ShareAcknowledge of a connection."""
@@ -65,7 +69,7 @@ class ShareSessions:
         key = info.capture_set, info.broker_address, str(request.group_id), str(request.member_id)
         epoch = request.share_session_epoch
         session = self.sessions.get(key)
-        facts: list[Fact] = []
+        facts = self._acknowledged(view, key, session is not None or epoch == INITIAL)
         if epoch == INITIAL:
             session = self.sessions.put(key, ShareSession())
             session.opened_by = view.evidence
@@ -87,6 +91,40 @@ class ShareSessions:
         facts += _answered(key, view, session, epoch)
         session.last = view.evidence
         return facts
+
+    def _acknowledged(self, view: ExchangeView, key: ShareKey, is_opened: bool) -> list[Fact]:
+        """What a request acknowledges against what its member was given; then what the answer gives."""
+        who = key[0], key[2], key[3]
+        acquired = self._acquired.get(who)
+        if acquired is None:
+            is_known = view.request.share_session_epoch == INITIAL
+            acquired = self._acquired.put(who, AcquiredRecords(is_known=is_known))
+        if not is_opened:
+            acquired.forget()  # it was given records before, by this broker
+        is_judged = acquired.is_known and view.request.share_session_epoch != INITIAL
+        facts = _never_acquired(view, key, acquired) if is_judged else []
+        if view.response is None:
+            acquired.forget()
+        elif view.key == apis.SHARE_FETCH:
+            for topic in view.response.responses or ():
+                for row in topic.partitions or ():
+                    for held in row.acquired_records or ():
+                        partition = topic.topic_id, row.partition_index
+                        acquired.add(partition, held.first_offset, held.last_offset)
+        return facts
+
+
+def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords) -> list[Fact]:
+    """The first range that was never given; the rest has the same cause."""
+    for at, topic in enumerate(view.request.topics or ()):
+        for index, row in enumerate(topic.partitions or ()):
+            for number, batch in enumerate(row.acknowledgement_batches or ()):
+                first, last = batch.first_offset, batch.last_offset
+                partition = topic.topic_id, row.partition_index
+                if first <= last and not acquired.holds(partition, first, last):
+                    path = f"topics[{at}].partitions[{index}].acknowledgement_batches[{number}]"
+                    return [_fact(ShareFact.NEVER_ACQUIRED, key, view, path, seen=f"{first} to {last}")]
+    return []
 
 
 _REFUSALS = {

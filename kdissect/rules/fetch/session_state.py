@@ -2,7 +2,7 @@
 
 from kdissect.history.sessions.fetch_sessions import FetchFact
 from kdissect.history.sessions.share_sessions import ShareFact
-from kdissect.model.finding import Claim, Severity, Who
+from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 
 
@@ -83,6 +83,26 @@ class NamesAndIdsMixed(FactRule):
     facts = (FetchFact.TOPIC_IDS_MIXED,)
 
 
+class OtherSession(FactRule):
+    """An incremental fetch must be answered in its session.
+
+    The answer names the session of the request, or 0 where the broker ended it. Clients take another id for
+    an answer to somebody else, and begin anew.
+
+    Example: a fetch in session 7, and an answer that names session 9.
+
+    What to do: keep the session and its answers together.
+    """
+
+    code = "FET022"
+    name = "other-session"
+    who = Who.BROKER
+    cites = ("KIP-227", "org.apache.kafka.server.FetchManager")
+    facts = (FetchFact.OTHER_SESSION,)
+    expects = "session {}, or 0"
+    sees = "session {}"
+
+
 class WrongShareEpoch(FactRule):
     """The epochs of a share session must count up by one.
 
@@ -119,3 +139,25 @@ class AcknowledgedAtOpening(FactRule):
     facts = (ShareFact.ACKNOWLEDGED_AT_OPENING,)
     expects = "no acknowledgements"
     sees = "acknowledgements"
+
+
+class NeverAcquired(FactRule):
+    """A member should acknowledge what it was given, and nothing else.
+
+    A broker gives a member records with ShareFetch, and takes an acknowledgement for these. Brokers answer
+    INVALID_RECORD_STATE, or take no notice of offsets that they are done with.
+
+    Example: offsets 0 to 4 acquired, 5 to 9 acknowledged.
+
+    What to do: acknowledge the ranges of acquired_records.
+    """
+
+    code = "FET023"
+    name = "never-acquired"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("KIP-932",)
+    facts = (ShareFact.NEVER_ACQUIRED,)
+    expects = "offsets that the member was given"
+    sees = "{}"

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.history.groups.modern_groups import ModernFact
-from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import All, Among, Empty, Longer, Other
 from kdissect.rules.kinds import BodyRule, FactRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -75,3 +76,120 @@ class TwoProtocols(FactRule):
     facts = (ClassicFact.TWO_PROTOCOLS,)
     expects = "{}, as another member was told"
     sees = "{}"
+
+
+class TwoLeadersOfGeneration(FactRule):
+    """All members of a generation must be told the same leader.
+
+    Who is told that it leads assigns partitions, and of two the coordinator takes one. Static members are
+    left out: one that comes back has another id.
+
+    Example: generation 5 led by `a` for one member and by `b` for another.
+
+    What to do: look for two coordinators of one group.
+    """
+
+    code = "GRP025"
+    name = "two-leaders-of-generation"
+    who = Who.BROKER
+    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    facts = (ClassicFact.TWO_LEADERS,)
+    expects = "{}, as another member was told"
+    sees = "{}"
+
+
+class OtherMetadata(FactRule):
+    """The leader of a generation must be told what its members sent.
+
+    It assigns by their metadata: of others it gives members partitions of topics they do not read.
+
+    Example: a member subscribes to `t`, and the leader is told `u`.
+
+    What to do: look at what stands between members and coordinator.
+    """
+
+    code = "GRP026"
+    name = "other-metadata"
+    who = Who.BROKER
+    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    facts = (ClassicFact.METADATA_DIFFERS,)
+    expects = "{}, as the member sent"
+    sees = "{}"
+
+
+class AnsweredAfterLeave(FactRule):
+    """A member that left must not be answered as if it were there.
+
+    Brokers answer UNKNOWN_MEMBER_ID. A client that is told otherwise goes on, and reads partitions that
+    belong to others by now.
+
+    Example: LeaveGroup is answered, and a later Heartbeat of the same member id gets no error.
+
+    What to do: look for two coordinators of one group, or for lost state.
+    """
+
+    code = "GRP027"
+    name = "answered-after-leave"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = (
+        "spec/000 LeaveGroup API", "KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager",
+    )  # fmt: skip
+    facts = (ClassicFact.ANSWERED_AFTER_LEAVE, ModernFact.ANSWERED_AFTER_LEAVE)
+    expects = "UNKNOWN_MEMBER_ID"
+    sees = "error code {}"
+
+
+class HeldByTwo(FactRule):
+    """A coordinator must not give away what a member still holds.
+
+    A partition, or an active task, goes to another member when its holder was told to give it up and has done
+    so (KIP-848, KIP-1071).
+
+    Example: `a` and `b` heartbeat, and both were told that they hold partition 0.
+
+    What to do: look at the coordinator; both members read and commit.
+    """
+
+    code = "GRP028"
+    name = "held-by-two"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-848", "org.apache.kafka.coordinator.group.modern.MemberState")
+    facts = (ModernFact.HELD_BY_TWO,)
+    expects = "a new assignment: another member was given it"
+    sees = "{}, and nothing new"
+
+
+class OddJoinAnswer(BodyRule):
+    """A member that joined must be told its id, and one that did not must not be told of members.
+
+    Without an id it cannot heartbeat or commit. A leader is told of members when it joined, and only then.
+
+    Example: no error and an empty member_id.
+
+    What to do: answer with the id, or with an error alone.
+    """
+
+    code = "GRP029"
+    name = "odd-join-answer"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    on = (("JoinGroup", RESPONSE),)
+    guard = (
+        All((Among((".error_code",), frozenset({0})), Empty((".member_id",)))),
+        All((Other((".error_code",), frozenset({0})), Longer((".members",), 0))),
+    )
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Member id and members, by whether there is an error."""
+        answer = body.value
+        if not answer.error_code and not answer.member_id:
+            yield body.violation("member_id", "the id of the member", "none, and no error")
+        if answer.error_code and answer.members:
+            yield body.violation(
+                "members", "no member beside an error", plural(len(answer.members), "member")
+            )

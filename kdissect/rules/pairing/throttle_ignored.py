@@ -1,8 +1,9 @@
-"""PAI010: a client should stay silent for throttle_time_ms."""
+"""Rules: the time that a broker tells a client to be silent."""
 
 from kdissect.history.connections.throttling import ThrottleFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
+from kdissect.rules.rule import Once
 
 
 class ThrottleIgnored(FactRule):
@@ -23,3 +24,27 @@ class ThrottleIgnored(FactRule):
     who = Who.CLIENT
     cites = ("KIP-219",)
     facts = (ThrottleFact.IGNORED,)
+
+
+class ThrottleIsWait(FactRule):
+    """The throttle time of a Fetch should not be the time that it waited for records.
+
+    Clients stay silent for as long again (KIP-219), and read half as often or later. Brokers answer a fetch
+    without records after max_wait_ms, with throttle_time_ms 0 unless a quota is exceeded. Told from the third
+    such answer in a row.
+
+    Example: an empty answer after 500 ms, with throttle_time_ms 500, three times.
+
+    What to do: answer 0 without a quota.
+    """
+
+    code = "PAI016"
+    name = "throttle-is-wait"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-219",)
+    once = Once.PARTY
+    facts = (ThrottleFact.IS_WAIT,)
+    expects = "0 without a quota; the answer took {} ms"
+    sees = "{} ms, in three answers"

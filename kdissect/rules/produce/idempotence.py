@@ -1,8 +1,12 @@
 """Rules: producer ids, epochs and sequence numbers."""
 
+from collections.abc import Iterable
+
+from kdissect.history.fact import Fact
 from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
+from kdissect.rules.rule import RESPONSE, Violation
 
 
 class WeakAcks(FactRule):
@@ -152,3 +156,29 @@ class IdNeverGiven(FactRule):
     facts = (ProducerFact.NEVER_GIVEN,)
     expects = "producer id {}, which the connection gave"
     sees = "producer id {}"
+
+
+class OldEpochAppended(FactRule):
+    """A leader must refuse batches of an older epoch than it has appended.
+
+    The epoch of a producer id fences who had it before. Brokers answer INVALID_PRODUCER_EPOCH. That a
+    producer still has its old epoch is no fault. A topic that was deleted and created again begins anew.
+
+    Example: a batch of epoch 4 is taken, and later one of epoch 3.
+
+    What to do: look at the broker's state of producers.
+    """
+
+    code = "PRD010"
+    name = "old-epoch-appended"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo")
+    facts = (ProducerFact.OLD_EPOCH_TAKEN,)
+    expects = "an error code: epoch {} was taken"
+    sees = "epoch {}, taken"
+
+    def check(self, fact: Fact) -> Iterable[Violation]:
+        """The request names the epoch, and the answer takes it."""
+        return [fault._replace(path="", side=RESPONSE) for fault in super().check(fact)]

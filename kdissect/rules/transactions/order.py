@@ -6,7 +6,7 @@ from kdissect.history.fact import Fact
 from kdissect.history.producing.transaction_steps import REPEATED, TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Violation
+from kdissect.rules.rule import RESPONSE, Violation
 
 
 class ProducedBeforeAdded(FactRule):
@@ -93,6 +93,52 @@ class OtherProducer(FactRule):
     who = Who.CLIENT
     cites = ("KIP-98", "KIP-890")
     facts = (TransactionFact.OTHER_PRODUCER,)
+
+
+class OldEpochTaken(FactRule):
+    """A coordinator must refuse epochs that are lower than the one it gave last.
+
+    The epoch fences the producer that had the transactional id before: both write, and end each other's
+    transactions. Brokers answer INVALID_PRODUCER_EPOCH or PRODUCER_FENCED. That a producer still has its old
+    epoch is no fault.
+
+    Example: epoch 4 given, and EndTxn with epoch 3 answered without an error.
+
+    What to do: look for two coordinators of one transactional id, or for lost state.
+    """
+
+    code = "TXN010"
+    name = "old-epoch-taken"
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-98", "KIP-890")
+    facts = (TransactionFact.OLD_EPOCH_TAKEN,)
+
+    def check(self, fact: Fact) -> Iterator[Violation]:
+        """The request names the epoch, and the answer takes it."""
+        for fault in super().check(fact):
+            yield fault._replace(expected="an error code", path="", side=RESPONSE)
+
+
+class OffsetsBeforeAdded(FactRule):
+    """A group must be added to a transaction before its offsets are committed in it.
+
+    Up to TxnOffsetCommit v4; later versions add it by themselves (KIP-890). The coordinator of the group
+    keeps the offsets, and nobody tells it how the transaction ended: they stay pending.
+
+    Example: TxnOffsetCommit v3 without AddOffsetsToTxn.
+
+    What to do: wait for the answer to AddOffsetsToTxn.
+    """
+
+    code = "TXN011"
+    name = "offsets-before-added"
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("KIP-98", "KIP-890")
+    facts = (TransactionFact.OFFSETS_BEFORE_ADDED,)
+    expects = "a group that was added"
+    sees = "group {}"
 
 
 class JoinedTwice(FactRule):

@@ -510,7 +510,7 @@ fn fetch(
     if session == 0 {
         return Ok((epoch == NO_SESSION_EPOCH && answered_session == 0).then_some(false));
     }
-    if epoch <= 0 || answered_session == 0 {
+    if epoch <= 0 || answered_session != session {
         return Ok(None);
     }
     let (Some(asks), Some(answers)) = (named(py, &read.asked), named(py, answered)) else { return Ok(None) };

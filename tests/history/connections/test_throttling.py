@@ -14,6 +14,27 @@ def ask(talk: Talk, at: int, throttle: int = 0, version: int = 6) -> Exchange:
     return talk.ask(METADATA, version, {"topics": None}, answer, at=at)
 
 
+def fetch(talk: Talk, at: int, took: int, throttle: int, records: bytes = b"", version: int = 11) -> Exchange:
+    row = {"partition_index": 0, "records": records, "aborted_transactions": None}
+    answer = {"throttle_time_ms": throttle, "responses": [{"topic": "t", "partitions": [row]}]}
+    asked = {"topics": [{"topic": "t", "partitions": [{"partition": 0}]}]}
+    return talk.ask(1, version, asked, answer, at=at, took=took)
+
+
+@pytest.mark.parametrize(
+    ("took", "throttle", "records", "version", "is_wait"),
+    [(500, 500, b"", 11, True), (500, 100, b"", 11, False), (500, 500, b"x", 11, False),
+     (500, 500, b"", 7, False), (5, 5, b"", 11, False)],
+)  # fmt: skip
+def test_a_wait_is_no_throttle_from_the_third_on(
+    took: int, throttle: int, records: bytes, version: int, is_wait: bool
+) -> None:
+    """Before version 8 the broker held the answer back for that time, and owes nothing."""
+    talk, machine = Talk(), Throttling()
+    facts = feed(machine, *(fetch(talk, at, took, throttle, records, version) for at in range(0, 8000, 2000)))
+    assert kinds(facts).count("is_wait") == 2 * is_wait
+
+
 def test_kept() -> None:
     talk = Talk()
     facts = feed(Throttling(), ask(talk, 0, 500), ask(talk, 502), ask(talk, 510))

@@ -24,6 +24,7 @@ def join(
     talk: Talk, member: str, generation: int, leader: str = "a", members: tuple[str, ...] = (),
     asked: str | None = None, error: int = 0, instance: str | None = None, topics: tuple[str, ...] = ("t",),
     chosen: str = "range", patience: int = 60000, offered: tuple[str, ...] = ("range",),
+    told: str = "",
 ) -> Exchange:  # fmt: skip
     body = {
         "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": patience,
@@ -34,7 +35,9 @@ def join(
     answer = {
         "error_code": error, "generation_id": generation, "protocol_type": "consumer",
         "protocol_name": chosen, "leader": leader, "member_id": member,
-        "members": [{"member_id": one} for one in members],
+        "members": [
+            {"member_id": one, "metadata": subscription(*((told,) if told else topics))} for one in members
+        ],
     }  # fmt: skip
     return talk.ask(JOIN, 7, body, answer)
 
@@ -46,13 +49,24 @@ def sync(
     gives: tuple[str, ...] = (),
     error: int = 0,
     protocol: str = "range",
+    given: bytes | None = None,
+    sends: tuple[tuple[str, bytes], ...] = (),
 ) -> Exchange:  # fmt: skip
     body = {
         "group_id": "g", "generation_id": generation, "member_id": member, "protocol_type": "consumer",
         "protocol_name": protocol,
-        "assignments": [{"member_id": one, "assignment": b"\0\0"} for one in gives],
     }  # fmt: skip
-    return talk.ask(SYNC, 5, body, {"error_code": error, "assignment": assignment(("t", 0))})
+    sends = sends or tuple((one, own(one)) for one in gives)
+    body["assignments"] = [{"member_id": one, "assignment": sent} for one, sent in sends]
+    given = dict(sends).get(member, own(member)) if given is None else given
+    return talk.ask(SYNC, 5, body, {"error_code": error, "assignment": given})
+
+
+def own(member: str) -> bytes:
+    """A partition for each member; bytes that are no assignment for none."""
+    if not member:
+        return b"\0"
+    return assignment(("t", ord(member) - ord("a")))
 
 
 def assignment(*partitions: tuple[str, int]) -> bytes:
@@ -242,3 +256,51 @@ def test_a_member_that_does_not_join_again() -> None:
         join(talk, "a", 2, members=("a",)), heartbeat(talk, "a", 2, at=70_000),
     )  # fmt: skip
     assert "rejoin_overdue" not in kinds(joined)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_member_is_given_what_the_leader_sent(is_late: bool) -> None:
+    """Answers to leader and follower come in any order."""
+    first, second, machine = Talk(), Talk("10.0.0.9"), ClassicGroups()
+    led = sync(first, "a", 2, ("a", "b"))
+    followed = sync(second, "b", 2, given=own("c"))
+    facts = feed(
+        machine, join(first, "a", 2, members=("a", "b")), join(second, "b", 2),
+        *((followed, led) if is_late else (led, followed)),
+    )  # fmt: skip
+    (found,) = [fact for fact in facts if fact.kind == "assignment_differs"]
+    assert (found.expected, found.seen, found.side) == ("t-1", "t-2", "response")
+    assert found.evidence.connection == "10.0.0.9-10.0.0.2"
+    assert found.earlier is not None
+    assert found.earlier.connection == "10.0.0.1-10.0.0.2"
+
+
+def test_which_assignments_a_coordinator_took_is_not_known_of_two() -> None:
+    """A leader that was not answered sends again, others: the coordinator keeps those that came first."""
+    talk, machine = Talk(), ClassicGroups()
+    lost = talk.ask(
+        SYNC, 5,
+        {"group_id": "g", "generation_id": 2, "member_id": "a", "protocol_type": "consumer",
+         "protocol_name": "range", "assignments": [{"member_id": "a", "assignment": own("b")}]},
+    )  # fmt: skip
+    facts = feed(machine, join(talk, "a", 2, members=("a",)), lost, sync(talk, "a", 2, ("a",)))
+    assert "assignment_differs" not in kinds(facts)
+
+
+def test_a_heartbeat_under_way_when_its_member_left_may_be_answered() -> None:
+    first, second, machine = Talk(), Talk("10.0.0.9"), ClassicGroups()
+    facts = feed(
+        machine, join(first, "a", 2, members=("a",)), leave(first, "a"), heartbeat(second, "a", 2, at=3),
+    )  # fmt: skip
+    assert "answered_after_leave" not in kinds(facts)
+    assert "answered_after_leave" in kinds(feed(machine, heartbeat(second, "a", 2, at=30)))
+
+
+def test_static_members_may_be_told_of_another_leader() -> None:
+    talk, machine = Talk(), ClassicGroups()
+    facts = feed(
+        machine,
+        join(talk, "a", 2, members=("a",), instance="i"),
+        join(talk, "b", 2, leader="b", instance="i"),
+    )
+    assert "two_leaders" not in kinds(facts)

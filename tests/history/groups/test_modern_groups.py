@@ -16,8 +16,11 @@ UUID = bytes(range(16))
 def beat(
     talk: Talk, epoch: int, told: int | None = None, error: int = 0, holds: tuple[int, ...] | None = None,
     member: str = "m", key: int = CONSUMER, at: int | None = None, answered_as: str | None = None,
+    owns: tuple[int, ...] | None = None,
 ) -> Exchange:  # fmt: skip
     body: dict[str, Any] = {"group_id": "g", "member_id": member, "member_epoch": epoch}
+    if owns is not None:
+        body["topic_partitions"] = [{"topic_id": UUID, "partitions": list(owns)}]
     given = None if holds is None else {"topic_partitions": [{"topic_id": UUID, "partitions": list(holds)}]}
     answer = {
         "error_code": error, "member_id": member if answered_as is None else answered_as,

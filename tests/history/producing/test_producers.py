@@ -114,7 +114,7 @@ def test_a_new_epoch_starts_from_zero_and_an_old_one_is_behind() -> None:
         machine, init(talk), produce(talk, 0), init(talk, epoch=1), produce(talk, 0, epoch=1),
         produce(talk, 1, epoch=0), produce(talk, 1, epoch=1), init(talk, epoch=2), produce(talk, 4, epoch=2),
     )  # fmt: skip
-    assert odd(facts) == [("epoch_back", 1, 0), ("epoch_not_from_zero", 0, 4)]
+    assert odd(facts) == [("old_epoch_taken", 1, 0), ("epoch_not_from_zero", 0, 4)]
 
 
 def test_what_brokers_and_fields_say() -> None:

@@ -182,7 +182,7 @@ def test_a_middle_start_knows_the_end_but_not_the_begin() -> None:
         (lambda t: [init(t), produce(t)], ("produced_before_added", None, ("t", 0))),
         (lambda t: [init(t), add(t), produce(t, partition=1)], ("produced_before_added", None, ("t", 1))),
         (lambda t: [init(t), add(t, epoch=3)], ("other_producer", (5, 0), (5, 3))),
-        (lambda t: [init(t, epoch=2), add(t, epoch=1)], ("old_epoch", (5, 2), (5, 1))),
+        (lambda t: [init(t, epoch=2), add(t, epoch=1, error=47)], ("old_epoch", (5, 2), (5, 1))),
         (lambda t: [init(t), add(t), produce(t, version=12)], ("joined_twice", None, 12)),
         (lambda t: [init(t), add(t), offsets(t, 5)], ("joined_twice", None, 5)),
         (
@@ -227,3 +227,26 @@ def test_markers_belong_to_the_transaction_whose_epoch_they_carry() -> None:
     assert kinds(feed(machine, markers(talk, commit=False, epoch=5))) == ["marked"]
     assert (known.last.marked, known.current.marked) == (True, False)
     assert not feed(machine, markers(talk, commit=False, epoch=9))
+
+
+def test_an_old_epoch_that_is_taken() -> None:
+    """Only what a coordinator takes that gave a higher one; EndTxn once more is taken from version 5 on."""
+    talk, machine = Talk(), Transactions()
+    feed(machine, init(talk, epoch=4))
+    assert "old_epoch_taken" in kinds(feed(machine, end(talk, epoch=3)))
+    assert "old_epoch_taken" not in kinds(feed(machine, end(talk, epoch=3, error=47)))
+    assert "old_epoch_taken" not in kinds(feed(machine, produce(talk, epoch=3)))
+    talk, machine = Talk(), Transactions()
+    feed(machine, init(talk, epoch=4), add(talk, epoch=4))
+    again = feed(machine, end(talk, epoch=4, version=5), end(talk, epoch=4, version=5))
+    assert "old_epoch_taken" not in kinds(again)
+
+
+def test_offsets_of_a_group_that_was_not_added() -> None:
+    talk, machine = Talk(), Transactions()
+    facts = feed(machine, init(talk), add(talk), offsets(talk), offsets(talk))
+    assert kinds(facts).count("offsets_before_added") == 1
+    talk, machine = Talk(), Transactions()
+    assert "offsets_before_added" not in kinds(
+        feed(machine, offsets(talk))
+    )  # nobody knows of what came before

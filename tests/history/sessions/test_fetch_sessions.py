@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from kdissect.history.sessions.acquired_records import RANGES_KEPT, AcquiredRecords
+from kdissect.history.sessions.fetch_parts import fetch_parts
 from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSessions
 from kdissect.history.sessions.share_sessions import ShareSessions
 from kdissect.session.exchange import Exchange
-from tests.history.talk import Talk, brief, feed, kinds
+from tests.history.talk import Talk, batch, brief, feed, kinds
 
 FETCH, SHARE_FETCH, SHARE_ACKNOWLEDGE = 1, 78, 79
 UUID = bytes(range(16))
@@ -103,11 +105,19 @@ def test_a_session_moves_to_another_connection_but_not_to_another_broker() -> No
     assert kinds(facts) == ["created", "incremental", "unknown_session", "incremental"]
 
 
-def share(talk: Talk, epoch: int, key: int = SHARE_FETCH, error: int = 0, acks: bool = False) -> Exchange:
+def share(
+    talk: Talk, epoch: int, key: int = SHARE_FETCH, error: int = 0, acks: bool = False,
+    gives: int | None = None,
+) -> Exchange:  # fmt: skip
+    """`gives` is the last of the offsets from 0 on that are acquired."""
     rows = [{"first_offset": 0, "last_offset": 1, "acknowledge_types": [1]}] if acks else []
     topics = [{"topic_id": UUID, "partitions": [{"partition_index": 0, "acknowledgement_batches": rows}]}]
     body = {"group_id": "g", "member_id": "m", "share_session_epoch": epoch, "topics": topics}
-    return talk.ask(key, 1, body, {"error_code": error})
+    held = [] if gives is None else [{"first_offset": 0, "last_offset": gives, "delivery_count": 1}]
+    records = batch(-1, -1, -1, 0 if gives is None else gives + 1)
+    row = {"partition_index": 0, "acquired_records": held, "records": records}
+    given = [{"topic_id": UUID, "partitions": [row]}] if held else []
+    return talk.ask(key, 1, body, {"error_code": error, "responses": given})
 
 
 def test_a_share_session_counts_fetches_and_acknowledgements() -> None:
@@ -134,3 +144,42 @@ def test_share_sessions_that_differ() -> None:
         ("opened", None, 0), ("epoch_differs", 1, 3), ("continued", None, 3), ("epoch_refused", 0, 123),
         ("continued", None, 9), ("evicted", 0, 122),
     ]  # fmt: skip
+
+
+def test_an_answer_names_the_session_it_belongs_to() -> None:
+    talk, machine = Talk(), FetchSessions(increments=False)
+    facts = feed(machine, fetch(talk, 0, 0, (0,)), fetch(talk, 7, 1, got=9))
+    assert brief(facts)[-1] == ("other_session", 7, 9)
+    answered = fetch(talk, 7, 2, got=9)
+    assert not machine.passes(answered, fetch_parts(answered))
+
+
+def test_what_is_acknowledged_was_acquired() -> None:
+    talk, machine = Talk(), ShareSessions()
+    facts = feed(machine, share(talk, 0, gives=0), share(talk, 1, SHARE_ACKNOWLEDGE, acks=True))
+    assert [(fact.kind, fact.seen) for fact in facts if fact.kind == "never_acquired"] == [
+        ("never_acquired", "0 to 1")
+    ]
+    facts = feed(machine, share(talk, 2, gives=1), share(talk, 3, SHARE_ACKNOWLEDGE, acks=True))
+    assert "never_acquired" not in kinds(facts)
+
+
+def test_what_a_member_was_given_before_the_capture_is_not_known() -> None:
+    talk, machine = Talk(), ShareSessions()
+    facts = feed(machine, share(talk, 3), share(talk, 4, SHARE_ACKNOWLEDGE, acks=True))
+    assert "never_acquired" not in kinds(facts)
+
+
+def test_ranges_that_were_acquired_join() -> None:
+    acquired, partition = AcquiredRecords(is_known=True), (UUID, 0)
+    for first, last in ((10, 12), (0, 3), (20, 25), (4, 9), (13, 13)):
+        acquired.add(partition, first, last)
+    assert acquired.ranges == 2
+    assert acquired.holds(partition, 0, 13)
+    assert acquired.holds(partition, 21, 25)
+    assert not acquired.holds(partition, 13, 14)
+    assert not acquired.holds(partition, 19, 20)
+    assert not acquired.holds((UUID, 1), 0, 0)
+    for first in range(100, 100 + 2 * RANGES_KEPT, 2):
+        acquired.add(partition, first, first)
+    assert not acquired.is_known

@@ -1,0 +1,116 @@
+"""What the leader of a classic group's generation assigns, and what members are given of it.
+
+A coordinator hands on the bytes that the leader sent, and nothing where it sent none for a member
+(org.apache.kafka.coordinator.group.GroupMetadataManager). Answers to the members come in any order.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.groups.group_payloads import CONSUMER, assigned_partitions
+from kdissect.model.wording import plural
+
+ASSIGNMENTS_KEPT = 5_000  # of a generation, as many as members of a group
+GroupKey = tuple[str, str]
+_NAMED = 3  # partitions in a text
+# The assignors that come with clients, all of which give a partition to one member; others may do otherwise.
+EXCLUSIVE = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
+
+
+class AssignmentFact(StrEnum):
+    """What can be learned of assignments."""
+
+    UNREADABLE = "assignment_unreadable"  # what a leader of consumers sent; seen: why
+    SHARED = "partition_shared"  # one partition for two members; expected: the first, seen: partition, second
+    DIFFERS = "assignment_differs"  # a member was given other bytes than the leader sent
+
+
+class Assignments:
+    """Those of one generation.
+
+    `sent` are the leader's, None before they were seen, `by` where. `given` are those of members that were
+    answered before. `is_settled` is False once it is not known which the coordinator took.
+    """
+
+    __slots__ = ("by", "given", "is_settled", "sent")
+
+    def __init__(self) -> None:
+        self.sent: dict[str, bytes] | None = None
+        self.by: Evidence | None = None
+        self.given: dict[str, tuple[bytes, Evidence]] = {}
+        self.is_settled = True
+
+    def send(self, view: ExchangeView, key: GroupKey) -> list[Fact]:
+        """A leader's SyncGroup that was answered without an error, or not at all."""
+        rows = view.request.assignments[:ASSIGNMENTS_KEPT]
+        sent = {str(row.member_id): bytes(row.assignment) for row in rows}
+        if self.sent is not None:
+            self.is_settled &= sent == self.sent  # the coordinator keeps those that came first
+            return []
+        self.is_settled &= view.response is not None
+        self.sent, self.by = sent, view.evidence
+        facts = [
+            fact
+            for member_id, (given, evidence) in self.given.items()
+            for fact in self._compare(view, key, member_id, given, evidence)
+        ]
+        self.given.clear()
+        return facts
+
+    def give(self, view: ExchangeView, key: GroupKey, member_id: str, given: bytes) -> list[Fact]:
+        """A member was answered."""
+        if self.sent is not None:
+            return self._compare(view, key, member_id, given, view.evidence)
+        if len(self.given) < ASSIGNMENTS_KEPT:
+            self.given[member_id] = given, view.evidence
+        return []
+
+    def _compare(
+        self, view: ExchangeView, key: GroupKey, member_id: str, given: bytes, evidence: Evidence
+    ) -> list[Fact]:
+        sent = (self.sent or {}).get(member_id)
+        if not self.is_settled or sent is None or sent == given:
+            return []  # a static member that came back has another id than the leader knew (KIP-345)
+        fact = Fact(
+            AssignmentFact.DIFFERS, key, evidence, "response", "assignment", *_texts(sent, given), self.by,
+            view.all_whole,
+        )  # fmt: skip
+        return [fact]
+
+
+def of_leader(view: ExchangeView, key: GroupKey, protocol: tuple[str | None, str | None]) -> list[Fact]:
+    """What a leader's SyncGroup assigns; `protocol` are type and name, None where they were not seen."""
+    kind, name = protocol
+    holders: dict[tuple[str, int], str] = {}
+    for index, row in enumerate(view.request.assignments if kind == CONSUMER else ()):
+        member_id, path = str(row.member_id), f"assignments[{index}].assignment"
+        found = assigned_partitions(bytes(row.assignment))
+        if found is None:
+            seen = plural(len(row.assignment), "byte")
+            return [view.fact(AssignmentFact.UNREADABLE, key, path, seen=seen, sure=True)]
+        for partition in sorted(found) if name in EXCLUSIVE else ():
+            holder = holders.setdefault(partition, member_id)
+            if holder != member_id:
+                seen = f"{_name(partition)} for {member_id}"
+                return [view.fact(AssignmentFact.SHARED, key, path, expected=holder, seen=seen, sure=True)]
+    return []
+
+
+def _texts(sent: bytes, given: bytes) -> tuple[str, str]:
+    """Both in words that differ."""
+    found = _text(sent, assigned_partitions(sent)), _text(given, assigned_partitions(given))
+    return found if found[0] != found[1] else (plural(len(sent), "byte"), f"{len(given)} other ones")
+
+
+def _text(sent: bytes, found: Any) -> str:
+    if found is None or not sent:
+        return plural(len(sent), "byte")
+    names = [_name(partition) for partition in sorted(found)]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (", ".join(names[:_NAMED]) + more) or "no partition"
+
+
+def _name(partition: tuple[str, int]) -> str:
+    return f"{partition[0]}-{partition[1]}"

@@ -1,0 +1,48 @@
+"""Offsets that a member of a share group was given to acknowledge (KIP-932)."""
+
+from bisect import bisect_right
+
+RANGES_KEPT = 1_000  # of one member, apart from each other; beyond it nobody knows
+
+Partition = tuple[bytes, int]
+
+
+class AcquiredRecords:
+    """All offsets a member was ever given, by partition, in ranges that lie apart.
+
+    `is_known` is False where some may be missing: the member was there before the capture, or an answer was
+    not seen.
+    """
+
+    __slots__ = ("_ends", "_starts", "is_known", "ranges")
+
+    def __init__(self, *, is_known: bool) -> None:
+        self.is_known = is_known
+        self.ranges = 0
+        self._starts: dict[Partition, list[int]] = {}
+        self._ends: dict[Partition, list[int]] = {}
+
+    def add(self, partition: Partition, first: int, last: int) -> None:
+        """A range was given; it joins those that it touches."""
+        if last < first or not self.is_known:
+            return
+        starts, ends = self._starts.setdefault(partition, []), self._ends.setdefault(partition, [])
+        low = bisect_right(ends, first - 2)  # the first that ends at `first - 1` or later
+        high = bisect_right(starts, last + 1)
+        if low < high:
+            first, last = min(first, starts[low]), max(last, ends[high - 1])
+        self.ranges += 1 - (high - low)
+        starts[low:high], ends[low:high] = [first], [last]
+        if self.ranges > RANGES_KEPT:
+            self.forget()
+
+    def holds(self, partition: Partition, first: int, last: int) -> bool:
+        """Whether all of a range was given."""
+        at = bisect_right(self._starts.get(partition, []), first) - 1
+        return at >= 0 and last <= self._ends[partition][at]
+
+    def forget(self) -> None:
+        """Nobody knows any more."""
+        self.is_known, self.ranges = False, 0
+        self._starts.clear()
+        self._ends.clear()

@@ -1,0 +1,109 @@
+"""Rules: what stands beside the records of a fetched partition."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.wording import plural
+from kdissect.rules.guards import Above, All, Among, InRequest, Longer, Other
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.error_codes import error_name
+
+_READ_UNCOMMITTED = 0
+_RECORDS = Longer(("records",), 0)
+
+
+class RecordsWithError(BodyRule):
+    """A partition that could not be read should bring no records.
+
+    Clients go by the error and drop what stands beside it. Errors of the whole answer are FET018.
+
+    Example: NOT_LEADER_OR_FOLLOWER, and 70 bytes of records.
+
+    What to do: send the error alone.
+    """
+
+    code = "FET019"
+    name = "records-with-error"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("spec/000 Fetch API", "kafka.server.ReplicaManager")
+    on = (("Fetch", RESPONSE), ("ShareFetch", RESPONSE))
+    guard = (All((Other(("error_code",), frozenset({0})), _RECORDS)),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The records of each partition with an error."""
+        if getattr(body.value, "error_code", 0):
+            return
+        for _, row, at in body.partitions("responses"):
+            if row.error_code and row.records:
+                seen = f"{plural(len(row.records), 'byte')} beside {error_name(row.error_code)}"
+                yield body.violation(f"{at}.records", "no records", seen)
+
+
+class PreferredReplicaWithRecords(BodyRule):
+    """A broker that sends a consumer to another replica should give no records.
+
+    The consumer asks the other one for the same offset, and reads what it was given twice if it keeps it.
+
+    Example: preferred_read_replica 2, and 70 bytes of records.
+
+    What to do: name the replica, or give the records.
+    """
+
+    code = "FET020"
+    name = "preferred-replica-with-records"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-392", "kafka.server.ReplicaManager")
+    on = (("Fetch", RESPONSE),)
+    guard = (All((Above(("preferred_read_replica",), -1), _RECORDS)),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The records of each partition with a preferred replica."""
+        for _, row, at in body.partitions("responses"):
+            if getattr(row, "preferred_read_replica", -1) >= 0 and row.records:
+                seen = f"{plural(len(row.records), 'byte')} beside replica {row.preferred_read_replica}"
+                yield body.violation(f"{at}.records", "no records", seen)
+
+
+class AbortedUnasked(BodyRule):
+    """Aborted transactions should be listed for who reads committed records alone.
+
+    isolation_level says so in the request. Others take aborted records for good, and a client that goes by
+    the list leaves out records that it asked for.
+
+    Example: isolation_level 0, and one aborted transaction.
+
+    What to do: leave the list null.
+    """
+
+    code = "FET021"
+    name = "aborted-unasked"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("KIP-98", "kafka.server.ReplicaManager")
+    on = (("Fetch", RESPONSE),)
+    guard = (
+        All(
+            (
+                Longer(("aborted_transactions",), 0),
+                InRequest(Among((".isolation_level",), frozenset({_READ_UNCOMMITTED}))),
+            )
+        ),
+    )
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The list of each partition."""
+        asked = body.other()
+        if getattr(asked, "isolation_level", None) != _READ_UNCOMMITTED:
+            return
+        for _, row, at in body.partitions("responses"):
+            if row.aborted_transactions:
+                seen = plural(len(row.aborted_transactions), "aborted transaction")
+                yield body.violation(f"{at}.aborted_transactions", "none: isolation_level is 0", seen)

@@ -1,0 +1,71 @@
+"""Rules: what the leader of a generation assigns, and what members are given of it."""
+
+from kdissect.history.groups.group_assignments import AssignmentFact
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.kinds import FactRule
+
+_MANAGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+
+
+class OtherAssignment(FactRule):
+    """A coordinator must hand on the assignment that the leader sent.
+
+    SyncGroup of the leader carries what each member gets, and each member is answered with its own bytes. A
+    member that gets others reads partitions that another one reads, or none.
+
+    Example: `t-0` sent for a member, which is answered with `t-3`.
+
+    What to do: look for two coordinators of one group.
+    """
+
+    code = "GRP022"
+    name = "other-assignment"
+    who = Who.BROKER
+    cites = ("spec/000 SyncGroup API", _MANAGER)
+    facts = (AssignmentFact.DIFFERS,)
+    expects = "{}, as the leader sent"
+    sees = "{}"
+
+
+class SharedPartition(FactRule):
+    """A partition should be assigned to one member of a group.
+
+    With range, roundrobin, sticky and cooperative-sticky every partition has one reader. With two, each
+    record is read twice, and the commits of both overwrite each other. Assignors with other names may mean
+    it.
+
+    Example: `t-0` for `a` and for `b`.
+
+    What to do: look at the assignor of the leader's client.
+    """
+
+    code = "GRP023"
+    name = "shared-partition"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/000 SyncGroup API", "org.apache.kafka.clients.consumer.StickyAssignor")
+    facts = (AssignmentFact.SHARED,)
+    expects = "it for {} alone"
+    sees = "{}"
+
+
+class UnreadableAssignment(FactRule):
+    """What the leader of a group of consumers assigns must be an assignment.
+
+    Members of protocol type `consumer` read topics and partitions behind a version. No bytes at all assign
+    nothing; bytes behind the fields are legal in newer versions.
+
+    Example: three bytes, or a count of topics that do not follow.
+
+    What to do: write version, topics with partitions, and user data.
+    """
+
+    code = "GRP024"
+    name = "unreadable-assignment"
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol", "KIP-62")
+    facts = (AssignmentFact.UNREADABLE,)
+    expects = "a ConsumerProtocolAssignment"
+    sees = "{} of another form"

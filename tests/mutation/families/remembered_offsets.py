@@ -1,0 +1,158 @@
+"""Mutators of what brokers say of records, and of what they gave before: offsets, sessions, producers."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from tests.mutation.corpus import side_of
+from tests.mutation.families.histories import SHARE_ACKNOWLEDGE, SHARE_FETCH, before, edited, places, sequence
+from tests.mutation.families.newer_histories import FETCH
+from tests.mutation.families.order_of_lines import SECOND
+from tests.mutation.families.producers import ADD_OFFSETS, END_TXN, INIT_PRODUCER_ID, OFFSETS, STEPS
+from tests.mutation.mutators import Mutant, edits, mutator
+from tests.support.messages.traffic import BROKER, CLIENT
+
+SHARING = (SHARE_FETCH, SHARE_ACKNOWLEDGE)
+NOT_LEADER = 6
+WAIT_NS = SECOND // 2
+
+
+def _with_records(value: Any) -> Any:
+    """The first partition that brings records; None where none does."""
+    rows = [row for topic in value.responses for row in topic.partitions]
+    return next((row for row in rows if row.records and not row.error_code), None)
+
+
+@edits(
+    "records-beside-error",
+    "FET019",
+    "a partition with an error has no records",
+    ("Fetch", "ShareFetch"),
+    BROKER,
+)
+def _beside_error(value: Any, _: Any) -> bool:
+    row = _with_records(value)
+    if row is not None:
+        row.error_code = NOT_LEADER
+    return row is not None
+
+
+@edits(
+    "records-beside-replica", "FET020", "who is sent to another replica gets no records", ("Fetch",), BROKER,
+    versions=range(11, 20),
+)  # fmt: skip
+def _beside_replica(value: Any, _: Any) -> bool:
+    row = _with_records(value)
+    if row is not None:
+        row.preferred_read_replica = 2
+    return row is not None
+
+
+@edits(
+    "aborted-for-uncommitted", "FET021", "who reads uncommitted records is told of none aborted", ("Fetch",),
+    BROKER, versions=range(4, 20),
+)  # fmt: skip
+def _aborted(value: Any, asked: Any) -> bool:
+    row = _with_records(value)
+    if row is not None:
+        row.aborted_transactions = [{"producer_id": 1, "first_offset": 0}]
+    return row is not None and not asked.isolation_level
+
+
+@sequence(
+    "other-session-answered", "FET022", "a fetch is answered in its session", FETCH, side=BROKER, oldest=7
+)
+def _other_session(value: Any, asked: Any) -> bool:
+    value.session_id += 11
+    return asked.session_epoch > 0 and value.session_id > 11 and not value.error_code
+
+
+@mutator("never-acquired", "FET023", "a member acknowledges what it was given")
+def _never_acquired(rng: random.Random) -> Iterator[Mutant]:
+    def edit(value: Any, _: Any) -> bool:
+        for topic in value.topics:
+            for row in topic.partitions:
+                for batch in row.acknowledgement_batches[-1:]:
+                    batch.first_offset += 5_000
+                    batch.last_offset += 5_000
+                    return True
+        return False
+
+    for key in SHARING:
+        for _, scene in places(rng, key, *SHARING, each=30):
+            yield from edited(scene, CLIENT, edit)
+
+
+@edits("acquired-beyond-records", "FET024", "what is acquired is in the answer", ("ShareFetch",), BROKER)
+def _beyond_records(value: Any, _: Any) -> bool:
+    row = _with_records(value)
+    for held in row.acquired_records[-1:] if row is not None else ():
+        held.last_offset += 500
+        return True
+    return False
+
+
+@mutator("throttle-of-wait", "PAI016", "the throttle time is not the wait for records")
+def _throttle_of_wait(rng: random.Random) -> Iterator[Mutant]:
+    """Three empty answers come after half a second, and say so."""
+    for _, scene in places(rng, FETCH, each=1, oldest=8):
+        found = [side_of(scene._replace(target=n), BROKER) for n in range(scene.target + 1)]
+        empty = [
+            body for body in found if body is not None and body.api.key == FETCH and body.version >= 8
+            and not any(row.records for topic in body.value().responses for row in topic.partitions)
+        ][-3:]  # fmt: skip
+        talk = scene.talk()
+        asked = [talk.line(body.scene.target, CLIENT) for body in empty]
+        is_last = len(empty) == 3 and empty[-1].scene.target == scene.target
+        if not is_last or any(
+            one.side == two.side for one, two in zip(talk.lines, talk.lines[1:], strict=False)
+        ):
+            continue  # others are under way meanwhile
+        for body, line in zip(empty, asked, strict=True):
+            value, at = body.value(), talk.lines.index(line)
+            value.throttle_time_ms = WAIT_NS // 1_000_000
+            answer = talk.line(body.scene.target, BROKER)
+            answer.content = body.encoded(value)
+            late = line.at_ns + WAIT_NS - answer.at_ns
+            for other in talk.lines[at + 1 :]:
+                other.at_ns += late
+        yield Mutant(scene, talk, scene.target)
+
+
+@edits("no-producer-id", "PRD011", "InitProducerId gives an id", ("InitProducerId",), BROKER)
+def _no_id(value: Any, _: Any) -> bool:
+    value.producer_id = -1
+    return not value.error_code
+
+
+@mutator("old-epoch-taken", "TXN010", "a coordinator refuses epochs that are lower than the one it gave")
+def _old_epoch(rng: random.Random) -> Iterator[Mutant]:
+    """InitProducerId gave an epoch that is higher by seven."""
+    for key in (END_TXN, ADD_OFFSETS):
+        for _, scene in places(rng, key, *STEPS):
+            given, body = before(scene, INIT_PRODUCER_ID, BROKER), side_of(scene, CLIENT)
+            answer = side_of(scene, BROKER)
+            if not given or body is None or answer is None or answer.value().error_code:
+                continue
+            value = given[-1].value()
+            if value.error_code or value.producer_id != body.value().producer_id:
+                continue
+            value.producer_epoch = body.value().producer_epoch + 7
+            talk = scene.talk().replace(given[-1].scene.target, BROKER, given[-1].encoded(value))
+            yield Mutant(scene, talk)
+
+
+@mutator("offsets-before-added", "TXN011", "a group is added before its offsets are committed")
+def _not_added(rng: random.Random) -> Iterator[Mutant]:
+    """AddOffsetsToTxn named another group."""
+    for _, scene in places(rng, OFFSETS, *STEPS):
+        added, body = before(scene, ADD_OFFSETS, CLIENT), side_of(scene, CLIENT)
+        given = [answer.value().producer_id for answer in before(scene, INIT_PRODUCER_ID, BROKER)]
+        if not added or body is None or body.version > 4 or body.value().producer_id not in given:
+            continue
+        talk = scene.talk()
+        for found in added:
+            value = found.value()
+            value.group_id += "-other"
+            talk.replace(found.scene.target, CLIENT, found.encoded(value))
+        yield Mutant(scene, talk)  # the first commit of the group says it
