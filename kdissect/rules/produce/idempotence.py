@@ -20,7 +20,10 @@ class WeakAcks(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-98", "KIP-679")
+    cites = (
+        "KIP-679 Proposed Changes",
+        "org.apache.kafka.clients.producer.ProducerConfig#postProcessAndValidateIdempotenceConfigs",
+    )
     facts = (ProducerFact.WEAK_ACKS,)
 
 
@@ -40,7 +43,10 @@ class SequenceGap(FactRule):
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkSequence",
+    )
     facts = (ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK)
     expects = "sequence {}"
     sees = "sequence {}"
@@ -61,7 +67,7 @@ class EpochNotFromZero(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("org.apache.kafka.storage.internals.log.ProducerAppendInfo",)
+    cites = ("org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkSequence",)
     facts = (ProducerFact.EPOCH_NOT_FROM_ZERO,)
     expects = "sequence {}"
     sees = "sequence {}"
@@ -81,7 +87,7 @@ class MixedProducerFields(FactRule):
     name = "mixed-producer-fields"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.LogValidator")
+    cites = ("KIP-98 Proposed Changes", "org.apache.kafka.storage.internals.log.LogValidator#validateBatch")
     facts = (ProducerFact.MIXED_FIELDS,)
     expects = "producer id, epoch and sequence, or none"
     sees = "epoch and sequence {}"
@@ -101,7 +107,10 @@ class OtherTransactionalId(FactRule):
     name = "other-transactional-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "kafka.coordinator.transaction.TransactionCoordinator#handleAddPartitionsToTransaction",
+    )
     facts = (ProducerFact.OTHER_TRANSACTIONAL_ID,)
 
 
@@ -122,9 +131,8 @@ class TooManyInFlight(FactRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = (
-        "KIP-98",
-        "org.apache.kafka.clients.producer.ProducerConfig",
-        "org.apache.kafka.storage.internals.log.ProducerStateEntry",
+        "org.apache.kafka.clients.producer.ProducerConfig#MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION",
+        "org.apache.kafka.storage.internals.log.ProducerStateEntry#NUM_BATCHES_TO_RETAIN",
     )
     facts = (ProducerFact.TOO_MANY_IN_FLIGHT,)
     expects = "{} batches at most"
@@ -148,7 +156,7 @@ class IdNeverGiven(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("KIP-98",)
+    cites = ("KIP-98 Proposed Changes",)
     facts = (ProducerFact.NEVER_GIVEN,)
     expects = "producer id {}, which the connection gave"
     sees = "producer id {}"
