@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from kdissect.config.suppression import Suppression
-from kdissect.model.finding import Finding, Severity, Who
+from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.wording import path_of
 from kdissect.report.baseline import Baseline, Known
 from kdissect.rules.capture_quality import CaptureQuality
@@ -33,7 +33,8 @@ class JudgeResult(Protocol):
 class Verdict:
     """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index.
 
-    `suppressed` are findings that a project has decided to live with; they are in no other list or count.
+    `strict`: a broken should is an error. `suppressed` are findings that a project has decided to live with;
+    they are in no other list or count.
     """
 
     def __init__(
@@ -43,10 +44,15 @@ class Verdict:
         files: Sequence[str],
         suppressions: Sequence[Suppression] = (),
         baseline: Baseline | None = None,
+        strict: bool = False,
     ) -> None:
         self.findings: list[Finding]
         self.suppressed: list[Suppressed]
-        loudest_first = sorted(judge.findings.all(), key=lambda f: (_ORDER[f.severity], f.code))
+        found = judge.findings.all()
+        for finding in found:
+            if strict and finding.level is Level.SHOULD:
+                finding.severity = Severity.ERROR
+        loudest_first = sorted(found, key=lambda f: (_ORDER[f.severity], f.code))
         applied = Suppressions(suppressions, judge.rules)
         self.findings, self.suppressed = applied.split(loudest_first)
         self.unused_suppressions = applied.unused
