@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from kdissect.model.finding import Finding, Severity
 from kdissect.report.about import (
-    codes_text,
     exercised_text,
     found_text,
     hash_texts,
     inconclusive_text,
+    not_exercised_lines,
     versions_text,
 )
 from kdissect.report.printable import printable
@@ -29,7 +29,7 @@ def _summary(verdict: Verdict) -> str:
     if verdict.inconclusive:
         lines.append(f"inconclusive: {inconclusive_text(verdict)}")
     if verdict.not_exercised:
-        lines.append(f"not exercised: {codes_text(verdict.not_exercised)}")
+        lines += ["not exercised:", *(f"  {line}" for line in not_exercised_lines(verdict))]
     hashes = [f"sha256 {digest}  {path}" for path, digest in hash_texts(verdict)]
     return "\n".join([*lines, versions_text(verdict), *hashes])
 

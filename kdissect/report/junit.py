@@ -90,7 +90,7 @@ class _Suite:
         group = "kdissect." + self._name.replace(".", "_")  # Jenkins takes what precedes a dot for a package
         yield f"<testcase classname={quoteattr(group)} name={quoteattr(name)}{_time(_span_ns(found))}>"
         if rule.code in self._skipped:
-            yield '<skipped message="not exercised"/>'
+            yield f"<skipped message={quoteattr(self._why(rule))}/>"
         errors = _errors(found)
         if errors:
             message = quoteattr(printable(errors[0].seen))
@@ -99,6 +99,12 @@ class _Suite:
         if others:
             yield f"<system-out>{self._text(others)}</system-out>"
         yield "</testcase>"
+
+    def _why(self, rule: Rule) -> str:
+        verdict = self._verdict
+        if rule in verdict.not_exercised:
+            return f"not exercised: {verdict.why_not_exercised(rule)}"
+        return "not exercised by this software"
 
     def _text(self, findings: Sequence[Finding]) -> str:
         return escape("\n".join(finding_text(finding, self._verdict.files) for finding in findings))

@@ -8,11 +8,11 @@ from kdissect.model.finding import Finding, Location, Party, Who
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.wording import plural
 from kdissect.report.about import (
-    codes_text,
     exercised_text,
     found_text,
     hash_texts,
     inconclusive_text,
+    not_exercised_lines,
     versions_text,
 )
 from kdissect.report.printable import printable
@@ -130,8 +130,9 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
         yield f"inconclusive: {inconclusive_text(verdict)}"
     yield exercised_text(verdict)
     if verdict.not_exercised:
-        codes = f"not exercised: {codes_text(verdict.not_exercised)}"
-        yield from wrap(codes, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        yield "not exercised:"
+    for line in not_exercised_lines(verdict):
+        yield from wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     yield versions_text(verdict)
     for path, digest in hash_texts(verdict):
         yield f"sha256 {digest}  {printable(path)}"

@@ -13,6 +13,7 @@ from kdissect.report.baseline import Baseline, Known
 from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
+from kdissect.rules.not_exercised import why_not_exercised
 from kdissect.rules.rule import Rule
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
@@ -93,6 +94,10 @@ class Verdict:
         """Rules that had nothing to look at."""
         exercised = self.coverage.rules
         return [rule for rule in self.rules if not exercised[rule.code]]
+
+    def why_not_exercised(self, rule: Rule) -> str:
+        """The reason for one of those."""
+        return why_not_exercised(rule, self.coverage)
 
     def by_severity(self) -> dict[str, int]:
         """How many different findings there are of each severity, loudest first."""

@@ -8,6 +8,7 @@ it.
 from typing import ClassVar, NamedTuple
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.wording import plural
 
 REQUEST = "request"
 RESPONSE = "response"
@@ -52,7 +53,7 @@ class Rise(NamedTuple):
     per_second: int
 
     def __str__(self) -> str:
-        return f"{self.times} times or more, {self.per_second} a second on average"
+        return f"{plural(self.times, 'time')} or more, {self.per_second} a second on average"
 
     def holds(self, times: int, span_ns: int) -> bool:
         """Whether something that was found so many times in that time is a warning."""
