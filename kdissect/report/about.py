@@ -1,14 +1,11 @@
 """What every report says of the run as a whole: how much was judged, by which rules, on which capture."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kdissect.model.wording import plural
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import ruleset_version
-from kdissect.rules.rule import Rule
 from kdissect.schema.releases import newest_release
-
-_NUMBER = 3  # digits at the end of a code
 
 
 def found_text(verdict: Verdict) -> str:
@@ -41,21 +38,10 @@ def hash_texts(verdict: Verdict) -> list[tuple[str, str]]:
     return [(path, digest or "no hash: not a file") for path, digest in verdict.captures]
 
 
-def codes_text(rules: Iterable[Rule]) -> str:
-    """Codes of rules, neighbours joined: `ADM001-004, BDY003`."""
-    return ", ".join(_runs([rule.code for rule in rules]))
-
-
-def _runs(codes: list[str]) -> Iterator[str]:
-    start = end = ""
-    for code in [*sorted(codes), ""]:
-        if start and code == _next(end):
-            end = code
-            continue
-        if start:
-            yield start if start == end else f"{start}-{end[-_NUMBER:]}"
-        start = end = code
-
-
-def _next(code: str) -> str:
-    return f"{code[:-_NUMBER]}{int(code[-_NUMBER:]) + 1:03}"
+def not_exercised_lines(verdict: Verdict) -> Iterator[str]:
+    """A line for each reason: `no DeleteRecords: ADM011 odd-delete-offset`."""
+    why: dict[str, list[str]] = {}
+    for rule in sorted(verdict.not_exercised, key=lambda rule: rule.code):
+        why.setdefault(verdict.why_not_exercised(rule), []).append(f"{rule.code} {rule.name}")
+    for reason, rules in sorted(why.items()):
+        yield f"{reason}: {', '.join(rules)}"

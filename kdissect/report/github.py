@@ -1,16 +1,18 @@
 """The report as workflow commands of GitHub Actions: one annotation for each finding."""
 
+from collections.abc import Sequence
+
 from kdissect.model.finding import Finding, Severity
 from kdissect.report.about import (
-    codes_text,
     exercised_text,
     found_text,
     hash_texts,
     inconclusive_text,
+    not_exercised_lines,
     versions_text,
 )
 from kdissect.report.printable import printable
-from kdissect.report.text import finding_text
+from kdissect.report.text import file_of, finding_text
 from kdissect.report.verdict import Verdict
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -18,11 +20,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 def report_github(verdict: Verdict) -> str:
     """One line for each finding, and one for the run as a whole."""
-    lines = "".join(
-        f"::{_command(finding)} title={_property(f'{finding.code} {finding.name}')}::"
-        f"{_data(finding_text(finding, verdict.files))}\n"
-        for finding in verdict.findings
-    )
+    lines = "".join(_annotation(finding, verdict.files) for finding in verdict.findings)
     return f"{lines}::notice title=kdissect::{_data(_summary(verdict))}\n"
 
 
@@ -31,9 +29,17 @@ def _summary(verdict: Verdict) -> str:
     if verdict.inconclusive:
         lines.append(f"inconclusive: {inconclusive_text(verdict)}")
     if verdict.not_exercised:
-        lines.append(f"not exercised: {codes_text(verdict.not_exercised)}")
+        lines += ["not exercised:", *(f"  {line}" for line in not_exercised_lines(verdict))]
     hashes = [f"sha256 {digest}  {path}" for path, digest in hash_texts(verdict)]
     return "\n".join([*lines, versions_text(verdict), *hashes])
+
+
+def _annotation(finding: Finding, files: Sequence[str]) -> str:
+    """One line. GitHub shows it under the capture; standard input has no name to show it under."""
+    path = file_of(finding.place, files)
+    where = "" if path == "-" else f"file={_property(path)},"
+    title = _property(f"{finding.code} {finding.name}")
+    return f"::{_command(finding)} {where}title={title}::{_data(finding_text(finding, files))}\n"
 
 
 def _command(finding: Finding) -> str:

@@ -53,7 +53,10 @@ def report_row(verdict: Verdict) -> Row:
         ],
         "baseline": _baseline(verdict),
         "unused_suppressions": [_suppression(entry) for entry in verdict.unused_suppressions],
-        "not_exercised": [{"code": rule.code, "name": rule.name} for rule in verdict.not_exercised],
+        "not_exercised": [
+            {"code": rule.code, "name": rule.name, "why": verdict.why_not_exercised(rule)}
+            for rule in verdict.not_exercised
+        ],
         "inconclusive": [
             {"code": code, "why": why, "count": count}
             for (code, why), count in sorted(verdict.inconclusive.items())

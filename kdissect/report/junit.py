@@ -1,6 +1,7 @@
 """The report as JUnit XML: a suite for each software, and in it a testcase for each rule that judges it.
 
-Skipped are rules that had nothing to judge on the connections of that software.
+Skipped are rules that had nothing to judge on the connections of that software. A testcase takes the time
+from the first to the last of its findings, in the traffic; what the judge takes says nothing about software.
 """
 
 from collections import Counter
@@ -28,6 +29,7 @@ def report_junit(verdict: Verdict) -> str:
     counts = _counts(
         tests=sum(len(suite.rules) for suite in suites), failures=sum(suite.failures for suite in suites)
     )
+    counts += _time(sum(suite.span_ns for suite in suites))
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="kdissect"{counts}>']
     for suite in suites:
         lines += suite.lines()
@@ -66,10 +68,11 @@ class _Suite:
         self._found = {rule.code: found.get((software, rule.code), []) for rule in self.rules}
         self._skipped = {c for c, findings in self._found.items() if not exercised[c] and not findings}
         self.failures = sum(bool(_errors(findings)) for findings in self._found.values())
+        self.span_ns = sum(map(_span_ns, self._found.values()))
 
     def lines(self) -> Iterator[str]:
         """The suite as XML."""
-        counts = _counts(len(self.rules), self.failures, len(self._skipped))
+        counts = _counts(len(self.rules), self.failures, len(self._skipped)) + _time(self.span_ns)
         time_ns = self._verdict.coverage.traffic.times.start_ns
         stamp = f" timestamp={quoteattr(rfc3339(time_ns)[:19])}" if self._verdict.exchanges else ""
         yield f"<testsuite name={quoteattr(self._name)}{counts}{stamp}>"
@@ -85,9 +88,9 @@ class _Suite:
         found = self._found[rule.code]
         name = f"{rule.code} {rule.name}"
         group = "kdissect." + self._name.replace(".", "_")  # Jenkins takes what precedes a dot for a package
-        yield f"<testcase classname={quoteattr(group)} name={quoteattr(name)}>"
+        yield f"<testcase classname={quoteattr(group)} name={quoteattr(name)}{_time(_span_ns(found))}>"
         if rule.code in self._skipped:
-            yield '<skipped message="not exercised"/>'
+            yield f"<skipped message={quoteattr(self._why(rule))}/>"
         errors = _errors(found)
         if errors:
             message = quoteattr(printable(errors[0].seen))
@@ -97,12 +100,29 @@ class _Suite:
             yield f"<system-out>{self._text(others)}</system-out>"
         yield "</testcase>"
 
+    def _why(self, rule: Rule) -> str:
+        verdict = self._verdict
+        if rule in verdict.not_exercised:
+            return f"not exercised: {verdict.why_not_exercised(rule)}"
+        return "not exercised by this software"
+
     def _text(self, findings: Sequence[Finding]) -> str:
         return escape("\n".join(finding_text(finding, self._verdict.files) for finding in findings))
 
 
 def _errors(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.severity is Severity.ERROR and not finding.known]
+
+
+def _span_ns(findings: Sequence[Finding]) -> int:
+    """From the first to the last time that something was found."""
+    if not findings:
+        return 0
+    return max(one.last_time_ns for one in findings) - min(one.place.time_ns for one in findings)
+
+
+def _time(span_ns: int) -> str:
+    return f' time="{span_ns / 1e9:.3f}"'
 
 
 def _counts(tests: int, failures: int, skipped: int | None = None) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from kdissect.model.finding import Finding
 from kdissect.model.wording import plural
 from kdissect.report.about import (
-    codes_text,
     exercised_text,
     found_text,
     hash_texts,
     inconclusive_text,
+    not_exercised_lines,
     versions_text,
 )
 from kdissect.report.printable import printable
@@ -104,11 +104,16 @@ def cites(finding: Finding) -> str:
 
 def _run(verdict: Verdict) -> Iterator[str]:
     yield exercised_text(verdict) + "."
-    if verdict.not_exercised:
-        yield f"Not exercised: {codes_text(verdict.not_exercised)}."
     if verdict.inconclusive:
         yield f"Inconclusive: {inconclusive_text(verdict)}."
     yield ""
+    if verdict.not_exercised:
+        yield "<details><summary>Not exercised</summary>"
+        yield ""
+        yield from (f"- {line}" for line in not_exercised_lines(verdict))
+        yield ""
+        yield "</details>"
+        yield ""
     yield f"{versions_text(verdict)}."
     yield ""
     yield "| capture | SHA-256 |"

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from kdissect import __version__
 from kdissect.model.finding import Finding, Location, Severity
-from kdissect.model.packets.packet import ref_file
+from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.wording import path_of
 from kdissect.report.json import finding_row, report_row
 from kdissect.report.printable import printable, whole_text
@@ -171,8 +171,15 @@ def _location(place: Location, verdict: Verdict) -> Row:
     known = place.first_ref or len(verdict.files) == 1
     if known and index < len(verdict.files):
         artifact = {"uri": uri_of(verdict.files[index]), "index": index}
-        location["physicalLocation"] = {"artifactLocation": artifact}
+        location["physicalLocation"] = {"artifactLocation": artifact} | _packets(place)
     return location
+
+
+def _packets(place: Location) -> Row:
+    """The packets that carry the frame, as lines of the capture: who reads SARIF asks for lines."""
+    if not place.first_ref:
+        return {}
+    return {"region": {"startLine": ref_number(place.first_ref), "endLine": ref_number(place.last_ref)}}
 
 
 def _logical(place: Location) -> Row:

@@ -8,11 +8,11 @@ from kdissect.model.finding import Finding, Location, Party, Who
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.wording import plural
 from kdissect.report.about import (
-    codes_text,
     exercised_text,
     found_text,
     hash_texts,
     inconclusive_text,
+    not_exercised_lines,
     versions_text,
 )
 from kdissect.report.printable import printable
@@ -93,18 +93,19 @@ def packets_text(place: Location, files: Sequence[str]) -> str:
     """`packets 4-6 of a.pcap`."""
     first, last = ref_number(place.first_ref), ref_number(place.last_ref)
     span = f"packet {first}" if first == last else f"packets {first}-{last}"
-    return f"{span} of {_file(place, files)}"
+    return f"{span} of {file_of(place, files)}"
 
 
 def command(place: Location, files: Sequence[str]) -> str:
     """The command that shows the place again."""
     if place.exchange < 0:
-        return f"kdissect connections {quote(_file(place, files))}"
+        return f"kdissect connections {quote(file_of(place, files))}"
     which = f"{place.connection}/{place.exchange}"
-    return f"kdissect inspect {quote(_file(place, files))} --bodies --format tree --exchange {which}"
+    return f"kdissect inspect {quote(file_of(place, files))} --bodies --format tree --exchange {which}"
 
 
-def _file(place: Location, files: Sequence[str]) -> str:
+def file_of(place: Location, files: Sequence[str]) -> str:
+    """The name of the capture; `-` for standard input, and where it is not known."""
     index = ref_file(place.first_ref)
     return files[index] if index < len(files) else "-"
 
@@ -129,8 +130,9 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
         yield f"inconclusive: {inconclusive_text(verdict)}"
     yield exercised_text(verdict)
     if verdict.not_exercised:
-        codes = f"not exercised: {codes_text(verdict.not_exercised)}"
-        yield from wrap(codes, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        yield "not exercised:"
+    for line in not_exercised_lines(verdict):
+        yield from wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     yield versions_text(verdict)
     for path, digest in hash_texts(verdict):
         yield f"sha256 {digest}  {printable(path)}"

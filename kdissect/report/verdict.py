@@ -7,12 +7,13 @@ from hashlib import sha256
 from typing import Protocol
 
 from kdissect.config.suppression import Suppression
-from kdissect.model.finding import Finding, Severity, Who
+from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.wording import path_of
 from kdissect.report.baseline import Baseline, Known
 from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
+from kdissect.rules.not_exercised import why_not_exercised
 from kdissect.rules.rule import Rule
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
@@ -33,7 +34,8 @@ class JudgeResult(Protocol):
 class Verdict:
     """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index.
 
-    `suppressed` are findings that a project has decided to live with; they are in no other list or count.
+    `strict`: a broken should is an error. `suppressed` are findings that a project has decided to live with;
+    they are in no other list or count.
     """
 
     def __init__(
@@ -43,10 +45,15 @@ class Verdict:
         files: Sequence[str],
         suppressions: Sequence[Suppression] = (),
         baseline: Baseline | None = None,
+        strict: bool = False,
     ) -> None:
         self.findings: list[Finding]
         self.suppressed: list[Suppressed]
-        loudest_first = sorted(judge.findings.all(), key=lambda f: (_ORDER[f.severity], f.code))
+        found = judge.findings.all()
+        for finding in found:
+            if strict and finding.level is Level.SHOULD:
+                finding.severity = Severity.ERROR
+        loudest_first = sorted(found, key=lambda f: (_ORDER[f.severity], f.code))
         applied = Suppressions(suppressions, judge.rules)
         self.findings, self.suppressed = applied.split(loudest_first)
         self.unused_suppressions = applied.unused
@@ -87,6 +94,10 @@ class Verdict:
         """Rules that had nothing to look at."""
         exercised = self.coverage.rules
         return [rule for rule in self.rules if not exercised[rule.code]]
+
+    def why_not_exercised(self, rule: Rule) -> str:
+        """The reason for one of those."""
+        return why_not_exercised(rule, self.coverage)
 
     def by_severity(self) -> dict[str, int]:
         """How many different findings there are of each severity, loudest first."""

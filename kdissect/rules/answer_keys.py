@@ -91,10 +91,10 @@ ANSWERS: dict[str, Answer] = {
         "topics:topic_id|topic > partitions:partition",
         "responses:topic_id|topic > partitions:partition_index",
         unless=(
-            Unless("kafka.server.FetchSession#getThrottledResponse", answered="throttle_time_ms"),
+            Unless("org.apache.kafka.server.FetchContext#getThrottledResponse", answered="throttle_time_ms"),
             Unless("org.apache.kafka.raft.KafkaRaftClient#handleFetchRequest", empty_until=6),
         ),
-        session="session_epoch", without_session=frozenset({-1, 0}), cite="KIP-227",
+        session="session_epoch", without_session=frozenset({-1, 0}), cite="KIP-227 Public Interfaces",
         once=("responses:topic_id|topic > partitions:partition_index",),
     ),
     "ListOffsets": _answer(_PARTITIONS, _PARTITIONS),
@@ -193,13 +193,13 @@ ANSWERS: dict[str, Answer] = {
     "AlterPartitionReassignments": _answer(_PARTITIONS, "responses:name > partitions:partition_index"),
     "ListPartitionReassignments": _answer(
         "topics:name > partition_indexes:*", _PARTITIONS,
-        owed=Owed.ANY, cite="KIP-455", once=(_PARTITIONS,),
+        owed=Owed.ANY, cite="KIP-455 Public Interfaces", once=(_PARTITIONS,),
     ),
     "OffsetDelete": _answer(_PARTITIONS, _PARTITIONS),
     "DescribeClientQuotas": Answer(once=("entries:entity",)),
     "AlterClientQuotas": _answer("entries:entity", "entries:entity"),
     "DescribeUserScramCredentials": _answer(
-        "users:name", "results:user", empty_asks_all_until=NO_UPPER_BOUND, cite="KIP-554",
+        "users:name", "results:user", empty_asks_all_until=NO_UPPER_BOUND, cite="KIP-554 Public Interfaces",
         beside_error="org.apache.kafka.common.requests.DescribeUserScramCredentialsRequest#getErrorResponse",
     ),
     "AlterUserScramCredentials": _answer(("deletions:name", "upsertions:name"), "results:user"),
@@ -228,7 +228,7 @@ ANSWERS: dict[str, Answer] = {
     ),
     "ListTransactions": _answer(
         "producer_id_filters:*", "transaction_states:producer_id",
-        owed=Owed.ANY, cite="KIP-664", empty_asks_all_until=NO_UPPER_BOUND,
+        owed=Owed.ANY, cite="KIP-664 Public Interfaces", empty_asks_all_until=NO_UPPER_BOUND,
         once=("transaction_states:transactional_id",),
     ),
     "AllocateProducerIds": _NOTHING,
@@ -245,12 +245,15 @@ ANSWERS: dict[str, Answer] = {
     ),
     "ListConfigResources": _answer(
         "resource_types:*", "config_resources:resource_type",
-        owed=Owed.ANY, cite="KIP-1142", empty_asks_all_until=NO_UPPER_BOUND,
+        owed=Owed.ANY, cite="KIP-1142 Public Interfaces", empty_asks_all_until=NO_UPPER_BOUND,
         once=("config_resources:resource_type+resource_name",),
     ),
     "DescribeTopicPartitions": _answer(
-        "topics:name", "topics:name", empty_asks_all_until=NO_UPPER_BOUND, cite="KIP-966",
-        unless=(Unless("KIP-966", asked="cursor"), Unless("KIP-966", answered="next_cursor")),
+        "topics:name", "topics:name", empty_asks_all_until=NO_UPPER_BOUND, cite="KIP-966 Public Interfaces",
+        unless=(
+            Unless("KIP-966 Public Interfaces", asked="cursor"),
+            Unless("KIP-966 Public Interfaces", answered="next_cursor"),
+        ),
         once=("topics:# > partitions:partition_index",),
     ),
     "ShareGroupHeartbeat": Answer(once=_ASSIGNED),
@@ -259,7 +262,7 @@ ANSWERS: dict[str, Answer] = {
     ),
     "ShareFetch": _answer(
         "topics:topic_id > partitions:partition_index", "responses:topic_id > partitions:partition_index",
-        owed=Owed.ANY, cite="KIP-932",
+        owed=Owed.ANY, cite="KIP-932 Public Interfaces",
         session="share_session_epoch", without_session=frozenset({0}),
         once=("responses:topic_id > partitions:partition_index",),
     ),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from kdissect.model.finding import Finding, Party, Who
+from kdissect.model.finding import Finding, Party, Severity, Who
 from kdissect.model.limits import in_force
-from kdissect.rules.rule import Once, Rule
+from kdissect.model.wording import plural
+from kdissect.rules.rule import Once, Rise, Rule
 
 Key = tuple[object, ...]
 _INDEX = re.compile(r"\[\d+\]")
@@ -22,11 +23,14 @@ class FindingLog:
 
     def __init__(self) -> None:
         self._found: dict[Key, Finding] = {}
+        self._rises: dict[str, Rise] = {}
         self.dropped = 0
         self._most = in_force().findings
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""
+        if rule.rises is not None:
+            self._rises[rule.code] = rule.rises
         self._fold(key_of(rule.once, finding), finding)
 
     def repeats(self, key: Key, time_ns: int) -> bool:
@@ -51,6 +55,7 @@ class FindingLog:
         """Take what another log holds, whose findings change with it."""
         for key, finding in other._found.items():
             self._fold(key, finding)
+        self._rises |= other._rises
         self.dropped += other.dropped
 
     def put_back(self, finding: Finding) -> None:
@@ -59,6 +64,10 @@ class FindingLog:
 
     def all(self) -> list[Finding]:
         """The findings, the earliest on the wire first."""
+        for finding in self._found.values():
+            rises = self._rises.get(finding.code)
+            if rises is not None:
+                _rise(finding, rises)
         return sorted(self._found.values(), key=_when)
 
     def _fold(self, key: Key, finding: Finding) -> None:
@@ -73,6 +82,15 @@ class FindingLog:
         if finding.place.time_ns <= known.place.time_ns and _when(finding) < _when(known):
             self._found[key] = known = finding
         known.count, known.last_time_ns = count, last_ns
+
+
+def _rise(finding: Finding, rises: Rise) -> None:
+    """Set the severity by how often something was found so far, and say so."""
+    span_ns = finding.last_time_ns - finding.place.time_ns
+    is_warning = rises.holds(finding.count, span_ns)
+    often = f"{plural(finding.count, 'time')} in {span_ns / 1e9:.3f} s"
+    finding.severity = Severity.WARNING if is_warning else Severity.INFO
+    finding.consequence = f"{often}; {rises}, are a warning" if is_warning else ""
 
 
 def _when(finding: Finding) -> tuple[object, ...]:

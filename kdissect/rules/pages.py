@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kdissect.model.finding import Severity
 from kdissect.model.wording import plural
 from kdissect.rules.answer_keys import Answer, Owed
 from kdissect.rules.rule import Rule
@@ -121,10 +122,15 @@ def _facts(rule: Rule) -> list[tuple[str, str]]:
     return [
         ("level", rule.level),
         ("claim", rule.claim),
-        ("severity", rule.effective_severity()),
+        ("severity", _severity(rule)),
         ("judges", str(rule.who or "client and broker")),
         ("needs", rule.vantage),
     ]
+
+
+def _severity(rule: Rule) -> str:
+    severity = rule.effective_severity()
+    return f"{severity}; {rule.rises}: {Severity.WARNING}" if rule.rises is not None else severity
 
 
 def _url(citation: str) -> str:

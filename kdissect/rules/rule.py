@@ -8,6 +8,7 @@ it.
 from typing import ClassVar, NamedTuple
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.wording import plural
 
 REQUEST = "request"
 RESPONSE = "response"
@@ -45,14 +46,28 @@ class Once:
     VALUE = "value"  # what was seen, in the whole input
 
 
+class Rise(NamedTuple):
+    """What makes a warning of what is worth a look once: so many times, so often from first to last."""
+
+    times: int
+    per_second: int
+
+    def __str__(self) -> str:
+        return f"{plural(self.times, 'time')} or more, {self.per_second} a second on average"
+
+    def holds(self, times: int, span_ns: int) -> bool:
+        """Whether something that was found so many times in that time is a warning."""
+        return times >= self.times and times * 1_000_000_000 >= self.per_second * span_ns
+
+
 class Rule:
     """Base of every rule.
 
     `who` is None where both ends can break it. `needs` says what of the traffic must be in the capture, where
     it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
-    then inconclusive. `overrides` are codes that stay silent about an exchange this rule has spoken of: they
-    would report the same cause.
+    then inconclusive. `rises` is for rules about brokers alone. `overrides` are codes that stay silent about
+    an exchange this rule has spoken of: they would report the same cause.
     """
 
     code: ClassVar[str]
@@ -66,6 +81,7 @@ class Rule:
     needs_start: ClassVar[bool] = False
     needs_whole: ClassVar[bool] = False
     once: ClassVar[str] = Once.EACH
+    rises: ClassVar[Rise | None] = None
     overrides: ClassVar[tuple[str, ...]] = ()
 
     @classmethod

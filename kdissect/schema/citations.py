@@ -1,8 +1,9 @@
 """What a citation points at, from `sources.table`, read at first use.
 
-A citation is text such as `spec/004 Size Constraints`, `KIP-482`, `RFC 5802 section 3`, `DefaultRecordBatch`
-or `org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion`. `resolve` finds it; a heading that
-a document does not have resolves to nothing, so that a test finds citations gone stale.
+A citation is text such as `spec/004 Size Constraints`, `KIP-482 Proposed Changes`, `RFC 5802 section 3`,
+`DefaultRecordBatch` or `org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion`. `resolve` finds it; a
+heading that a document does not have, or a member that a class does not, resolves to nothing, so that a test
+finds citations gone stale. `is_place` asks for more: a heading, a section or a member, not the whole.
 """
 
 from collections.abc import Iterable
@@ -17,6 +18,15 @@ TABLE = "sources.table"
 _KIP_PAGES = "https://cwiki.apache.org/confluence/display/KAFKA/"
 _KAFKA_SOURCES = "https://github.com/apache/kafka/blob"
 _RFC_PAGES = "https://www.rfc-editor.org/rfc/rfc"
+_RELEASE = "4.4.0"
+# What every KIP has, by its template (https://cwiki.apache.org/confluence/display/KAFKA/KIP+Template)
+KIP_HEADINGS = (
+    "Motivation",
+    "Public Interfaces",
+    "Proposed Changes",
+    "Compatibility, Deprecation, and Migration Plan",
+    "Rejected Alternatives",
+)
 
 
 class Source(NamedTuple):
@@ -28,21 +38,30 @@ class Source(NamedTuple):
     url: str
     """Where the public can read it."""
     sections: tuple[str, ...]
-    """The headings a citation may name; empty: any."""
+    """The headings of a document or KIP, the members of a class, that a citation may name."""
+    release: str = ""
+    """Of a class: the release of Kafka whose source is cited."""
 
 
 def resolve(citation: str) -> Source | None:
-    """The source that a citation begins with; None if it is unknown or has no such section."""
+    """The source that a citation begins with; None if it is unknown or has no such place."""
     words = citation.split()
     if not words:
         return None
     if words[0] == "RFC":
         return _rfc(words[1:])
     source = _find(words[0])
-    if source is None or not source.sections:
-        return source
-    section = " ".join(words[1:])
-    return source if not section or _has_section(source, section) else None
+    place = _place(citation)
+    return source if source is None or not place or _has(source, place) else None
+
+
+def is_place(citation: str) -> bool:
+    """Whether a citation leads to a place: a section, the heading of a KIP, the member of a class.
+
+    A document without sections, such as an issue, is one.
+    """
+    source = resolve(citation)
+    return source is not None and (bool(_place(citation)) or not source.sections)
 
 
 def source(source_id: str) -> Source | None:
@@ -60,12 +79,12 @@ def parse_sources(rows: Iterable[tuple[str, list[str]]]) -> dict[str, Source]:
     found: dict[str, Source] = {}
     for place, words in rows:
         kind, rest = words[0], words[1:]
-        if kind == "section" and found:
+        if kind in ("section", "member") and found:
             last = found[next(reversed(found))]
             found[last.id] = last._replace(sections=(*last.sections, " ".join(rest)))
             continue
         if kind not in _KINDS or len(rest) < 2:
-            raise SchemaError(f"{place}: a row is a document, section, kip or class")
+            raise SchemaError(f"{place}: a row is a document, section, kip, class or member")
         row = _KINDS[kind](rest)
         if row.id in found:
             raise SchemaError(f"{place}: {row.id} stands here twice")
@@ -79,14 +98,15 @@ def _document(words: list[str]) -> Source:
 
 def _kip(words: list[str]) -> Source:
     title = " ".join(words)
-    return Source(words[0].rstrip(":"), title, _KIP_PAGES + quote_plus(title), ())
+    return Source(words[0].rstrip(":"), title, _KIP_PAGES + quote_plus(title), KIP_HEADINGS)
 
 
 def _class(words: list[str]) -> Source:
     name, folder = words[0], words[1]
-    ref = words[2] if len(words) > 2 else "trunk"
+    release = words[2] if len(words) > 2 else _RELEASE
     suffix = "scala" if folder.endswith("scala") else "java"
-    return Source(name, name, f"{_KAFKA_SOURCES}/{ref}/{folder}/{name.replace('.', '/')}.{suffix}", ())
+    url = f"{_KAFKA_SOURCES}/{release}/{folder}/{name.replace('.', '/')}.{suffix}"
+    return Source(name, name, url, (), release)
 
 
 _KINDS = {"document": _document, "kip": _kip, "class": _class}
@@ -94,7 +114,9 @@ _KINDS = {"document": _document, "kip": _kip, "class": _class}
 
 def _rfc(words: list[str]) -> Source | None:
     number = words[0].rstrip(".,;:") if words else ""
-    return Source(f"RFC {number}", f"RFC {number}", f"{_RFC_PAGES}{number}", ()) if number.isdigit() else None
+    section = f"#section-{words[2]}" if words[1:2] == ["section"] and len(words) > 2 else ""
+    known = Source(f"RFC {number}", f"RFC {number}", f"{_RFC_PAGES}{number}{section}", ("section",))
+    return known if number.isdigit() else None
 
 
 def _find(word: str) -> Source | None:
@@ -108,14 +130,19 @@ def _find(word: str) -> Source | None:
     return None
 
 
-def _has_section(source: Source, section: str) -> bool:
-    """Whether a heading, or the number before it (`5.3.1`), begins the section that is cited."""
-    cited = section.casefold()
-    for heading in source.sections:
-        number = heading.partition(" ")[0]
-        if cited.startswith(heading.casefold()) or (number[0].isdigit() and cited.split()[0] == number):
-            return True
-    return False
+def _place(citation: str) -> str:
+    """The place within the source that a citation names; empty where it names the whole."""
+    if citation.startswith("RFC "):
+        return " ".join(citation.split()[2:])
+    source, _, heading = citation.partition(" ")
+    return heading.strip() or source.partition("#")[2]
+
+
+def _has(source: Source, place: str) -> bool:
+    """Whether a source has a place; numbered headings may be cited by the number alone (`5.3.1`)."""
+    if place in source.sections:
+        return True
+    return place in {section.partition(" ")[0] for section in source.sections if section[0].isdigit()}
 
 
 @cache

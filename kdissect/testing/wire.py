@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.config.read import ConfigError
-from kdissect.model.finding import Finding, Level, Severity, Who
+from kdissect.model.finding import Finding, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.report.text import finding_text, report_text
 from kdissect.report.verdict import Verdict
@@ -91,15 +91,12 @@ class KafkaWire:
         for event in dissection.events():
             judge.add(event)
         judge.finish()
-        if options.strict:
-            for finding in judge.findings.all():
-                if finding.level is Level.SHOULD:
-                    finding.severity = Severity.ERROR
         errors = [str(error) for error in dissection.captures.errors]
         if errors:
             raise OSError("; ".join(errors))
         quality = quality_of(judge.coverage)
-        return Verdict(judge, quality, dissection.file_names, options.suppressions, options.baseline)
+        names, strict = dissection.file_names, bool(options.strict)
+        return Verdict(judge, quality, names, options.suppressions, options.baseline, strict)
 
     def report(self) -> str:
         """The text report of `kdissect check`."""

@@ -41,6 +41,17 @@ def test_annotations_are_one_line_each() -> None:
     assert all(line.startswith("::") and "\x1b" not in line for line in lines)
 
 
+def test_annotations_name_the_capture() -> None:
+    verdict = evil()
+    lines = report_github(verdict).splitlines()
+    file = "a%0A%3A%3Aerror%3A%3Ax\\x1b[2J</failure><b>%250A"
+    assert [line.partition("file=")[2].partition(",title=")[0] for line in lines[:-1]] == [file] * (
+        len(lines) - 1
+    )
+    verdict.files = ("-",)
+    assert all("file=" not in line for line in report_github(verdict).splitlines())
+
+
 @pytest.mark.parametrize("name", ["junit", "github"])
 def test_formats_of_the_command(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["check", ACKS, "--format", name]) == 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from xml.etree import ElementTree
 
 import html5lib
@@ -58,7 +59,8 @@ def test_annotations_are_the_only_commands(text: str) -> None:
     assert len(lines) == len(verdict.findings) + 2
     commands = [line.split(" ", 1)[0] for line in lines if line]
     assert set(commands) <= {"::error", "::warning", "::notice"}
-    assert all(line.split("::")[1].count(",") == 0 for line in lines if line)
+    properties = [re.findall(r"(\w+)=[^,]*", line.split("::")[1]) for line in lines if line]
+    assert properties == [["file", "title"]] * len(verdict.findings) + [["title"]]
 
 
 @pytest.mark.parametrize("text", EVIL)

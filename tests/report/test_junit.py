@@ -84,3 +84,18 @@ def test_wire_values_stay_text(text: str) -> None:
     }  # fmt: skip
     failed = {case.get("name")[:6] for case in root.iter("testcase") if case.find("failure") is not None}
     assert failed == {finding.code for finding in verdict.findings if finding.severity == "error"}
+
+
+def test_times_are_those_of_the_findings() -> None:
+    verdict = verdict_of("tansu_rdk216_acks.pcap")
+    root = root_of(report_junit(verdict))
+    (finding,) = (one for one in verdict.findings if one.code == "PAI009")
+    span = (finding.last_time_ns - finding.place.time_ns) / 1e9
+    assert span > 0.01
+    assert [one.get("time") for one in root.iter("testcase") if one.get("name").startswith("PAI009")].count(
+        f"{span:.3f}"
+    ) == 1
+    for one in root:
+        total = sum(float(case.get("time")) for case in one.iter("testcase"))
+        assert float(one.get("time")) == pytest.approx(total, abs=0.01)  # they are rounded
+    assert float(root.get("time")) == pytest.approx(sum(float(one.get("time")) for one in root), abs=0.01)

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from kdissect.model.packets.packet import ref_number
 from kdissect.report.sarif import report_sarif, uri_of
 from tests.report.third_party import sarif_schema
 from tests.report.verdicts import EVIL, NAMES, verdict_of, verdict_on
@@ -94,3 +95,17 @@ def test_wire_values_stay_values(text: str) -> None:
 )
 def test_paths_become_uris(path: str, uri: str) -> None:
     assert uri_of(path) == uri
+
+
+def test_a_result_stands_at_its_packets_in_the_capture() -> None:
+    """One about a connection as a whole has none."""
+    verdict = verdict_of("kafka44_rdkafka_admin.pcapng")
+    expected = [
+        {"startLine": ref_number(finding.place.first_ref), "endLine": ref_number(finding.place.last_ref)}
+        if finding.place.exchange >= 0
+        else None
+        for finding in verdict.findings
+    ]
+    results = run_of(report_sarif(verdict))["results"]
+    assert [result["locations"][0]["physicalLocation"].get("region") for result in results] == expected
+    assert None in expected and any(expected)

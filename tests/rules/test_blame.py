@@ -1,10 +1,12 @@
 """What findings must not say: faults that are none, and those of the other end."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from kdissect.decoders.encoder import encode_response
+from kdissect.model.finding import Severity
 from kdissect.model.packets.packet import Packet
 from kdissect.report.text import finding_text
 from kdissect.session.exchange import Exchange
@@ -215,6 +217,30 @@ def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
         assert ("FET004" in codes(talk.close())) is expected  # which explains why it came early
     talk = ScriptedConnection().exchange("Fetch", 4, asked, fetch_answer(0))
     assert "FET008" in codes(talk.close())
+
+
+def early(times: int, apart_ms: int) -> tuple[Severity, str]:
+    """What empty fetches come to that are answered at once, so far from one to the next."""
+    asked = {**full_fetch([0]), "min_bytes": 1, "max_wait_ms": 500}
+    talk = ScriptedConnection()
+    for _ in range(times):
+        talk.exchange("Fetch", 11, asked, fetch_answer(0))
+        talk.talk.wait(apart_ms * 1_000_000)
+    (found,) = [finding for finding in findings(talk.close()) if finding.code == "FET008"]
+    assert found.count == times
+    return found.severity, found.consequence
+
+
+def test_fetches_that_keep_a_broker_busy_are_a_warning() -> None:
+    severity, proof = early(100, 5)
+    assert severity is Severity.WARNING
+    said = r"100 times in \d\.\d{3} s; 100 times or more, 10 a second on average, are a warning"
+    assert re.fullmatch(said, proof)
+
+
+def test_fetches_that_come_early_now_and_then_are_not() -> None:
+    assert early(99, 5) == (Severity.INFO, "")
+    assert early(100, 110) == (Severity.INFO, "")
 
 
 # VER004

@@ -62,17 +62,28 @@ def test_apache_kafka_is_clean(name: str) -> None:
 
 
 OWN = ("_java_", "_scala_", "_quorum", "_snapshot", "_zookeeper_")  # Apache Kafka speaks to itself
-HEALTHY = [name for name in sorted([*APACHE, *OTHERS]) if any(part in name for part in OWN)]
-PASSWORDS = "SAS001"  # warns of what can be read in the capture: some of these clients log in with PLAIN
+HEALTHY = sorted(path.name for path in CAPTURES.glob("*.pcapng*") if any(part in path.name for part in OWN))
+# What is above information was provoked by what the capture is a recording of (`story` in its truth).
+PROVOKED = {
+    "kafka28_java_admin.pcapng": {"SAS001"},  # clients that log in with PLAIN, without TLS
+    "kafka28_java_generations_early.pcapng": {"SAS001"},
+    "kafka28_java_generations_late.pcapng.gz": {"SAS001"},
+    "kafka39_java_admin.pcapng": {"SAS001"},
+    "kafka44_java_admin.pcapng": {"SAS001"},
+    "kafka44_java_errors.pcapng": {"SAS001"},
+    "kafka44_java_generations.pcapng.gz": {"SAS001"},
+    "kafka44_java_refused.pcapng": {"SAS013"},  # a mechanism that the listener does not have
+    "kafka44_java_sasl.pcapng": {"SAS001"},
+}
 
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_traffic_is_quiet(name: str) -> None:
-    """Nothing above information, and one line for each kind of it and software, or broker."""
+    """Nothing above information but what was provoked; one line for each kind and software, or broker."""
     found = judged(CAPTURES / name)
     loud = [finding for finding in found if finding.severity is not Severity.INFO]
-    assert {finding.code for finding in loud} <= {PASSWORDS}
+    assert {finding.code for finding in loud} == PROVOKED.get(name, set())
     lines = Counter((finding.code, who_of(finding.party, Once.SOFTWARE)) for finding in found)
     assert [line for line, count in lines.items() if count > 1] == []
 

@@ -13,7 +13,7 @@ from kdissect.model.finding import Level
 from kdissect.report.text import finding_text
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
-from kdissect.schema.citations import resolve
+from kdissect.schema.citations import is_place
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.scripted_connection import findings
 
@@ -35,7 +35,7 @@ def test_every_fixture_has_a_rule() -> None:
 def test_rule(rule: Rule) -> None:
     assert rule.cites
     for citation in rule.cites:
-        assert resolve(citation), f"{rule.code} cites {citation!r}, which the table of sources lacks"
+        assert is_place(citation), f"{rule.code} cites {citation!r}, no place that the table of sources has"
     page = type(rule).__doc__ or ""
     assert "Example:" in page
     verbs = set(re.findall(r"\b(must|should)\b", page.splitlines()[0]))

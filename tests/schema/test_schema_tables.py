@@ -108,10 +108,10 @@ def test_a_version_may_stand_behind_what_is_gone() -> None:
         ("spec/002 3.2", "spec/002"),
         ("spec/000 Fetch API", "spec/000"),
         ("KIP-482", "KIP-482"),
-        ("KIP-98, Data Format", "KIP-98"),
+        ("KIP-98 Proposed Changes", "KIP-98"),
         ("RFC 5802 section 3", "RFC 5802"),
         ("DefaultRecordBatch", "org.apache.kafka.common.record.internal.DefaultRecordBatch"),
-        ("org.apache.kafka.common.protocol.ApiKeys#forId", "org.apache.kafka.common.protocol.ApiKeys"),
+        ("org.apache.kafka.common.protocol.ApiKeys#hasId", "org.apache.kafka.common.protocol.ApiKeys"),
         ("org.apache.kafka.common.Uuid.toString", "org.apache.kafka.common.Uuid"),
         ("kafka.server.KafkaApis", "kafka.server.KafkaApis"),
     ],
@@ -125,7 +125,18 @@ def test_citations_resolve(citation: str, id_: str) -> None:
 
 @pytest.mark.parametrize(
     "citation",
-    ["", "spec/004 Colours", "spec/001 5.9", "spec/005", "KIP-9999", "RFC", "NoSuchClass", "RFC x"],
+    [
+        "",
+        "ApiKeys#noMember",
+        "KIP-98 Data Format",
+        "spec/004 Colours",
+        "spec/001 5.9",
+        "spec/005",
+        "KIP-9999",
+        "RFC",
+        "NoSuchClass",
+        "RFC x",
+    ],
 )
 def test_stale_citations_do_not(citation: str) -> None:
     assert sources.resolve(citation) is None

@@ -22,7 +22,7 @@ from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.finding import Level, Severity, Who
+from kdissect.model.finding import Severity, Who
 from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
@@ -139,11 +139,8 @@ def _judge(
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), reading.is_stopped)
-    if options.strict:
-        for finding in judge.findings.all():
-            if finding.level is Level.SHOULD:
-                finding.severity = Severity.ERROR
-    return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
+    strict = bool(options.strict)
+    return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline, strict)
 
 
 def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-# org.apache.kafka.common.record.ControlRecordType; 0 and 1 also in spec/001 "5.3.1.1 Control Batches", 2 from
-# KIP-595, 3 and 4 from KIP-630, 5 and 6 from KIP-853.
+# org.apache.kafka.common.record.internal.ControlRecordType;
+# 0 and 1 also in spec/001 "5.3.1.1 Control Batches", 2 from KIP-595, 3 and 4 from KIP-630, 5 and 6 from
+# KIP-853.
 _NAMES = ("abort", "commit", "leader_change", "snapshot_header", "snapshot_footer", "kraft_version", "voters")
 _KEY_SIZE = 4  # version int16, type int16 (spec/001 "5.3.1.1 Control Batches"); later versions may add to it
 

@@ -1,6 +1,6 @@
 """Zigzag varints of records (spec/001 "5.3.2.1 Record Header"): signed, unlike the lengths of messages."""
 
-# 32 bits take at most 5 bytes, 64 bits 10 (org.apache.kafka.common.utils.ByteUtils).
+# 32 bits take at most 5 bytes, 64 bits 10 (org.apache.kafka.common.utils.internals.ByteUtils).
 MAX_VARINT = 5
 MAX_VARLONG = 10
 

@@ -11,6 +11,7 @@ from kdissect.report.text import command, frame_text, packets_text, party_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
+from kdissect.rules.rule import Rule
 from kdissect.schema.citations import resolve
 
 # A page with more than this is slow to open; the other reports hold all of them.
@@ -181,10 +182,14 @@ def rules_section(verdict: Verdict) -> Markup:
     parts = []
     for title, rules in (("exercised", exercised), ("not exercised", verdict.not_exercised)):
         items = (
-            element("li", element("code", rule.code), " ", rule.name, title=page(rule).splitlines()[0])
-            for rule in sorted(rules, key=lambda rule: rule.code)
+            _item(rule, verdict, rule.code in idle) for rule in sorted(rules, key=lambda rule: rule.code)
         )
         summary = element("summary", f"{plural(len(rules), 'rule', spec=',')} {title}")
         parts.append(element("details", summary, element("ul", *items, class_="codes"), class_="plain"))
     note = "kdissect rules CODE explains one. A rule that was not exercised says nothing about the software."
     return section("rules", "Rules", *parts, note=note)
+
+
+def _item(rule: Rule, verdict: Verdict, is_idle: bool) -> Markup:
+    why = f" ({verdict.why_not_exercised(rule)})" if is_idle else ""
+    return element("li", element("code", rule.code), f" {rule.name}{why}", title=page(rule).splitlines()[0])

@@ -23,7 +23,10 @@ class BadAssignment(BodyRule):
     name = "bad-assignment"
     claim = Claim.REFUSED
     who = Who.BROKER
-    cites = ("spec/003 CreateTopics API", "org.apache.kafka.common.protocol.Errors")
+    cites = (
+        "org.apache.kafka.controller.ReplicationControlManager#createTopic",
+        "org.apache.kafka.controller.ReplicationControlManager#validateManualPartitionAssignment",
+    )
     on = (("CreateTopics", REQUEST),)
     refusable = True
 

@@ -23,7 +23,7 @@ class BadElection(BodyRule):
     name = "bad-election"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.ElectionType",)
+    cites = ("org.apache.kafka.common.ElectionType#valueOf",)
     on = (("ElectLeaders", REQUEST),)
     versions = Versions(1, NO_UPPER_BOUND)
     overrides = ("BDY017",)

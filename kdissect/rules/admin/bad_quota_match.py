@@ -20,7 +20,7 @@ class BadQuotaMatch(BodyRule):
     name = "bad-quota-match"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.requests.DescribeClientQuotasRequest",)
+    cites = ("org.apache.kafka.common.requests.DescribeClientQuotasRequest#filter",)
     on = (("DescribeClientQuotas", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -24,7 +24,7 @@ class CollidingTopicNames(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
-    cites = ("org.apache.kafka.common.internals.Topic",)
+    cites = ("org.apache.kafka.common.internals.Topic#hasCollision",)
     on = (("CreateTopics", REQUEST),)
     refusable = True
 

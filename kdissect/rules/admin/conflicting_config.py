@@ -24,7 +24,10 @@ class ConflictingConfig(BodyRule):
     name = "conflicting-config"
     claim = Claim.REFUSED
     who = Who.BROKER
-    cites = ("KIP-339", "org.apache.kafka.clients.admin.AlterConfigOp")
+    cites = (
+        "KIP-339 Proposed Changes",
+        "org.apache.kafka.controller.ConfigurationControlManager#incrementalAlterConfigs",
+    )
     on = (("IncrementalAlterConfigs", REQUEST),)
     refusable = True
 

@@ -24,7 +24,7 @@ class CountAndAssignment(BodyRule):
     name = "count-and-assignment"
     claim = Claim.REFUSED
     who = Who.BROKER
-    cites = ("spec/003 CreateTopics API",)
+    cites = ("spec/003 CreateTopics API", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
     on = (("CreateTopics", REQUEST),)
     refusable = True
 

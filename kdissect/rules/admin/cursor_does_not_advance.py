@@ -24,7 +24,9 @@ class CursorDoesNotAdvance(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("KIP-966",)
+    cites = (
+        "kafka.server.handlers.DescribeTopicPartitionsRequestHandler#handleDescribeTopicPartitionsRequest",
+    )
     on = (("DescribeTopicPartitions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -26,7 +26,7 @@ class DefaultCountTooEarly(BodyRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("spec/003 CreateTopics API", "KIP-464")
+    cites = ("spec/003 CreateTopics API", "KIP-464 Proposed Changes")
     on = (("CreateTopics", REQUEST),)
     versions = Versions(0, 3)
 

@@ -22,7 +22,7 @@ class FilterInAcl(BodyRule):
     name = "filter-in-acl"
     claim = Claim.REFUSED
     who = Who.BROKER
-    cites = ("org.apache.kafka.common.requests.CreateAclsRequest",)
+    cites = ("org.apache.kafka.common.requests.CreateAclsRequest#validate",)
     on = (("CreateAcls", REQUEST),)
     refusable = True
 

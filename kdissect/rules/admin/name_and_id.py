@@ -23,7 +23,7 @@ class NameAndId(BodyRule):
     name = "name-and-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-516", "kafka.server.KafkaApis")
+    cites = ("KIP-516 Proposed Changes", "kafka.server.ControllerApis#deleteTopics")
     on = (("DeleteTopics", REQUEST),)
     versions = Versions(6, NO_UPPER_BOUND)
 

@@ -24,7 +24,7 @@ class NestedEnvelope(BodyRule):
     name = "nested-envelope"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-590",)
+    cites = ("KIP-590 Proposed Changes", "org.apache.kafka.server.EnvelopeUtils#handleEnvelopeRequest")
     on = (("Envelope", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

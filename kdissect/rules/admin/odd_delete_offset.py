@@ -22,7 +22,7 @@ class OddDeleteOffset(BodyRule):
     name = "odd-delete-offset"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("spec/003 DeleteRecords API",)
+    cites = ("spec/003 DeleteRecords API", "kafka.cluster.Partition#deleteRecordsOnLeader")
     on = (("DeleteRecords", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

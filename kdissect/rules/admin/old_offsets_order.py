@@ -23,7 +23,7 @@ class OldOffsetsOrder(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("spec/000 Offsets API",)
+    cites = ("kafka.log.UnifiedLog#legacyFetchOffsetsBefore", "spec/000 Offsets API")
     on = (("ListOffsets", RESPONSE),)
     versions = Versions(0, 0)
 

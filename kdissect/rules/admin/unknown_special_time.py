@@ -29,12 +29,11 @@ class UnknownSpecialTime(BodyRule):
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = (
-        "kafka.server.ReplicaManager",
-        "org.apache.kafka.common.requests.ListOffsetsRequest",
-        "KIP-734",
-        "KIP-405",
-        "KIP-1005",
-        "KIP-1023",
+        "kafka.server.ReplicaManager#timestampMinSupportedVersion",
+        "KIP-734 Proposed Changes",
+        "KIP-405 Proposed Changes",
+        "KIP-1005 Proposed Changes",
+        "KIP-1023 Proposed Changes",
     )
     on = (("ListOffsets", REQUEST),)
 

@@ -25,7 +25,7 @@ class WeakScram(BodyRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("KIP-554",)
+    cites = ("KIP-554 Proposed Changes", "org.apache.kafka.controller.ScramControlManager#validateUpsertion")
     on = (("AlterUserScramCredentials", REQUEST),)
     refusable = True
 

@@ -25,7 +25,11 @@ class UnknownCodec(BatchRule):
 
     code = "REC019"
     name = "codec"
-    cites = ("spec/001 5.3.1 Record Batch", "spec/001 5.3.3 Old Message Format", "KIP-110")
+    cites = (
+        "spec/001 5.3.1 Record Batch",
+        "spec/001 5.3.3 Old Message Format",
+        "org.apache.kafka.common.record.internal.CompressionType#forId",
+    )
     guard = BatchFact.UNKNOWN_CODEC
 
     def check(self, batch: Batch) -> Iterator[Violation]:

@@ -52,7 +52,10 @@ class BeforeFetchOffset(BatchRule):
     name = "fetch-offset"
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("KIP-74", "spec/001 Reads")
+    cites = (
+        "KIP-74 Proposed Changes",
+        "org.apache.kafka.clients.consumer.internals.CompletedFetch#nextFetchedRecord",
+    )
     produced = False
     guard = BatchFact.BEFORE_ASKED
 

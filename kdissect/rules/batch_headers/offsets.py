@@ -22,7 +22,10 @@ class OtherLastOffset(BatchRule):
 
     code = "REC021"
     name = "batch-offsets"
-    cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
+    cites = (
+        "org.apache.kafka.storage.internals.log.LogValidator#validateBatch",
+        "spec/001 5.3.1 Record Batch",
+    )
     magics = (2,)
     overrides = ("REC012", "REC031")
     guard = BatchFact.OTHER_COUNT
@@ -60,7 +63,10 @@ class BaseOffset(BatchRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
+    cites = (
+        "org.apache.kafka.storage.internals.log.LogValidator#validateMessagesAndAssignOffsetsCompressed",
+        "spec/001 5.3.1 Record Batch",
+    )
     produced = True
     magics = (2,)
     once = Once.PARTY

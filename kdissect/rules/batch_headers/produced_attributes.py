@@ -26,7 +26,7 @@ class ProducedAppendTime(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = (
-        "org.apache.kafka.storage.internals.log.LogValidator",
+        "org.apache.kafka.storage.internals.log.LogValidator#validateTimestamp",
         "spec/001 5.3.3 Old Message Format",
         "spec/001 5.3.1 Record Batch",
     )
@@ -56,7 +56,10 @@ class ProducedControlBatch(BatchRule):
     name = "produced-control-batch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1.1 Control Batches")
+    cites = (
+        "org.apache.kafka.storage.internals.log.LogValidator#validateBatch",
+        "spec/001 5.3.1.1 Control Batches",
+    )
     overrides = ("REC041", "REC042")  # what is no marker has no key of one
     produced = True
     magics = (2,)
@@ -83,7 +86,7 @@ class ProducedDeleteHorizon(BatchRule):
     name = "produced-delete-horizon"
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-534", "spec/001 5.3.1 Record Batch")
+    cites = ("KIP-534 Proposed Changes", "spec/001 5.3.1 Record Batch")
     produced = True
     magics = (2,)
     guard = BatchFact.DELETE_HORIZON
@@ -110,7 +113,7 @@ class TransactionalWithoutProducer(BatchRule):
     code = "REC026"
     name = "transactional-producer"
     who = Who.CLIENT
-    cites = ("KIP-98", "kafka.server.KafkaApis")
+    cites = ("KIP-98 Proposed Changes", "kafka.server.KafkaApis#handleProduceRequest")
     produced = True
     magics = (2,)
     guard = BatchFact.TRANSACTIONAL

@@ -32,7 +32,7 @@ class OldMagicProduced(BatchRule):
     name = "produce-magic"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.requests.ProduceRequest", "KIP-98")
+    cites = ("org.apache.kafka.common.requests.ProduceRequest#validateRecords", "KIP-98 Proposed Changes")
     produced = True
     guard = BatchFact.OTHER_MAGIC
 
@@ -63,7 +63,7 @@ class NewMagicProduced(BatchRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.requests.ProduceRequest", "spec/000 Produce API")
+    cites = ("KIP-32 Proposed Changes",)
     produced = True
     once = Once.PARTY
     guard = BatchFact.OTHER_MAGIC
@@ -90,7 +90,7 @@ class NewMagicFetched(BatchRule):
     name = "fetch-magic"
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("KIP-98", "KIP-724", "spec/000 Fetch API")
+    cites = ("KIP-32 Proposed Changes", "KIP-98 Proposed Changes", "KIP-724 Proposed Changes")
     produced = False
     guard = BatchFact.OTHER_MAGIC
 
@@ -119,8 +119,8 @@ class SeveralBatches(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = (
-        "org.apache.kafka.common.requests.ProduceRequest",
-        "org.apache.kafka.storage.internals.log.LogValidator",
+        "org.apache.kafka.common.requests.ProduceRequest#validateRecords",
+        "org.apache.kafka.storage.internals.log.LogValidator#getFirstBatchAndMaybeValidateNoMoreBatches",
     )
     produced = True
     guard = BatchFact.BEHIND_ANOTHER
@@ -147,7 +147,7 @@ class ZstdProducedTooEarly(BatchRule):
     name = "produce-zstd"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-110", "org.apache.kafka.common.requests.ProduceRequest")
+    cites = ("KIP-110 Proposed Changes", "org.apache.kafka.common.requests.ProduceRequest#validateRecords")
     produced = True
     guard = BatchFact.EARLY_ZSTD
 
@@ -173,7 +173,7 @@ class ZstdFetchedTooEarly(BatchRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-110", "kafka.server.KafkaApis")
+    cites = ("KIP-110 Proposed Changes", "KIP-896 Proposed Changes")
     produced = False
     once = Once.PARTY
     guard = BatchFact.EARLY_ZSTD

@@ -24,7 +24,7 @@ class OddBoolean(NodeRule):
     code = "BDY015"
     name = "odd-boolean"
     level = Level.SHOULD
-    cites = ("org.apache.kafka.common.protocol.types.Type", "spec/000 Fixed Width Primitives")
+    cites = ("org.apache.kafka.common.protocol.types.Type#BOOLEAN",)
     nodes = (pieces.BOOL,)
     guard = NOT_CANONICAL
 
@@ -48,7 +48,7 @@ class OddMarker(NodeRule):
     code = "BDY016"
     name = "odd-struct-marker"
     level = Level.SHOULD
-    cites = ("org.apache.kafka.message.MessageDataGenerator",)
+    cites = ("org.apache.kafka.message.MessageDataGenerator#generateClassReader",)
     nodes = (pieces.MARKER,)
     guard = NOT_CANONICAL
 

@@ -26,7 +26,7 @@ class IllegalTopicName(BodyRule):
     name = "illegal-topic-name"
     claim = Claim.REFUSED
     who = Who.BROKER
-    cites = ("org.apache.kafka.common.internals.Topic",)
+    cites = ("org.apache.kafka.common.internals.Topic#validate",)
     on = (("CreateTopics", REQUEST),)
     refusable = True
 

@@ -26,7 +26,7 @@ class LongVarint(NodeRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     severity = Severity.INFO
-    cites = ("KIP-482", "spec/001 5.3.2.1 Record Header")
+    cites = ("KIP-482 Proposed Changes", "spec/001 5.3.2.1 Record Header")
     nodes = (pieces.VARINT,)
     guard = NOT_CANONICAL
 

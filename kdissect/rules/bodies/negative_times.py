@@ -30,7 +30,7 @@ class NegativeThrottle(NodeRule):
     code = "BDY023"
     name = "negative-throttle"
     who = Who.BROKER
-    cites = ("spec/003 Produce API", "KIP-219")
+    cites = ("spec/003 Produce API", "KIP-219 Proposed Changes")
     nodes = (pieces.THROTTLE,)
     guard = (Below(("throttle_time_ms",), 0),)
 
@@ -54,7 +54,10 @@ class NegativeTimeout(BodyRule):
     name = "negative-timeout"
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("spec/000 Produce API", "spec/003 JoinGroup API")
+    cites = (
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#joinGroup",
+        "kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",
+    )
     on = tuple((name, REQUEST) for name in _APIS)
     guard = (Below(_FIELDS, 0),)
 

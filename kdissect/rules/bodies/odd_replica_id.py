@@ -23,7 +23,10 @@ class OddReplicaId(BodyRule):
     name = "odd-replica-id"
     level = Level.SHOULD
     who = Who.CLIENT
-    cites = ("spec/000 Fetch API", "org.apache.kafka.common.requests.ListOffsetsRequest")
+    cites = (
+        "org.apache.kafka.common.requests.FetchRequest#describeReplicaId",
+        "org.apache.kafka.common.requests.ListOffsetsRequest#DEBUGGING_REPLICA_ID",
+    )
     on = (("Fetch", REQUEST), ("ListOffsets", REQUEST))
     guard = (Below((".replica_id",), -2),)
 

@@ -78,9 +78,9 @@ class RepeatedPartition(BodyRule):
     name = "repeated-partition"
     who = Who.CLIENT
     cites = (
-        "org.apache.kafka.common.requests.ProduceRequest",
-        "org.apache.kafka.common.requests.ListOffsetsRequest",
-        "KIP-227",
+        "org.apache.kafka.common.requests.ListOffsetsRequest#duplicatePartitions",
+        "org.apache.kafka.common.requests.ProduceRequest#partitionSizes",
+        "org.apache.kafka.common.requests.FetchRequest#fetchData",
     )
     on = tuple(
         (name, REQUEST)

@@ -26,7 +26,7 @@ class NotUtf8(NodeRule):
     code = "BDY013"
     name = "not-utf8"
     overrides = ("PAI008", "PAI009")  # the name that comes back is another
-    cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type")
+    cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type#STRING")
     nodes = (pieces.STRING,)
     guard = NOT_CANONICAL
 
@@ -54,7 +54,7 @@ class StringTooLong(NodeRule):
 
     code = "BDY014"
     name = "string-too-long"
-    cites = ("org.apache.kafka.message.MessageDataGenerator",)
+    cites = ("org.apache.kafka.message.MessageDataGenerator#generateVariableLengthReader",)
     nodes = (pieces.STRING,)
     guard = NOT_CANONICAL
 

@@ -27,7 +27,10 @@ class TagOrder(NodeRule):
 
     code = "BDY008"
     name = "unordered-tags"
-    cites = ("KIP-482", "org.apache.kafka.common.protocol.types.RawTaggedFieldWriter")
+    cites = (
+        "KIP-482 Proposed Changes",
+        "org.apache.kafka.common.protocol.types.RawTaggedFieldWriter#writeRawTags",
+    )
     nodes = (pieces.TAGS,)
     guard = NOT_CANONICAL
 
@@ -50,7 +53,7 @@ class DuplicateTag(NodeRule):
 
     code = "BDY009"
     name = "duplicate-tag"
-    cites = ("KIP-482",)
+    cites = ("KIP-482 Proposed Changes",)
     nodes = (pieces.TAGS,)
     guard = NOT_CANONICAL
 
@@ -81,7 +84,7 @@ class UnknownTag(NodeRule):
     name = "unknown-tag"
     level = Level.INFO
     claim = Claim.DIFFERS
-    cites = ("KIP-482",)
+    cites = ("KIP-482 Proposed Changes",)
     nodes = (pieces.TAGS,)
     once = Once.PARTY
     guard = NOT_CANONICAL
@@ -126,7 +129,7 @@ class TagOfOtherVersion(NodeRule):
     name = "tag-of-other-version"
     level = Level.SHOULD
     claim = Claim.DIFFERS
-    cites = ("org.apache.kafka.message.MessageDataGenerator", "KIP-482")
+    cites = ("org.apache.kafka.message.MessageDataGenerator#generateClassReader", "KIP-482 Proposed Changes")
     nodes = (pieces.TAGS,)
     guard = NOT_CANONICAL
 
@@ -154,7 +157,7 @@ class TaggedDefault(NodeRule):
     name = "tagged-default"
     level = Level.INFO
     claim = Claim.DIFFERS
-    cites = ("KIP-482", "org.apache.kafka.message.FieldSpec")
+    cites = ("KIP-482 Proposed Changes", "org.apache.kafka.message.FieldSpec#generateNonDefaultValueCheck")
     nodes = (pieces.TAGS,)
     once = Once.PARTY
     guard = NOT_CANONICAL

@@ -42,7 +42,7 @@ class ZeroTopicId(NodeRule):
     name = "zero-topic-id"
     who = Who.CLIENT
     claim = Claim.REFUSED
-    cites = ("KIP-516", "org.apache.kafka.common.Uuid")
+    cites = ("KIP-516 Proposed Changes", "org.apache.kafka.common.Uuid#ZERO_UUID")
     nodes = (pieces.UUID,)
     guard = (TopicId(frozenset({_ZERO})),)
 
@@ -68,7 +68,7 @@ class ReservedTopicId(NodeRule):
     code = "BDY020"
     name = "reserved-topic-id"
     severity = Severity.WARNING
-    cites = ("org.apache.kafka.common.Uuid", "KIP-516")
+    cites = ("org.apache.kafka.common.Uuid#METADATA_TOPIC_ID", "KIP-516 Proposed Changes")
     nodes = (pieces.UUID,)
     overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
     guard = (TopicId(frozenset({METADATA_TOPIC_ID})),)

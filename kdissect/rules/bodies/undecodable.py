@@ -26,8 +26,8 @@ class BodyTooShort(UndecodableRule):
     code = "BDY001"
     name = "body-too-short"
     cites = (
-        "org.apache.kafka.message.MessageDataGenerator",
-        "org.apache.kafka.common.protocol.ByteBufferAccessor",
+        "org.apache.kafka.message.MessageDataGenerator#generateClassReader",
+        "org.apache.kafka.common.protocol.ByteBufferAccessor#readInt",
     )
     kinds = frozenset({FaultKind.SHORT, FaultKind.OTHER, FaultKind.LENGTH})
     expected = "every field of the version"
@@ -76,8 +76,8 @@ class LengthBeyondFrame(UndecodableRule):
     code = "BDY002"
     name = "length-beyond-frame"
     cites = (
-        "org.apache.kafka.message.MessageDataGenerator",
-        "org.apache.kafka.common.protocol.ByteBufferAccessor",
+        "org.apache.kafka.message.MessageDataGenerator#generateVariableLengthReader",
+        "org.apache.kafka.common.protocol.ByteBufferAccessor#readArray",
     )
     kinds = frozenset({FaultKind.LENGTH})
     expected = "at most the bytes left in the frame"
@@ -97,7 +97,10 @@ class NullNotAllowed(UndecodableRule):
 
     code = "BDY003"
     name = "null-not-allowed"
-    cites = ("org.apache.kafka.message.MessageDataGenerator", "spec/003 Metadata API")
+    cites = (
+        "org.apache.kafka.message.MessageDataGenerator#generateVariableLengthReader",
+        "spec/003 Metadata API",
+    )
     kinds = frozenset({FaultKind.NULL})
     expected = "a value, empty if need be"
 
@@ -129,7 +132,10 @@ class VarintTooLong(UndecodableRule):
 
     code = "BDY005"
     name = "varint-too-long"
-    cites = ("KIP-482", "org.apache.kafka.common.utils.internals.ByteUtils")
+    cites = (
+        "KIP-482 Proposed Changes",
+        "org.apache.kafka.common.utils.internals.ByteUtils#readUnsignedVarint",
+    )
     kinds = frozenset({FaultKind.VARINT})
     expected = "a varint of at most 32 bits"
 
@@ -146,6 +152,6 @@ class TagSizeMismatch(UndecodableRule):
 
     code = "BDY006"
     name = "tag-size-mismatch"
-    cites = ("KIP-482", "org.apache.kafka.message.MessageDataGenerator")
+    cites = ("KIP-482 Proposed Changes", "org.apache.kafka.message.MessageDataGenerator#generateClassReader")
     kinds = frozenset({FaultKind.TAG_SIZE})
     expected = "the size of the field"

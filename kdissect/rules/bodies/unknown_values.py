@@ -59,7 +59,7 @@ class UnknownErrorCode(NodeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("spec/000 Error Codes", "org.apache.kafka.common.protocol.Errors")
+    cites = ("spec/000 Error Codes", "org.apache.kafka.common.protocol.Errors#forCode")
     nodes = (pieces.ERROR,)
     once = Once.VALUE
     guard = (Fact.UNKNOWN_ERROR,)

@@ -29,7 +29,7 @@ class TlsToPlaintext(ProblemRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.network.NetworkReceive", "RFC 8446 section 5.1")
+    cites = ("org.apache.kafka.common.network.NetworkReceive#readFrom", "RFC 8446 section 5.1")
     reasons = (Reason.TLS_TO_PLAINTEXT,)
     expects = "a request of Kafka: other connections to this end speak it without TLS"
 
@@ -123,7 +123,7 @@ class HttpRequest(ProblemRule):
     claim = Claim.REFUSED
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.network.NetworkReceive",)
+    cites = ("org.apache.kafka.common.network.NetworkReceive#readFrom",)
     reasons = (Reason.HTTP,)
     expects = "a request of Kafka"
 
@@ -144,7 +144,7 @@ class ClosedAtOnce(ProblemRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
-    cites = ("kafka.network.SocketServer",)
+    cites = ("kafka.network.Acceptor#accept",)
     reasons = (Reason.CLOSED_AT_ONCE,)
     expects = "a connection that stays open"
 

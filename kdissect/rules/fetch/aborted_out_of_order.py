@@ -26,7 +26,7 @@ class AbortedOutOfOrder(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
-    cites = ("KIP-98",)
+    cites = ("org.apache.kafka.clients.consumer.internals.CompletedFetch#consumeAbortedTransactionsUpTo",)
     on = (("Fetch", RESPONSE),)
     versions = Versions(4, NO_UPPER_BOUND)
     guard = (Longer(("aborted_transactions",), 1),)

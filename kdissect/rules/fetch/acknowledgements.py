@@ -25,7 +25,7 @@ class BadAckBatches(BodyRule):
     name = "bad-ack-batches"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-932", "kafka.server.KafkaApis")
+    cites = ("KIP-932 Public Interfaces", "kafka.server.KafkaApis#validateAcknowledgementBatches")
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
     overrides = ("BDY017",)
 
@@ -66,7 +66,7 @@ class RenewTooEarly(BodyRule):
     name = "renew-too-early"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-1222",)
+    cites = ("KIP-1222 Public Interfaces",)
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
 
     def check(self, body: Body) -> Iterator[Violation]:

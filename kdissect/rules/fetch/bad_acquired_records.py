@@ -22,7 +22,7 @@ class BadAcquiredRecords(BodyRule):
     name = "bad-acquired-records"
     level = Level.SHOULD
     who = Who.BROKER
-    cites = ("KIP-932",)
+    cites = ("KIP-932 Public Interfaces",)
     on = (("ShareFetch", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:

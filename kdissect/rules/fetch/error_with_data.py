@@ -28,7 +28,10 @@ class ErrorWithData(BodyRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-227", "org.apache.kafka.common.requests.FetchRequest")
+    cites = (
+        "KIP-227 Public Interfaces",
+        "org.apache.kafka.common.requests.FetchRequest#getErrorResponse",
+    )
     on = (("Fetch", RESPONSE),)
     versions = Versions(7, NO_UPPER_BOUND)
     guard = (Other((".error_code",), frozenset({0})),)

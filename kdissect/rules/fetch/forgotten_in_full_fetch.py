@@ -25,7 +25,7 @@ class ForgottenInFullFetch(BodyRule):
     name = "forgotten-in-full-fetch"
     level = Level.SHOULD
     who = Who.CLIENT
-    cites = ("KIP-227",)
+    cites = ("KIP-227 FetchRequest Metadata meaning", "org.apache.kafka.server.FetchManager#newContext")
     on = (("Fetch", REQUEST),)
     versions = Versions(7, NO_UPPER_BOUND)
     guard = (All((Longer((".forgotten_topics_data",), 0), Below((".session_epoch",), 1))),)

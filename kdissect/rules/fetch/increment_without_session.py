@@ -25,7 +25,7 @@ class IncrementWithoutSession(BodyRule):
     name = "increment-without-session"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-227", "org.apache.kafka.common.requests.FetchMetadata")
+    cites = ("KIP-227 FetchRequest Metadata meaning", "org.apache.kafka.server.FetchManager#newContext")
     on = (("Fetch", REQUEST),)
     versions = Versions(7, NO_UPPER_BOUND)
     guard = (All((Among((".session_id",), frozenset({0})), Above((".session_epoch",), 0))),)

@@ -24,7 +24,7 @@ class OddLimits(BodyRule):
     name = "odd-fetch-limits"
     level = Level.SHOULD
     who = Who.CLIENT
-    cites = ("spec/000 Fetch API", "KIP-74")
+    cites = ("spec/000 Fetch API", "KIP-74 Proposed Changes")
     on = (("Fetch", REQUEST),)
     guard = (
         Below((".min_bytes", "partition_max_bytes"), 0),

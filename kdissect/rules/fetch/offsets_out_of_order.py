@@ -25,7 +25,7 @@ class OffsetsOutOfOrder(BodyRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-98", "kafka.server.ReplicaManager")
+    cites = ("KIP-98 Proposed Changes", "kafka.server.ReplicaManager#readFromLog")
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
     guard = (

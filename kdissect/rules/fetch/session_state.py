@@ -20,7 +20,10 @@ class WrongSessionEpoch(FactRule):
     name = "wrong-session-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-227", "org.apache.kafka.common.requests.FetchMetadata")
+    cites = (
+        "KIP-227 FetchRequest Metadata meaning",
+        "org.apache.kafka.common.requests.FetchMetadata#nextEpoch",
+    )
     facts = (FetchFact.EPOCH_DIFFERS,)
 
 
@@ -39,7 +42,7 @@ class UnknownSession(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-227",)
+    cites = ("KIP-227 FetchRequest Metadata meaning", "org.apache.kafka.server.FetchManager#newContext")
     facts = (FetchFact.UNKNOWN_SESSION,)
     expects = "a session that the broker gave"
     sees = "{}"
@@ -59,7 +62,7 @@ class PartitionOutsideSession(FactRule):
     name = "partition-outside-session"
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("KIP-227",)
+    cites = ("org.apache.kafka.clients.FetchSessionHandler#verifyIncrementalFetchResponsePartitions",)
     facts = (FetchFact.STRANGE_PARTITION,)
     expects = "partitions of the session"
     sees = "partition {}"
@@ -79,7 +82,7 @@ class NamesAndIdsMixed(FactRule):
     name = "names-and-ids-mixed"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-516", "KIP-227")
+    cites = ("KIP-516 Proposed Changes", "org.apache.kafka.server.FetchManager#newContext")
     facts = (FetchFact.TOPIC_IDS_MIXED,)
 
 
@@ -117,7 +120,7 @@ class WrongShareEpoch(FactRule):
     name = "wrong-share-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-932", "org.apache.kafka.common.requests.ShareRequestMetadata")
+    cites = ("KIP-932 Public Interfaces", "org.apache.kafka.common.requests.ShareRequestMetadata#nextEpoch")
     facts = (ShareFact.EPOCH_DIFFERS,)
 
 
@@ -135,7 +138,7 @@ class AcknowledgedAtOpening(FactRule):
     name = "acknowledged-at-opening"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-932", "org.apache.kafka.common.requests.ShareRequestMetadata")
+    cites = ("KIP-932 Public Interfaces", "kafka.server.share.SharePartitionManager#newContext")
     facts = (ShareFact.ACKNOWLEDGED_AT_OPENING,)
     expects = "no acknowledgements"
     sees = "acknowledgements"

@@ -25,7 +25,10 @@ class UnrequestedPartition(BodyRule):
     name = "unrequested-partition"
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("KIP-227", "spec/003 Fetch API")
+    cites = (
+        "org.apache.kafka.clients.FetchSessionHandler#verifyFullFetchResponsePartitions",
+        "spec/003 Fetch API",
+    )
     on = (("Fetch", RESPONSE),)
     overrides = ("FET014", "FET008")
     guard = (All((Fact.OTHER_RESULTS, InRequest(Not(Above((".session_epoch",), 0))))),)

@@ -30,7 +30,7 @@ class BadFrameSize(ConnectionRule):
 
     code = "FRM001"
     name = "bad-frame-size"
-    cites = ("spec/004 Size Validation", "org.apache.kafka.common.network.NetworkReceive")
+    cites = ("spec/004 Size Validation", "org.apache.kafka.common.network.NetworkReceive#readFrom")
     needs_start = True
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
@@ -61,7 +61,11 @@ class RequestTooLarge(ExchangeRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     overrides = ("FRM003",)
-    cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
+    cites = (
+        "spec/004 Size Constraints",
+        "spec/000 Network",
+        "org.apache.kafka.network.SocketServerConfigs#SOCKET_REQUEST_MAX_BYTES_CONFIG",
+    )
     guard = ExchangeFact.LARGE
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -88,7 +92,7 @@ class SaslFrameTooLarge(ExchangeRule):
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",)
+    cites = ("org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#authenticate",)
     guard = ExchangeFact.LARGE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:

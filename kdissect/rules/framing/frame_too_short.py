@@ -26,7 +26,7 @@ class FrameTooShort(ExchangeRule):
 
     code = "FRM004"
     name = "frame-too-short"
-    cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader")
+    cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader#parse")
     needs_start = True
     needs_whole = True
     overrides = ("HDR001",)

@@ -27,7 +27,7 @@ class SizeCountsItself(UndecodableRule):
     name = "size-counts-itself"
     cites = (
         "spec/000 Common Request and Response Structure",
-        "org.apache.kafka.common.network.NetworkReceive",
+        "org.apache.kafka.common.network.NetworkReceive#readFrom",
     )
     kinds = frozenset({FaultKind.LEFT_OVER})
     needs_whole = False  # the body fits; what is behind it may be passed over as no frame

@@ -25,7 +25,7 @@ class TrailingBytes(UndecodableRule):
     name = "trailing-bytes"
     cites = (
         "spec/000 Common Request and Response Structure",
-        "org.apache.kafka.message.MessageDataGenerator",
+        "org.apache.kafka.message.MessageDataGenerator#generateClassReader",
     )
     kinds = frozenset({FaultKind.LEFT_OVER})
 

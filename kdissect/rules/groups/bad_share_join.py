@@ -22,7 +22,10 @@ class BadShareJoin(BodyRule):
     name = "bad-share-join"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-932", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    cites = (
+        "KIP-932 Public Interfaces",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfShareGroupHeartbeatRequestIsInvalid",
+    )
     on = (("ShareGroupHeartbeat", REQUEST),)
     overrides = ("GRP015",)  # an epoch that no member has is none that it was told
 

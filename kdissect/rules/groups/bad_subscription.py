@@ -28,7 +28,7 @@ class BadSubscription(BodyRule):
     name = "bad-subscription"
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol", "KIP-62")
+    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol#deserializeSubscription",)
     on = (("JoinGroup", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -28,7 +28,10 @@ class GenerationBack(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("spec/000 JoinGroup API", "KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    cites = (
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup#initNextGeneration",
+        "KIP-848 Public Interfaces",
+    )
     facts = (ClassicFact.GENERATION_WENT_BACK, ModernFact.EPOCH_WENT_BACK)
     expects = "{} or more"
     sees = "{}"
@@ -48,7 +51,10 @@ class LeaderNotMember(BodyRule):
     code = "GRP020"
     name = "leader-not-member"
     who = Who.BROKER
-    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    cites = (
+        "spec/000 JoinGroup API",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup#maybeElectNewJoinedLeader",
+    )
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
@@ -72,7 +78,10 @@ class TwoProtocols(FactRule):
     code = "GRP021"
     name = "two-protocols"
     who = Who.BROKER
-    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    cites = (
+        "spec/000 JoinGroup API",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup#selectProtocol",
+    )
     facts = (ClassicFact.TWO_PROTOCOLS,)
     expects = "{}, as another member was told"
     sees = "{}"

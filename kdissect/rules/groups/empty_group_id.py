@@ -24,7 +24,10 @@ class EmptyGroupId(BodyRule):
     name = "empty-group-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-289", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    cites = (
+        "KIP-289 Proposed Changes",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#isGroupIdNotEmpty",
+    )
     on = tuple(
         (name, REQUEST)
         for name in (

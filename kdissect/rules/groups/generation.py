@@ -19,7 +19,10 @@ class WrongGeneration(FactRule):
     name = "wrong-generation"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("spec/000 Heartbeat API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
+    cites = (
+        "spec/000 Heartbeat API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#throwIfGenerationIdUnmatched",
+    )
     facts = (ClassicFact.GENERATION_DIFFERS,)
 
 
@@ -39,7 +42,10 @@ class GivenIdUnused(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-394",)
+    cites = (
+        "KIP-394 Proposed Changes",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupJoinExistingMember",
+    )
     facts = (ClassicFact.GIVEN_ID_UNUSED,)
 
 
@@ -58,7 +64,10 @@ class AssignmentsOfFollower(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("spec/000 SyncGroup API", "org.apache.kafka.clients.consumer.internals.AbstractCoordinator")
+    cites = (
+        "spec/000 SyncGroup API",
+        "org.apache.kafka.clients.consumer.internals.AbstractCoordinator#onJoinFollower",
+    )
     facts = (ClassicFact.ASSIGNMENTS_OF_FOLLOWER,)
 
 
@@ -77,7 +86,7 @@ class AssignmentToStranger(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerCoordinator",)
+    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerCoordinator#onLeaderElected",)
     facts = (ClassicFact.ASSIGNMENT_TO_STRANGER,)
     expects = "members of the generation"
     sees = "member {}"
@@ -97,5 +106,8 @@ class OtherProtocol(FactRule):
     name = "other-protocol"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-559",)
+    cites = (
+        "KIP-559 Proposed Changes",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#throwIfClassicProtocolUnmatched",
+    )
     facts = (ClassicFact.PROTOCOL_DIFFERS,)

@@ -22,7 +22,10 @@ class IncompleteJoin(BodyRule):
     name = "incomplete-join"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    cites = (
+        "KIP-848 Public Interfaces",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfConsumerGroupHeartbeatRequestIsInvalid",
+    )
     on = (("ConsumerGroupHeartbeat", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

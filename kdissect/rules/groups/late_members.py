@@ -21,7 +21,10 @@ class SilentMember(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("KIP-62", "spec/000 Heartbeat API")
+    cites = (
+        "spec/000 Heartbeat API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    )
     facts = (ClassicFact.SILENT_TOO_LONG,)
     expects = "a request within {} ms"
     sees = "{} ms of silence"
@@ -44,7 +47,7 @@ class RebalanceIgnored(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("KIP-62", "spec/000 JoinGroup API")
+    cites = ("KIP-62 Proposed Changes", "spec/000 JoinGroup API")
     facts = (ClassicFact.REJOIN_OVERDUE,)
     expects = "JoinGroup within {} ms"
     sees = "{} ms, and a heartbeat"

@@ -19,7 +19,10 @@ class WrongMemberEpoch(FactRule):
     name = "wrong-member-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    cites = (
+        "KIP-848 Public Interfaces",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid",
+    )
     facts = (ModernFact.EPOCH_DIFFERS,)
 
 
@@ -36,5 +39,5 @@ class OtherMemberId(FactRule):
     code = "GRP016"
     name = "other-member-id"
     who = Who.BROKER
-    cites = ("KIP-848",)
+    cites = ("KIP-848 Public Interfaces",)
     facts = (ModernFact.OTHER_MEMBER_ID,)

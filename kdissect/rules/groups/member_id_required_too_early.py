@@ -24,7 +24,10 @@ class MemberIdRequiredTooEarly(BodyRule):
     code = "GRP002"
     name = "member-id-required-too-early"
     who = Who.BROKER
-    cites = ("KIP-394",)
+    cites = (
+        "KIP-394 Proposed Changes",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupJoinNewDynamicMember",
+    )
     on = (("JoinGroup", RESPONSE),)
     versions = Versions(0, 3)
 

@@ -24,7 +24,10 @@ class MissingMemberId(BodyRule):
     name = "missing-member-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-1082", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    cites = (
+        "KIP-1082 Proposed Changes",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfConsumerGroupHeartbeatRequestIsInvalid",
+    )
     on = (("ConsumerGroupHeartbeat", REQUEST), ("ShareGroupHeartbeat", REQUEST))
     versions = Versions(1, NO_UPPER_BOUND)
 

@@ -29,7 +29,7 @@ class OddCommit(BodyRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("spec/000 OffsetCommit API", "org.apache.kafka.common.protocol.Errors")
+    cites = ("org.apache.kafka.coordinator.group.OffsetMetadataManager#isMetadataInvalid",)
     on = (("OffsetCommit", REQUEST), ("TxnOffsetCommit", REQUEST))
     guard = (Below(("committed_offset",), -1), Longer(("committed_metadata",), _METADATA_LIMIT))
 

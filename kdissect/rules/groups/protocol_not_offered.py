@@ -22,7 +22,10 @@ class ProtocolNotOffered(BodyRule):
     name = "protocol-not-offered"
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("spec/000 JoinGroup API",)
+    cites = (
+        "spec/000 JoinGroup API",
+        "org.apache.kafka.coordinator.group.classic.ClassicGroup#selectProtocol",
+    )
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:

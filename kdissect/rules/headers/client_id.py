@@ -28,7 +28,7 @@ class ClientIdMissing(ExchangeRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
+    cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader#clientId")
     once = Once.CONNECTION
     guard = ExchangeFact.NO_CLIENT_ID
 
@@ -88,7 +88,7 @@ class ClientIdNotUtf8(ExchangeRule):
     code = "HDR007"
     name = "client-id-not-utf8"
     who = Who.CLIENT
-    cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
+    cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader#parse")
     once = Once.CONNECTION
     guard = ExchangeFact.ESCAPED_CLIENT_ID
 

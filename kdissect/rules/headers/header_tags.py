@@ -28,7 +28,7 @@ class HeaderTags(ExchangeRule):
     name = "header-tags"
     level = Level.INFO
     claim = Claim.DIFFERS
-    cites = ("spec/004 tagged_fields", "KIP-482")
+    cites = ("spec/004 tagged_fields",)
     once = Once.PARTY
     guard = ExchangeFact.HEADER_TAGS
 

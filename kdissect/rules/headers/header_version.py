@@ -41,9 +41,11 @@ class WrongHeaderVersion(UndecodableRule):
     code = "HDR003"
     name = "wrong-header-version"
     cites = (
-        "spec/004 Header Version Selection", "KIP-511", "KIP-482",
-        "org.apache.kafka.message.ApiMessageTypeGenerator",
-    )  # fmt: skip
+        "spec/004 Header Version Selection",
+        "spec/004 ApiVersions Request",
+        "org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion",
+        "org.apache.kafka.common.protocol.ApiKeys#responseHeaderVersion",
+    )
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:

@@ -26,9 +26,10 @@ class MalformedHeader(ExchangeRule):
     code = "HDR001"
     name = "malformed-header"
     cites = (
-        "spec/004 Complete Request Format", "spec/004 Header Version Selection",
-        "org.apache.kafka.common.requests.RequestHeader",
-    )  # fmt: skip
+        "spec/004 Complete Request Format",
+        "spec/004 Header Version Selection",
+        "org.apache.kafka.common.requests.RequestHeader#parse",
+    )
     needs_whole = True
     overrides = ("HDR005",)  # the client id is what could not be read
     guard = ExchangeFact.ANOMALY

@@ -26,7 +26,7 @@ class UnknownApi(ExchangeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("spec/004 api_key", "spec/000 Api Keys", "org.apache.kafka.common.protocol.ApiKeys")
+    cites = ("spec/004 api_key", "spec/000 Api Keys", "org.apache.kafka.common.protocol.ApiKeys#hasId")
     once = Once.VALUE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:

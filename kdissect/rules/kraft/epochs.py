@@ -20,7 +20,7 @@ class OtherBrokerEpoch(FactRule):
     name = "broker-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-631",)
+    cites = ("KIP-631 Proposed Changes", "org.apache.kafka.controller.ClusterControlManager#checkBrokerEpoch")
     facts = (BrokerFact.OTHER_EPOCH,)
     expects = "broker epoch {}"
     sees = "broker epoch {}"
@@ -40,7 +40,7 @@ class BrokerEpochBack(FactRule):
     code = "KRF002"
     name = "broker-epoch-rises"
     who = Who.BROKER
-    cites = ("KIP-631",)
+    cites = ("KIP-631 Proposed Changes", "org.apache.kafka.controller.ClusterControlManager#registerBroker")
     facts = (BrokerFact.WENT_BACK,)
     expects = "a broker epoch above {}"
     sees = "broker epoch {}"
@@ -60,7 +60,7 @@ class QuorumEpochBack(FactRule):
     code = "KRF003"
     name = "quorum-epoch"
     severity = Severity.WARNING
-    cites = ("KIP-595",)
+    cites = ("KIP-595 Proposed Changes", "org.apache.kafka.raft.QuorumState#transitionToUnattached")
     facts = (QuorumFact.WENT_BACK,)
     expects = "epoch {} or higher"
     sees = "epoch {}"

@@ -19,5 +19,5 @@ class SnapshotPosition(FactRule):
     code = "KRF004"
     name = "snapshot-position"
     severity = Severity.WARNING
-    cites = ("KIP-630",)
+    cites = ("KIP-630 Proposed Changes", "org.apache.kafka.raft.KafkaRaftClient#handleFetchSnapshotResponse")
     facts = (SnapshotFact.POSITION_DIFFERS, SnapshotFact.OTHER_POSITION, SnapshotFact.SIZE_DIFFERS)

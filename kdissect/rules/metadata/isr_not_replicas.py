@@ -20,7 +20,7 @@ class IsrNotReplicas(BodyRule):
     name = "isr-not-replicas"
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("spec/000 Metadata API",)
+    cites = ("org.apache.kafka.metadata.Replicas#validateIsr",)
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -21,7 +21,7 @@ class EpochWentBack(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-320",)
+    cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
     facts = (LeaderFact.WENT_BACK,)
 
 
@@ -40,5 +40,5 @@ class TwoLeaders(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("KIP-320",)
+    cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
     facts = (LeaderFact.TWO_LEADERS,)

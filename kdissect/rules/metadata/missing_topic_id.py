@@ -26,7 +26,7 @@ class MissingTopicId(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
-    cites = ("KIP-516",)
+    cites = ("KIP-516 Proposed Changes",)
     on = (("Metadata", RESPONSE),)
     versions = Versions(10, NO_UPPER_BOUND)
 

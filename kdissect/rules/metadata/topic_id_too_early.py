@@ -23,7 +23,7 @@ class TopicIdTooEarly(BodyRule):
     name = "topic-id-too-early"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-516", "kafka.server.KafkaApis")
+    cites = ("KIP-516 Proposed Changes", "kafka.server.KafkaApis#handleTopicMetadataRequest")
     on = (("Metadata", REQUEST),)
     versions = Versions(10, 11)
 

@@ -24,7 +24,7 @@ class Acks0Response(ExchangeRule):
     code = "PAI004"
     name = "acks0-response"
     who = Who.BROKER
-    cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis")
+    cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis#handleProduceRequest")
     needs_whole = True
     guard = ExchangeFact.ANOMALY
 

@@ -29,7 +29,10 @@ class DeepPipeline(ExchangeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("spec/004 Pipelining", "org.apache.kafka.clients.producer.ProducerConfig")
+    cites = (
+        "spec/004 Pipelining",
+        "org.apache.kafka.clients.producer.ProducerConfig#MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION",
+    )
     needs_whole = True
     once = Once.PARTY
     guard = ExchangeFact.MANY_IN_FLIGHT

@@ -25,7 +25,7 @@ class DuplicateResponse(ExchangeRule):
     code = "PAI003"
     name = "duplicate-response"
     who = Who.BROKER
-    cites = ("spec/004 Timeout Handling", "spec/000 Network")
+    cites = ("spec/000 Network", "org.apache.kafka.clients.InFlightRequests#completeNext")
     needs_whole = True
     guard = ExchangeFact.ANOMALY
 

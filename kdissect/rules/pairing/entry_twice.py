@@ -26,7 +26,10 @@ class EntryTwice(BodyRule):
     code = "PAI011"
     name = "entry-twice"
     who = Who.BROKER
-    cites = ("org.apache.kafka.common.requests.MetadataResponse", "KIP-227")
+    cites = (
+        "org.apache.kafka.common.requests.MetadataResponse#brokersById",
+        "org.apache.kafka.common.requests.FetchResponse#responseData",
+    )
     on = tuple((name, RESPONSE) for name, answer in ANSWERS.items() if answer.once)
     guard = (Fact.TWICE,)
 

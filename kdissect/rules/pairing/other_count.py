@@ -32,7 +32,10 @@ class OtherCount(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
+    cites = (
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#describeGroups",
+        "spec/000 Common Request and Response Structure",
+    )
     on = _BY_ENTRY
     guard = (Fact.OTHER_RESULTS,)
 

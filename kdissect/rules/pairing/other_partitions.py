@@ -31,7 +31,7 @@ class OtherPartitions(BodyRule):
     name = "other-partitions"
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
+    cites = ("kafka.server.KafkaApis#handleProduceRequest", "spec/000 Common Request and Response Structure")
     on = _BY_PARTITION
     guard = (Fact.OTHER_RESULTS,)
 

@@ -31,7 +31,10 @@ class SlowResponse(ExchangeRule):
     claim = Claim.DIFFERS
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("spec/004 Timeout Handling",)
+    cites = (
+        "org.apache.kafka.clients.NetworkClient#handleTimedOutRequests",
+        "org.apache.kafka.clients.producer.ProducerConfig#REQUEST_TIMEOUT_MS_CONFIG",
+    )
     once = Once.PARTY
     guard = ExchangeFact.SLOW
 

@@ -22,7 +22,7 @@ class ThrottleIgnored(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("KIP-219",)
+    cites = ("KIP-219 Proposed Changes",)
     facts = (ThrottleFact.IGNORED,)
 
 

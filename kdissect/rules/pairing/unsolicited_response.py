@@ -28,7 +28,7 @@ class UnsolicitedResponse(ExchangeRule):
     cites = (
         "spec/004 correlation_id",
         "spec/000 Network",
-        "org.apache.kafka.common.requests.AbstractResponse",
+        "org.apache.kafka.common.requests.AbstractResponse#parseResponse",
     )
     needs_start = True
     needs_whole = True

@@ -24,7 +24,10 @@ class WeakAcks(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-98", "KIP-679")
+    cites = (
+        "KIP-679 Proposed Changes",
+        "org.apache.kafka.clients.producer.ProducerConfig#postProcessAndValidateIdempotenceConfigs",
+    )
     facts = (ProducerFact.WEAK_ACKS,)
 
 
@@ -44,7 +47,10 @@ class SequenceGap(FactRule):
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkSequence",
+    )
     facts = (ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK)
     expects = "sequence {}"
     sees = "sequence {}"
@@ -65,7 +71,7 @@ class EpochNotFromZero(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("org.apache.kafka.storage.internals.log.ProducerAppendInfo",)
+    cites = ("org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkSequence",)
     facts = (ProducerFact.EPOCH_NOT_FROM_ZERO,)
     expects = "sequence {}"
     sees = "sequence {}"
@@ -85,7 +91,7 @@ class MixedProducerFields(FactRule):
     name = "mixed-producer-fields"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.LogValidator")
+    cites = ("KIP-98 Proposed Changes", "org.apache.kafka.storage.internals.log.LogValidator#validateBatch")
     facts = (ProducerFact.MIXED_FIELDS,)
     expects = "producer id, epoch and sequence, or none"
     sees = "epoch and sequence {}"
@@ -105,7 +111,10 @@ class OtherTransactionalId(FactRule):
     name = "other-transactional-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "kafka.coordinator.transaction.TransactionCoordinator#handleAddPartitionsToTransaction",
+    )
     facts = (ProducerFact.OTHER_TRANSACTIONAL_ID,)
 
 
@@ -126,9 +135,8 @@ class TooManyInFlight(FactRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = (
-        "KIP-98",
-        "org.apache.kafka.clients.producer.ProducerConfig",
-        "org.apache.kafka.storage.internals.log.ProducerStateEntry",
+        "org.apache.kafka.clients.producer.ProducerConfig#MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION",
+        "org.apache.kafka.storage.internals.log.ProducerStateEntry#NUM_BATCHES_TO_RETAIN",
     )
     facts = (ProducerFact.TOO_MANY_IN_FLIGHT,)
     expects = "{} batches at most"
@@ -152,7 +160,7 @@ class IdNeverGiven(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("KIP-98",)
+    cites = ("KIP-98 Proposed Changes",)
     facts = (ProducerFact.NEVER_GIVEN,)
     expects = "producer id {}, which the connection gave"
     sees = "producer id {}"

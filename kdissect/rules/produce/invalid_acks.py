@@ -24,7 +24,7 @@ class InvalidAcks(BodyRule):
     name = "invalid-acks"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
+    cites = ("spec/000 Produce API", "kafka.server.ReplicaManager#isValidRequiredAcks")
     on = (("Produce", REQUEST),)
     overrides = ("PRD003",)
     guard = (Other((".acks",), frozenset({-1, 0, 1})),)

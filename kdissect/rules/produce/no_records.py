@@ -24,7 +24,7 @@ class NoRecords(BodyRule):
     name = "produce-without-records"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.requests.ProduceRequest",)
+    cites = ("org.apache.kafka.common.requests.ProduceRequest#validateRecords",)
     on = (("Produce", REQUEST),)
     versions = Versions(3, NO_UPPER_BOUND)
     guard = (Empty(("records",)),)

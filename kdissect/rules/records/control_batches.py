@@ -36,7 +36,10 @@ class SeveralMarkers(RecordRule):
     code = "REC038"
     name = "one-marker"
     who = Who.BROKER
-    cites = ("spec/001 5.3.1.1 Control Batches", "org.apache.kafka.common.record.internal.MemoryRecords")
+    cites = (
+        "spec/001 5.3.1.1 Control Batches",
+        "org.apache.kafka.common.record.internal.MemoryRecords#withEndTransactionMarker",
+    )
     produced = False
     magics = (2,)
     guard = BatchFact.CONTROL
@@ -60,7 +63,10 @@ class BadControlKey(RecordRule):
     code = "REC039"
     name = "control-key"
     who = Who.BROKER
-    cites = ("spec/001 5.3.1.1 Control Batches", "org.apache.kafka.common.record.internal.ControlRecordType")
+    cites = (
+        "spec/001 5.3.1.1 Control Batches",
+        "org.apache.kafka.common.record.internal.ControlRecordType#parse",
+    )
     produced = False
     magics = (2,)
     overrides = ("REC041",)
@@ -92,7 +98,10 @@ class MarkerWithoutProducer(RecordRule):
     code = "REC040"
     name = "marker-producer"
     who = Who.BROKER
-    cites = ("KIP-98", "org.apache.kafka.common.record.internal.MemoryRecords")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "org.apache.kafka.common.record.internal.MemoryRecords#withEndTransactionMarker",
+    )
     produced = False
     magics = (2,)
     guard = BatchFact.CONTROL

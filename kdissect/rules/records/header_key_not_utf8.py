@@ -23,7 +23,10 @@ class HeaderKeyNotUtf8(RecordRule):
 
     code = "REC032"
     name = "header-key-utf8"
-    cites = ("spec/001 5.3.2.1 Record Header", "org.apache.kafka.common.record.internal.DefaultRecord")
+    cites = (
+        "spec/001 5.3.2.1 Record Header",
+        "org.apache.kafka.common.record.internal.DefaultRecord#readHeaders",
+    )
     magics = (2,)
     guard = BatchFact.RECORDS
 

@@ -28,7 +28,7 @@ class Lz4Checksum(RecordRule):
     name = "lz4-checksum"
     level = Level.INFO
     claim = Claim.DIFFERS
-    cites = ("KIP-57",)
+    cites = ("KIP-57 Proposed Changes",)
     magics = (0,)
     once = Once.PARTY
     guard = BatchFact.OTHER_MAGIC

@@ -27,8 +27,8 @@ class BadBatchLength(RecordFaultRule):
     cites = (
         "spec/001 5.3.1 Record Batch",
         "spec/001 5.3.3 Old Message Format",
-        "org.apache.kafka.common.record.internal.DefaultRecordBatch",
-        "org.apache.kafka.common.record.internal.LegacyRecord",
+        "org.apache.kafka.common.record.internal.DefaultRecordBatch#ensureValid",
+        "org.apache.kafka.common.record.internal.LegacyRecord#ensureValid",
     )
     kinds = frozenset({AnomalyKind.BAD_BATCH_LENGTH})
     expected = "a length that leads to the end of the batch"
@@ -50,8 +50,8 @@ class CutBatch(RecordFaultRule):
     claim = Claim.REFUSED
     cites = (
         "spec/001 Reads",
-        "org.apache.kafka.common.record.internal.DefaultRecordBatch",
-        "org.apache.kafka.storage.internals.log.LogValidator",
+        "org.apache.kafka.storage.internals.log.UnifiedLog#trimInvalidBytes",
+        "org.apache.kafka.common.requests.ProduceRequest#validateRecords",
     )
     produced = True
     kinds = frozenset({AnomalyKind.CUT_BATCH})
@@ -95,8 +95,8 @@ class BadChecksum(RecordFaultRule):
     cites = (
         "spec/001 5.3.1 Record Batch",
         "spec/001 5.3.3 Old Message Format",
-        "org.apache.kafka.common.record.internal.DefaultRecordBatch",
-        "org.apache.kafka.common.record.internal.LegacyRecord",
+        "org.apache.kafka.common.record.internal.DefaultRecordBatch#ensureValid",
+        "org.apache.kafka.common.record.internal.LegacyRecord#ensureValid",
     )
     kinds = frozenset({AnomalyKind.BAD_CRC})
     expected = "the checksum of the bytes"
@@ -119,7 +119,7 @@ class NotDecompressing(RecordFaultRule):
     cites = (
         "spec/001 5.3.1 Record Batch",
         "spec/001 5.3.3 Old Message Format",
-        "org.apache.kafka.common.record.internal.CompressionType",
+        "org.apache.kafka.common.record.internal.CompressionType#forId",
     )
     kinds = frozenset({AnomalyKind.CORRUPT_COMPRESSION, AnomalyKind.DECOMPRESSION_LIMIT})
     expected = "bytes of the codec"
@@ -146,8 +146,8 @@ class NestedCompression(RecordFaultRule):
     name = "nested-compression"
     cites = (
         "spec/001 5.3.3 Old Message Format",
-        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
-        "org.apache.kafka.storage.internals.log.LogValidator",
+        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch#iterator",
+        "org.apache.kafka.storage.internals.log.LogValidator#validateRecordCompression",
     )
     magics = (0, 1)
     kinds = frozenset({AnomalyKind.NESTED_COMPRESSION})
@@ -168,8 +168,8 @@ class InnerMagic(RecordFaultRule):
     code = "REC007"
     name = "inner-magic"
     cites = (
-        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
-        "org.apache.kafka.storage.internals.log.LogValidator",
+        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch#iterator",
+        "org.apache.kafka.storage.internals.log.LogValidator#validateMessagesAndAssignOffsetsCompressed",
     )
     magics = (0, 1)
     kinds = frozenset({AnomalyKind.INNER_MAGIC})
@@ -189,7 +189,7 @@ class EmptyWrapper(RecordFaultRule):
     code = "REC008"
     name = "empty-wrapper"
     cites = (
-        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
+        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch#iterator",
         "spec/001 5.3.3 Old Message Format",
     )
     magics = (0, 1)
@@ -209,7 +209,7 @@ class HeaderWithoutKey(RecordFaultRule):
 
     code = "REC009"
     name = "header-key"
-    cites = ("spec/001 5.3.2.1 Record Header", "org.apache.kafka.common.record.internal.DefaultRecord")
+    cites = ("org.apache.kafka.common.record.internal.DefaultRecord#readHeaders",)
     magics = (2,)
     kinds = frozenset({AnomalyKind.NULL_HEADER_KEY})
     expected = "a key"
@@ -227,7 +227,7 @@ class NegativePart(RecordFaultRule):
 
     code = "REC010"
     name = "record-negative-length"
-    cites = ("spec/001 5.3.2 Record", "org.apache.kafka.common.record.internal.DefaultRecord")
+    cites = ("spec/001 5.3.2 Record", "org.apache.kafka.common.record.internal.DefaultRecord#readFrom")
     kinds = frozenset({AnomalyKind.NEGATIVE_LENGTH})
     expected = "-1 or more"
 
@@ -246,8 +246,8 @@ class MalformedRecord(RecordFaultRule):
     name = "record-length"
     cites = (
         "spec/001 5.3.2 Record",
-        "org.apache.kafka.common.record.internal.DefaultRecord",
-        "org.apache.kafka.common.record.internal.LegacyRecord",
+        "org.apache.kafka.common.record.internal.DefaultRecord#readFrom",
+        "org.apache.kafka.common.record.internal.LegacyRecord#ensureValid",
     )
     kinds = frozenset({AnomalyKind.MALFORMED_RECORD})
     expected = "fields that fill the record"
@@ -266,7 +266,10 @@ class OtherRecordCount(RecordFaultRule):
 
     code = "REC012"
     name = "record-count"
-    cites = ("spec/001 5.3.1 Record Batch", "org.apache.kafka.common.record.internal.DefaultRecordBatch")
+    cites = (
+        "spec/001 5.3.1 Record Batch",
+        "org.apache.kafka.common.record.internal.DefaultRecordBatch#uncompressedIterator",
+    )
     magics = (2,)
     kinds = frozenset({AnomalyKind.BAD_RECORD_COUNT})
     expected = "that many records"

@@ -25,7 +25,7 @@ class WrapperOffset(RecordRule):
     who = Who.BROKER
     cites = (
         "spec/001 5.3.3 Old Message Format",
-        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
+        "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch#iterator",
     )
     produced = False
     magics = (0, 1)
@@ -58,7 +58,10 @@ class InnerOffsets(RecordRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("spec/001 5.3.3 Old Message Format", "org.apache.kafka.storage.internals.log.LogValidator")
+    cites = (
+        "spec/001 5.3.3 Old Message Format",
+        "org.apache.kafka.storage.internals.log.LogValidator#validateMessagesAndAssignOffsetsCompressed",
+    )
     produced = True
     magics = (1,)
     once = Once.PARTY

@@ -21,7 +21,10 @@ class OffsetDeltas(RecordRule):
 
     code = "REC031"
     name = "offset-deltas"
-    cites = ("spec/001 5.3.2 Record", "org.apache.kafka.storage.internals.log.LogValidator")
+    cites = (
+        "spec/001 5.3.2 Record",
+        "org.apache.kafka.storage.internals.log.LogValidator#validateMessagesAndAssignOffsetsCompressed",
+    )
     magics = (2,)
     guard = BatchFact.RECORDS
 

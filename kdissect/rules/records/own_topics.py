@@ -30,9 +30,9 @@ class MalformedOwnRecord(RecordRule):
     code = "REC041"
     name = "own-record"
     cites = (
-        "org.apache.kafka.server.common.serialization.AbstractApiMessageSerde",
-        "org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde",
-        "org.apache.kafka.common.record.internal.ControlRecordType",
+        "org.apache.kafka.server.common.serialization.AbstractApiMessageSerde#read",
+        "org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde#deserialize",
+        "org.apache.kafka.common.record.internal.ControlRecordType#parse",
     )
     guard = BatchFact.OWN_TOPIC | BatchFact.CONTROL
 
@@ -61,9 +61,9 @@ class UnknownOwnRecord(RecordRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     cites = (
-        "org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde",
-        "org.apache.kafka.server.common.serialization.AbstractApiMessageSerde",
-        "org.apache.kafka.common.record.internal.ControlRecordType",
+        "org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde#deserialize",
+        "org.apache.kafka.server.common.serialization.AbstractApiMessageSerde#read",
+        "org.apache.kafka.common.record.internal.ControlRecordType#parse",
     )
     once = Once.VALUE
     guard = BatchFact.OWN_TOPIC | BatchFact.CONTROL

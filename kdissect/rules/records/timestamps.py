@@ -23,7 +23,10 @@ class OtherMaxTimestamp(RecordRule):
     code = "REC033"
     name = "max-timestamp"
     severity = Severity.WARNING
-    cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
+    cites = (
+        "org.apache.kafka.common.record.internal.DefaultRecordBatch#maxTimestamp",
+        "spec/001 5.3.1 Record Batch",
+    )
     magics = (2,)
     guard = BatchFact.RECORDS
 
@@ -55,7 +58,10 @@ class OtherBaseTimestamp(RecordRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
+    cites = (
+        "org.apache.kafka.common.record.internal.DefaultRecordBatch#baseTimestamp",
+        "spec/001 5.3.1 Record Batch",
+    )
     produced = True
     magics = (2,)
     once = Once.PARTY

@@ -22,7 +22,7 @@ class RequestBeforeAuthentication(FactRule):
     who = Who.CLIENT
     cites = (
         "spec/000 SASL Authentication Sequence",
-        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleKafkaRequest",
     )
     facts = (SaslFact.REQUEST_BEFORE_END,)
     expects = "SASL tokens until authentication ends"
@@ -43,7 +43,10 @@ class HandshakeAgain(FactRule):
     name = "handshake-again"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "KIP-368 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleSaslToken",
+    )
     facts = (SaslFact.HANDSHAKE_AGAIN,)
     expects = "SASL tokens"
     sees = "another SaslHandshake"
@@ -63,7 +66,10 @@ class NoHandshake(FactRule):
     name = "no-handshake"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "KIP-152 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleKafkaRequest",
+    )
     facts = (SaslFact.WITHOUT_HANDSHAKE,)
     expects = "SaslHandshake first"
     sees = "SaslAuthenticate without it"
@@ -83,7 +89,10 @@ class AuthenticateAfterV0(FactRule):
     name = "authenticate-after-v0"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "KIP-152 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleSaslToken",
+    )
     facts = (SaslFact.AFTER_RAW_HANDSHAKE,)
     expects = "bare tokens"
     sees = "SaslAuthenticate"
@@ -103,7 +112,10 @@ class MechanismChanged(FactRule):
     name = "mechanism-changed"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "KIP-368 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleKafkaRequest",
+    )
     facts = (SaslFact.MECHANISM_CHANGED,)
 
 
@@ -122,7 +134,7 @@ class SessionExpired(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-368", "kafka.network.SocketServer")
+    cites = ("KIP-368 Proposed Changes", "kafka.network.Processor#processCompletedReceives")
     facts = (SaslFact.SESSION_EXPIRED,)
 
 
@@ -163,7 +175,10 @@ class LateApiVersions(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-43", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "spec/000 SASL Authentication Sequence",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleApiVersionsRequest",
+    )
     facts = (SaslFact.API_VERSIONS_LATE,)
     expects = "SASL tokens until authentication ends"
     sees = "ApiVersions"

@@ -27,7 +27,10 @@ class LoginRefused(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
-    cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "KIP-152 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleSaslToken",
+    )
     once = Once.SOFTWARE
     facts = (SaslFact.FAILED,)
 

@@ -22,7 +22,10 @@ class MechanismNotOffered(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-43", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "spec/000 SASL Authentication Sequence",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleHandshakeRequest",
+    )
     once = Once.SOFTWARE
     facts = (SaslFact.MECHANISM_REFUSED,)
     expects = "one of {}"

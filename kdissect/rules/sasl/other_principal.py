@@ -23,7 +23,10 @@ class OtherPrincipal(FactRule):
     name = "same-principal"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    cites = (
+        "KIP-368 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleSaslToken",
+    )
     facts = (SaslFact.PRINCIPAL_CHANGED,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:

@@ -24,7 +24,10 @@ class BadPlainToken(FactRule):
     name = "plain-token"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("RFC 4616 section 2", "org.apache.kafka.common.security.plain.internals.PlainSaslServer")
+    cites = (
+        "RFC 4616 section 2",
+        "org.apache.kafka.common.security.plain.internals.PlainSaslServer#extractTokens",
+    )
     facts = (SaslFact.TOKEN_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
@@ -51,7 +54,7 @@ class BadScramToken(FactRule):
     cites = (
         "RFC 5802 section 5",
         "RFC 7677 section 4",
-        "org.apache.kafka.common.security.scram.internals.ScramMessages",
+        "org.apache.kafka.common.security.scram.internals.ScramSaslServer#evaluateResponse",
     )
     facts = (SaslFact.TOKEN_DIFFERS,)
 

@@ -27,7 +27,7 @@ class VisibleCredentials(ConnectionRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     needs = "the SaslHandshake of the connection"
-    cites = ("RFC 4616", "KIP-255")
+    cites = ("RFC 4616 section 2", "RFC 7628 section 3.1")
     once = Once.SOFTWARE
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:

@@ -25,7 +25,7 @@ class NotOtlp(BodyRule):
     name = "telemetry-otlp"
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-714",)
+    cites = ("KIP-714 Public Interfaces",)
     on = (("PushTelemetry", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

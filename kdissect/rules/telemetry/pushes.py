@@ -19,7 +19,7 @@ class MetricsTooLarge(FactRule):
     name = "telemetry-size"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-714",)
+    cites = ("KIP-714 Public Interfaces", "org.apache.kafka.server.ClientMetricsManager#validatePushRequest")
     facts = (TelemetryFact.TOO_LARGE,)
     expects = "{} bytes at most"
     sees = "{} bytes"
@@ -39,7 +39,7 @@ class OtherSubscription(FactRule):
     name = "telemetry-subscription"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-714",)
+    cites = ("KIP-714 Public Interfaces", "org.apache.kafka.server.ClientMetricsManager#validatePushRequest")
     facts = (TelemetryFact.OTHER_SUBSCRIPTION,)
     expects = "subscription {}"
     sees = "subscription {}"
@@ -61,7 +61,7 @@ class PushedTooEarly(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-714",)
+    cites = ("KIP-714 Public Interfaces", "org.apache.kafka.server.ClientMetricsManager#validatePushRequest")
     facts = (TelemetryFact.TOO_EARLY,)
     expects = "a push {} ms after the last"
     sees = "{} ms"
@@ -81,7 +81,7 @@ class CodecNotAccepted(FactRule):
     name = "telemetry-codec"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-714",)
+    cites = ("KIP-714 Public Interfaces", "org.apache.kafka.server.ClientMetricsManager#validatePushRequest")
     facts = (TelemetryFact.CODEC_NOT_ACCEPTED,)
     expects = "codec {} or none"
     sees = "codec {}"
@@ -101,7 +101,7 @@ class PushedAfterEnd(FactRule):
     name = "telemetry-end"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-714",)
+    cites = ("KIP-714 Public Interfaces", "org.apache.kafka.server.ClientMetricsManager#validatePushRequest")
     facts = (TelemetryFact.AFTER_TERMINATING,)
     expects = "no push"
     sees = "another push"

@@ -24,7 +24,10 @@ class BadTransactionTimeout(BodyRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",
+    )
     on = (("InitProducerId", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

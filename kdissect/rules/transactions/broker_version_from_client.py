@@ -27,7 +27,7 @@ class BrokerVersionFromClient(BodyRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-890",)
+    cites = ("KIP-890 Proposed Changes", "kafka.server.KafkaApis#handleAddPartitionsToTxnRequest")
     on = (("AddPartitionsToTxn", REQUEST),)
     versions = Versions(4, NO_UPPER_BOUND)
 

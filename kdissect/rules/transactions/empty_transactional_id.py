@@ -22,7 +22,7 @@ class EmptyTransactionalId(BodyRule):
     name = "empty-transactional-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98",)
+    cites = ("kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",)
     on = (("InitProducerId", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -24,7 +24,10 @@ class ProducedBeforeAdded(FactRule):
     name = "produced-before-added"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98",)
+    cites = (
+        "KIP-890 Proposed Changes",
+        "kafka.server.ReplicaManager#maybeStartTransactionVerificationForPartition",
+    )
     facts = (TransactionFact.PRODUCED_BEFORE_ADDED,)
     expects = "partitions that were added"
     sees = "partition {}"
@@ -45,7 +48,7 @@ class EndWithoutBegin(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
+    cites = ("KIP-98 Proposed Changes", "kafka.coordinator.transaction.TransactionCoordinator#endTransaction")
     facts = (TransactionFact.END_WITHOUT_BEGIN,)
     expects = "a transaction to end"
     sees = "EndTxn, committed {}"
@@ -70,7 +73,7 @@ class ProducedWhileEnding(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-98",)
+    cites = ("KIP-98 Proposed Changes",)
     facts = (TransactionFact.PRODUCED_WHILE_ENDING,)
     overrides = ("TXN004",)
     expects = "no batch until EndTxn is answered"
@@ -91,7 +94,11 @@ class OtherProducer(FactRule):
     name = "other-producer"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-98", "KIP-890")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "KIP-890 Proposed Changes",
+        "kafka.coordinator.transaction.TransactionCoordinator#handleAddPartitionsToTransaction",
+    )
     facts = (TransactionFact.OTHER_PRODUCER,)
 
 
@@ -157,7 +164,7 @@ class JoinedTwice(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-890",)
+    cites = ("KIP-890 Proposed Changes",)
     facts = (TransactionFact.JOINED_TWICE,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
@@ -180,7 +187,10 @@ class OtherMarker(FactRule):
     code = "TXN009"
     name = "marker-as-asked"
     who = Who.CLIENT
-    cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "kafka.coordinator.transaction.TransactionMarkerChannelManager#addTxnMarkersToSend",
+    )
     facts = (TransactionFact.MARKER_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:

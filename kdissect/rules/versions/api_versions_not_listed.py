@@ -23,7 +23,7 @@ class ApiVersionsNotListed(BodyRule):
     code = "VER008"
     name = "api-versions-not-listed"
     who = Who.BROKER
-    cites = ("spec/002 5 Deprecation", "KIP-511")
+    cites = ("spec/002 5 Deprecation", "org.apache.kafka.clients.NetworkClient#handleApiVersionsResponse")
     on = (("ApiVersions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -29,7 +29,7 @@ class ClientSoftware(BodyRule):
     name = "client-software-name"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    cites = ("KIP-511 Proposed Changes", "org.apache.kafka.common.requests.ApiVersionsRequest#isValid")
     on = (("ApiVersions", REQUEST),)
     versions = Versions(3, NO_UPPER_BOUND)
 

@@ -26,7 +26,7 @@ class DroppedVersion(ExchangeRule):
     claim = Claim.DIFFERS
     who = Who.CLIENT
     needs = BOTH_FRAMES
-    cites = ("KIP-896", "org.apache.kafka.common.protocol.ApiKeys")
+    cites = ("KIP-896 Proposed Changes", "org.apache.kafka.common.protocol.ApiKeys#isVersionSupported")
     once = Once.SOFTWARE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:

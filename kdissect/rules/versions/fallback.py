@@ -29,7 +29,10 @@ class BadFallback(UndecodableRule):
     code = "VER004"
     name = "bad-api-versions-fallback"
     who = Who.BROKER
-    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    cites = (
+        "KIP-511 Proposed Changes",
+        "org.apache.kafka.common.requests.ApiVersionsRequest#getErrorResponse",
+    )
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
@@ -63,7 +66,10 @@ class FallbackInRequestVersion(BodyRule):
     code = "VER005"
     name = "fallback-in-request-version"
     who = Who.BROKER
-    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    cites = (
+        "KIP-511 Proposed Changes",
+        "org.apache.kafka.common.requests.ApiVersionsRequest#getErrorResponse",
+    )
     on = (("ApiVersions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
@@ -94,7 +100,7 @@ class IgnoredFallback(ExchangeRule):
     severity = Severity.WARNING
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-511",)
+    cites = ("KIP-511 Proposed Changes", "org.apache.kafka.clients.NetworkClient#handleApiVersionsResponse")
     needs_whole = True
     guard = ExchangeFact.VERSIONS_REFUSED
 

@@ -29,7 +29,7 @@ class NoApiVersions(ExchangeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("spec/000 Retrieving Supported API versions", "KIP-511")
+    cites = ("spec/000 Retrieving Supported API versions",)
     needs_start = True
     once = Once.SOFTWARE
     guard = ExchangeFact.FIRST

@@ -33,7 +33,7 @@ class NotAdvertised(ExchangeRule):
     who = Who.CLIENT
     cites = (
         "spec/004 api_version",
-        "spec/002 3.2 All versions in between",
+        "spec/002 3.2 All versions in the MinVersion-MaxVersion",
         "spec/000 Retrieving Supported API versions",
     )
     needs_whole = True

@@ -53,7 +53,11 @@ class OldProduceRefused(ExchangeRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KAFKA-18659", "KIP-896", "spec/002 7 Connection closure")
+    cites = (
+        "KAFKA-18659",
+        "org.apache.kafka.common.protocol.ApiKeys#toApiVersionForApiResponse",
+        "spec/002 7 Connection closure",
+    )
     needs_whole = True
     overrides = ("VER013", "VER014", "VER019", "PAI005")
 
@@ -99,7 +103,7 @@ class AdvertisedButDropped(ExchangeRule):
     code = "VER013"
     name = "advertised-but-dropped"
     who = Who.BROKER
-    cites = ("spec/002 3.2 All versions in between", "spec/002 7 Connection closure")
+    cites = ("spec/002 3.2 All versions in the MinVersion-MaxVersion", "spec/002 7 Connection closure")
     needs_start = True
     needs_whole = True
     overrides = ("VER019", "PAI005")
@@ -149,7 +153,11 @@ class RefusedByClose(ExchangeRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection", "KIP-896")
+    cites = (
+        "kafka.network.Processor#processCompletedReceives",
+        "org.apache.kafka.network.Processor#parseRequestHeader",
+        "KIP-896 Proposed Changes",
+    )
     needs_whole = True
     overrides = ("VER019", "PAI005")
     guard = ExchangeFact.NOT_ANSWERED
@@ -190,7 +198,10 @@ class ClosedAgain(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection")
+    cites = (
+        "kafka.network.Processor#processCompletedReceives",
+        "org.apache.kafka.network.Processor#parseRequestHeader",
+    )
     facts = (RefusalFact.CLOSED_AGAIN,)
     expects = "a connection that stays open"
 
@@ -212,6 +223,6 @@ class RefusedVersionAgain(FactRule):
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = ("KIP-511",)
+    cites = ("KIP-511 Proposed Changes", "org.apache.kafka.clients.NetworkClient#handleApiVersionsResponse")
     facts = (RefusalFact.VERSION_REFUSED_AGAIN,)
     expects = "ApiVersions in a version that the broker takes"

@@ -25,7 +25,7 @@ class UnstableVersion(ExchangeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("org.apache.kafka.common.protocol.ApiKeys",)
+    cites = ("org.apache.kafka.common.protocol.ApiKeys#isVersionEnabled",)
     once = Once.SOFTWARE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:

@@ -108,7 +108,7 @@ def test_github(job: Job) -> None:
     assert job.run(record).returncode == 0
     checked = job.run(check)
     assert checked.returncode == 1, checked.stderr
-    assert checked.stdout.startswith("::error title=FRM006 trailing-bytes::")
+    assert checked.stdout.startswith("::error file=wire.pcap,title=FRM006 trailing-bytes::")
     assert job.has("wire.pcap", "kdissect.sarif", "evidence/FRM006-001.pcapng")
 
 
