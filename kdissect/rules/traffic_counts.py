@@ -18,8 +18,8 @@ MAX_KINDS = 1000
 # Slots of the time line. Enough for a picture; when the capture gets longer, two slots become one.
 MAX_SLOTS = 240
 FIRST_SLOT_NS = 1_000_000
-# Exchanges that are counted together: 64 KB of numbers.
-MOST_WAITING = 2048
+# Exchanges that are counted together: some 600 KB of numbers.
+MOST_WAITING = 8192
 
 
 class TimeLine(Counts):

@@ -381,15 +381,15 @@ def _add_tests(side: _Side, condition: Condition, number: int) -> None:
 
 def _asked_of(condition: Condition) -> tuple[str, list[int]]:
     match condition:
-        case Below(_, bound):
+        case Below(least=bound):
             return "below", [bound]
-        case Above(_, bound):
+        case Above(most=bound):
             return "above", [bound]
-        case Among(_, values):
+        case Among(values=values):
             return "among", sorted(values)
-        case Other(_, values):
+        case Other(values=values):
             return "other", sorted(values)
-        case Longer(_, most):
+        case Longer(most=most):
             return "longer", [most]
     return "empty", []
 
