@@ -29,7 +29,7 @@ from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.stream_order import StreamOrder
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 _IN_STREAM_ORDER = (
     "versions", "sasl", "fetch_sessions", "share_sessions", "throttling", "producers", "quorum_epochs",
@@ -187,7 +187,7 @@ class History:
         """The same; gives also the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
-        if isinstance(event, ConnectionClosed):
+        if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
             track = self._tracks.pop(event.connection.id, None)
             return ([], []) if track is None else self._flush(track)
         return [], []

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.packets.segment import flow_destination, flow_source, flow_texts, reverse_flow
+from kdissect.model.packets.segment import (
+    flow_destination,
+    flow_ports,
+    flow_source,
+    flow_texts,
+    reverse_flow,
+    source_host,
+)
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
@@ -239,6 +246,11 @@ class ConnectionInfo:
         """Id, client and broker as addresses, of a connection that `of_flow` made: for one line, not kept."""
         client, broker = flow_texts(self._flow)
         return _id_of(client, broker, self.capture_set, self.start_ns), client, broker
+
+    def attempt(self) -> tuple[str, int]:
+        """Host of the client and port that it connected to: not kept, as `id_and_ends`."""
+        flow = self._flow
+        return (source_host(flow), flow_ports(flow)[1]) if flow else (self.client.host, self.broker.port)
 
     def swap_ends(self) -> None:
         """Who was taken for the client is the broker."""

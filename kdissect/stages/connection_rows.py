@@ -26,6 +26,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.compiled_rows import CompiledRows
+from kdissect.stages.one_syn_rows import OneSynRows
 from kdissect.stages.table_rows import DAY_NS, US, TableRows, counts, when
 
 _BY_RECORDS = frozenset({"topic_partitions", "batches", "records", "anomalies"})
@@ -50,8 +51,10 @@ class ExchangeTables:
         topics_of = wire_topics if names is None else names.topics_of
         self._exchanges = ExchangeRows(files, topics_of=topics_of)
         self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
+        compiled = None
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
-            rows.keep_in(CompiledRows(files, rows.tables, topics_of, self._name_in, names))
+            compiled = CompiledRows(files, rows.tables, topics_of, self._name_in, names)
+        rows.keep_in(compiled, OneSynRows(_connection_row))
 
     def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
         """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
@@ -75,14 +78,8 @@ class ExchangeTables:
 
     def connection(self, info: ConnectionInfo, order: bytes) -> None:
         """The rows of a connection that is over."""
-        if "connections" in self._wanted:
-            row = connection_row(0, info)
-            row["event_order"] = order
-            row["start"], row["day"] = info.start_ns // US, info.start_ns // DAY_NS
-            row["anomalies"] = counts(row["anomalies"])
-            if row["tls"] is not None:
-                row["tls"]["alerts"] = counts(row["tls"]["alerts"])
-            self._rows.add("connections", row)
+        if "connections" in self._wanted and not self._rows.connection(info, order):
+            self._rows.add("connections", _connection_row(info, order))
         if "anomalies" in self._wanted:
             self._anomalies(info, "connection", None, info.anomalies)
 
@@ -170,6 +167,16 @@ def anomaly_row(anomaly: Anomaly, files: Sequence[str]) -> Row:
         "packet": number if is_placed else None,
         "time_ns": anomaly.time_ns or None,
     }
+
+
+def _connection_row(info: ConnectionInfo, order: bytes) -> Row:
+    row = connection_row(0, info)
+    row["event_order"] = order
+    row["start"], row["day"] = info.start_ns // US, info.start_ns // DAY_NS
+    row["anomalies"] = counts(row["anomalies"])
+    if row["tls"] is not None:
+        row["tls"]["alerts"] = counts(row["tls"]["alerts"])
+    return row
 
 
 def _exchange_row(row: Row, order: bytes) -> Row:

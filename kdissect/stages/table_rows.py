@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -13,7 +13,11 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 from kdissect.stages.compiled_rows import CompiledRows
+
+if TYPE_CHECKING:
+    from kdissect.stages.one_syn_rows import OneSynRows
 
 US = 1000
 DAY_NS = 86_400_000_000_000
@@ -24,6 +28,16 @@ COLUMN_ROWS = 8 * BATCH_ROWS  # of some 200 bytes each
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
+class Columns(Protocol):
+    """Rows that are kept as columns, of one table or of several."""
+
+    def rows(self, table: str) -> int:
+        """How many rows there are of a table."""
+
+    def take(self, table: str) -> Any:
+        """The rows of a table as a record batch; there are none then."""
+
+
 class TableRows:
     """Collects rows by table; `take` gives batches that are full, `close` the rest."""
 
@@ -32,17 +46,31 @@ class TableRows:
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES if name in self.tables}
         self._bytes = dict.fromkeys(self._rows, 0)
         self._ready: list[tuple[str, Any]] = []
-        self._columns: CompiledRows | None = None
+        self._compiled: CompiledRows | None = None
+        self._syns: OneSynRows | None = None
+        self._columns: dict[str, Columns] = {}
         # Of each row that is kept its number among those of its table, where others are columns.
         self._numbers: defaultdict[str, list[int]] = defaultdict(list)
 
-    def keep_in(self, columns: CompiledRows) -> None:
-        """Give out the rows of `columns` as well, in the order in which they came."""
-        self._columns = columns
+    def keep_in(self, compiled: CompiledRows | None, syns: OneSynRows) -> None:
+        """Give out the rows of these as well, in the order in which they came."""
+        self._compiled, self._syns = compiled, syns
+        self._columns["connections"] = syns
+        if compiled is not None:
+            self._columns |= dict.fromkeys(CompiledRows.NAMES, compiled)
+
+    def connection(self, info: ConnectionInfo, order: bytes) -> bool:
+        """Take a connection that is over whose row is columns; False, and nothing is taken, where not."""
+        syns = self._syns
+        if syns is None or not syns.add(info, order):
+            return False
+        if syns.rows("connections") >= COLUMN_ROWS:
+            self._flush("connections")
+        return True
 
     def exchange(self, exchange: Exchange, order: bytes) -> bool:
         """Take an exchange whose rows are columns; False, and nothing is taken, where there are none."""
-        columns = self._columns
+        columns = self._compiled
         if columns is None or not columns.add(exchange, order):
             return False
         self._flush_columns(columns)
@@ -52,7 +80,7 @@ class TableRows:
         """Take exchanges of a block whose rows are columns, from one on; gives the next that is for others,
         or how many there are. `file_number` is that of its file in its capture set.
         """
-        columns = self._columns
+        columns = self._compiled
         if columns is None:
             return start
         while True:
@@ -69,8 +97,9 @@ class TableRows:
     def add(self, table: str, row: Row, size: int = 0) -> None:
         """Take a row of a table that is wanted; `size` are the bytes of records in it."""
         rows = self._rows[table]
-        if self._columns is not None and table in CompiledRows.NAMES:
-            self._numbers[table].append(len(rows) + self._columns.rows(table))
+        columns = self._columns.get(table)
+        if columns is not None:
+            self._numbers[table].append(len(rows) + columns.rows(table))
         rows.append(row)
         self._bytes[table] += size
         if len(rows) >= BATCH_ROWS or self._bytes[table] >= BATCH_BYTES:
@@ -89,7 +118,7 @@ class TableRows:
 
     def _flush(self, table: str) -> None:
         rows, self._rows[table], self._bytes[table] = self._rows[table], [], 0
-        numbers, columns = self._numbers.pop(table, []), self._columns
+        numbers, columns = self._numbers.pop(table, []), self._columns.get(table)
         if columns is not None and columns.rows(table):
             self._ready.append((table, _merged(columns.take(table), table, rows, numbers)))
         elif rows:

@@ -145,12 +145,13 @@ class ConnectionProblems:
         self._asking.pop(info.id)
 
     def _note_tried(self, info: ConnectionInfo) -> None:
-        asking = self._asking.pop(info.id)
+        asking = self._asking.pop(info.id) if info.exchanges else None  # an id is worked out when asked for
         if asking is not None and all(key in _ASKING for key, _ in info.api_versions_seen):
             if asking.answers >= ASKED_OFTEN:
                 self._asked.put(info.id, (info, asking))
             return
-        self._tried.get_or((info.capture_set, info.client.host), set).add(info.broker.port)
+        host, port = info.attempt()
+        self._tried.get_or((info.capture_set, host), set).add(port)
 
     def _of_addresses(self, info: ConnectionInfo) -> list[ConnectionProblem]:
         """What waited for the proof that an end speaks Kafka."""

@@ -74,7 +74,12 @@ def flow_texts(flow: bytes) -> tuple[str, str]:
 def flow_source(flow: bytes) -> Endpoint:
     """Who sends the packets of a flow."""
     half = (len(flow) - _PORTS) // 2
-    return Endpoint(_host(flow[:half]), int.from_bytes(flow[2 * half : 2 * half + 2]))
+    return Endpoint(source_host(flow), int.from_bytes(flow[2 * half : 2 * half + 2]))
+
+
+def source_host(flow: bytes) -> str:
+    """Host of who sends the packets of a flow."""
+    return _host(flow[: (len(flow) - _PORTS) // 2])
 
 
 def flow_destination(flow: bytes) -> Endpoint:

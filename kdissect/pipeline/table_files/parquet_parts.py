@@ -2,9 +2,9 @@
 
 Rules:
 - Batches wait for a row group of `GROUP_BYTES`: readers skip and decompress by row groups, and small ones are
-  what makes small files slow.
-- What waits is compressed: a group of 32 MB takes one to three. All of it, of all tables of a task, is
-  bounded by `WAITING_BYTES`; the largest is written first.
+  what makes small files slow. Larger ones make no smaller files, and take more memory while they wait and
+  while they are written.
+- What waits, of all tables of a task, is bounded by `WAITING_BYTES`; the largest is written first.
 - A file that grew to `FILE_BYTES` is closed and another begun.
 - Names hold the attempt: two attempts of one task never write the same file. What counts is what is told at
   the end (`WrittenFile`).
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from kdissect.pipeline.table_files.hive_partitions import split
 
-GROUP_BYTES = 32 << 20
+GROUP_BYTES = 8 << 20
 WAITING_BYTES = 64 << 20
 FILE_BYTES = 256 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.
@@ -44,14 +44,14 @@ class _Part:
     """One partition of one table: what waits for it, and its open file."""
 
     __slots__ = (
-        "batches", "bytes", "directory", "has_ids", "held", "path", "rows", "stream", "table", "writer",
+        "batches", "bytes", "directory", "has_ids", "path", "rows", "stream", "table", "writer",
     )  # fmt: skip
 
     def __init__(self, table: str, directory: str) -> None:
         self.table = table
         self.directory = directory
         self.batches: list[Any] = []
-        self.bytes = self.held = self.rows = 0
+        self.bytes = self.rows = 0
         self.path = ""
         self.has_ids = False
         self.stream: Any = None
@@ -82,15 +82,14 @@ class ParquetParts:
             part = self._parts.get((table, directory))
             if part is None:
                 part = self._parts[table, directory] = _Part(table, directory)
-            packed = _packed(rows)
-            part.batches.append(packed)
-            part.bytes += rows.nbytes
-            part.held += packed.size
-            self._waiting += packed.size
+            size = rows.nbytes
+            part.batches.append(rows)
+            part.bytes += size
+            self._waiting += size
             if part.bytes >= GROUP_BYTES:
                 self._write(part)
         while self._waiting > WAITING_BYTES:
-            self._write(max(self._parts.values(), key=lambda part: part.held))
+            self._write(max(self._parts.values(), key=lambda part: part.bytes))
 
     def close(self) -> list[WrittenFile]:
         """Write what waits; all files that were written."""
@@ -103,14 +102,14 @@ class ParquetParts:
     def _write(self, part: _Part) -> None:
         if not part.batches:
             return
-        table = pa.Table.from_batches([_unpacked(packed) for packed in part.batches])
+        table = pa.Table.from_batches(part.batches)
         if part.writer is None:
             self._open(part, table.schema)
         part.writer.write_table(table, row_group_size=max(1, table.num_rows))
         part.rows += table.num_rows
         part.has_ids = part.has_ids or has_ids(table)
-        self._waiting -= part.held
-        part.batches, part.bytes, part.held = [], 0, 0
+        self._waiting -= part.bytes
+        part.batches, part.bytes = [], 0
         del table
         pa.default_memory_pool().release_unused()  # a group is much more than what waits
         if part.stream.tell() >= FILE_BYTES:
@@ -140,22 +139,6 @@ class ParquetParts:
             WrittenFile(part.table, part.directory, part.path, part.rows, size, part.has_ids)
         )
         part.writer = None
-
-
-# Threads would each have a heap of their own.
-_PACKING = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
-_UNPACKING = pa.ipc.IpcReadOptions(use_threads=False)
-
-
-def _packed(batch: Any) -> Any:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=_PACKING) as stream:
-        stream.write_batch(batch)
-    return sink.getvalue()
-
-
-def _unpacked(packed: Any) -> Any:
-    return pa.ipc.open_stream(packed, options=_UNPACKING).read_next_batch()
 
 
 def has_ids(table: Any) -> bool:
