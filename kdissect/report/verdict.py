@@ -10,6 +10,7 @@ from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.wording import path_of
 from kdissect.report.baseline import Baseline, Known
+from kdissect.report.folds import Fold, folded
 from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
@@ -83,6 +84,11 @@ class Verdict:
     def captures(self) -> list[tuple[str, str | None]]:
         """Name and SHA-256 of each input; None for standard input. Reads the files once."""
         return [(path, _sha256_of(path)) for path in self.files]
+
+    @property
+    def folds(self) -> list[Fold]:
+        """The findings, those of one rule and party as one."""
+        return folded(self.findings)
 
     @property
     def exchanges(self) -> int:
