@@ -95,7 +95,7 @@ class Verdict:
         """Exchanges that were judged."""
         return self.coverage.exchanges
 
-    @property
+    @cached_property
     def not_exercised(self) -> list[Rule]:
         """Rules that had nothing to look at."""
         exercised = self.coverage.rules
