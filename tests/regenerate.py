@@ -82,9 +82,9 @@ PARTS = (
     ),
     Part(
         "docs",
-        "output of commands and tables of fields in README.md, docs/output.md and docs/questions.md",
+        "output of commands and tables of fields in README.md, docs/output.md, questions.md and reports.md",
         (*PYTEST, "tests/cli/test_docs.py"),
-        ("README.md", "docs/output.md", "docs/questions.md"),
+        ("README.md", "docs/output.md", "docs/questions.md", "docs/reports.md"),
     ),
     Part(
         "goldens",

@@ -1,4 +1,4 @@
-"""The report as workflow commands of GitHub Actions: one annotation for each finding."""
+"""The report as workflow commands of GitHub Actions: one annotation for each fold of findings."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,17 @@ from kdissect.report.about import (
     not_exercised_lines,
     versions_text,
 )
+from kdissect.report.folds import Fold
 from kdissect.report.printable import printable
-from kdissect.report.text import file_of, finding_text
+from kdissect.report.text import file_of, fold_text
 from kdissect.report.verdict import Verdict
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def report_github(verdict: Verdict) -> str:
-    """One line for each finding, and one for the run as a whole."""
-    lines = "".join(_annotation(finding, verdict.files) for finding in verdict.findings)
+    """One line for each fold, and one for the run as a whole."""
+    lines = "".join(_annotation(fold, verdict.files) for fold in verdict.folds)
     return f"{lines}::notice title=kdissect::{_data(_summary(verdict))}\n"
 
 
@@ -34,12 +35,13 @@ def _summary(verdict: Verdict) -> str:
     return "\n".join([*lines, versions_text(verdict), *hashes])
 
 
-def _annotation(finding: Finding, files: Sequence[str]) -> str:
+def _annotation(fold: Fold, files: Sequence[str]) -> str:
     """One line. GitHub shows it under the capture; standard input has no name to show it under."""
+    finding = fold.first
     path = file_of(finding.place, files)
     where = "" if path == "-" else f"file={_property(path)},"
     title = _property(f"{finding.code} {finding.name}")
-    return f"::{_command(finding)} {where}title={title}::{_data(finding_text(finding, files))}\n"
+    return f"::{_command(finding)} {where}title={title}::{_data(fold_text(fold, files))}\n"
 
 
 def _command(finding: Finding) -> str:

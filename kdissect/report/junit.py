@@ -11,8 +11,9 @@ from xml.sax.saxutils import escape, quoteattr
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Severity, Who
 from kdissect.report.about import hash_texts, inconclusive_text, versions_text
+from kdissect.report.folds import folded
 from kdissect.report.printable import printable
-from kdissect.report.text import finding_text
+from kdissect.report.text import fold_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.rule import Rule
 from kdissect.rules.rule_coverage import Software, software_of
@@ -107,7 +108,7 @@ class _Suite:
         return "not exercised by this software"
 
     def _text(self, findings: Sequence[Finding]) -> str:
-        return escape("\n".join(finding_text(finding, self._verdict.files) for finding in findings))
+        return escape("\n".join(fold_text(fold, self._verdict.files) for fold in folded(findings)))
 
 
 def _errors(findings: Sequence[Finding]) -> list[Finding]:

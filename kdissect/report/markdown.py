@@ -16,14 +16,15 @@ from kdissect.report.about import (
     not_exercised_lines,
     versions_text,
 )
+from kdissect.report.folds import Fold
 from kdissect.report.printable import printable
-from kdissect.report.text import command, hex_text, party_text, place_text
+from kdissect.report.text import also_lines, command, hex_text, party_text, place_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
 from kdissect.schema.citations import resolve
 
 # A step summary on GitHub holds 1 MiB and is dropped when it is longer; a finding takes up to 3 KB here.
-MAX_FINDINGS = 200
+MAX_FOLDS = 200
 _MAX_VALUE = 300  # characters of a value from the wire; the whole of it is one command away
 # Marks that mean nothing within a line. A dot is not among them: `www.` begins a link in GitHub's Markdown.
 _PLAIN = frozenset(" -/,=()")
@@ -36,7 +37,7 @@ def report_markdown(verdict: Verdict) -> str:
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
-    shown = verdict.findings[:MAX_FINDINGS]
+    shown = verdict.folds[:MAX_FOLDS]
     yield "## kdissect: Kafka on the wire"
     yield ""
     yield f"**{found_text(verdict)}**"
@@ -46,30 +47,32 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     if shown:
         yield ""
         yield from _table(shown)
-        yield from (line for finding in shown for line in _details(finding, verdict))
-    left = len(verdict.findings) - len(shown)
+        yield from (line for fold in shown for line in _details(fold, verdict))
+    left = sum(1 + len(fold.others) for fold in verdict.folds[MAX_FOLDS:])
     if left:
         yield f"\n{plural(left, 'more finding stands', 'more findings stand')} in the other reports."
     yield ""
     yield from _run(verdict)
 
 
-def _table(findings: list[Finding]) -> Iterator[str]:
+def _table(folds: list[Fold]) -> Iterator[str]:
     yield "| | rule | claim | who | seen | times |"
     yield "|---|---|---|---|---|---:|"
-    for finding in findings:
+    for fold in folds:
+        finding = fold.first
         cells = (
             _ICONS[finding.severity],
             f"{finding.code} {finding.name}",
             finding.claim,
             code(party_text(finding.party)),
             code(finding.seen),
-            str(finding.count),
+            str(fold.times),
         )
         yield f"| {' | '.join(cells)} |"
 
 
-def _details(finding: Finding, verdict: Verdict) -> Iterator[str]:
+def _details(fold: Fold, verdict: Verdict) -> Iterator[str]:
+    finding = fold.first
     place = finding.place
     rows = [
         ("who", code(party_text(finding.party))),
@@ -79,6 +82,7 @@ def _details(finding: Finding, verdict: Verdict) -> Iterator[str]:
         ("then", code(finding.consequence)),
         ("cites", cites(finding)),
         ("again", code(command(place, verdict.files), limit=0)),
+        *(("also", code(line)) for line in also_lines(fold, verdict.files)),
     ]
     if place.end > place.start >= 0:
         rows.insert(2, ("bytes", code(f"{place.start}-{place.end}: {hex_text(place)}")))

@@ -15,6 +15,7 @@ from kdissect.report.about import (
     not_exercised_lines,
     versions_text,
 )
+from kdissect.report.folds import Fold
 from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
@@ -22,18 +23,43 @@ from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import exchange_text
 
 WIDTH = 110
+MAX_OTHERS = 8  # of a fold that are shown
 
 
 def finding_text(finding: Finding, files: Sequence[str]) -> str:
     """One finding, without a line end."""
-    return "\n".join(_lines(finding, files))
+    return fold_text(Fold(finding), files)
 
 
-def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
-    times = f", {plural(finding.count, 'time')}" if finding.count > 1 else ""
+def fold_text(fold: Fold, files: Sequence[str]) -> str:
+    """The first of a fold in full, the others in a line each; without a line end."""
+    also = (f"  also      {printable(line)}" for line in also_lines(fold, files))
+    return "\n".join([*_lines(fold, files), *also])
+
+
+def also_lines(fold: Fold, files: Sequence[str]) -> Iterator[str]:
+    """What else a fold holds: how often, where first, and what was seen."""
+    for finding in fold.others[:MAX_OTHERS]:
+        where = f"{plural(finding.count, 'time')}, {place_text(finding.place, files)}"
+        evidence = f", evidence {finding.evidence}" if finding.evidence else ""
+        yield f"{where}: {finding.seen}{evidence}"
+    left = len(fold.others) - MAX_OTHERS
+    if left > 0:
+        yield f"{plural(left, 'more form')}; --format json has them"
+
+
+def times_text(fold: Fold) -> str:
+    """`5 times, in 3 forms`; empty for once."""
+    forms = f", in {plural(len(fold.others) + 1, 'form')}" if fold.others else ""
+    return f"{plural(fold.times, 'time')}{forms}" if fold.times > 1 else ""
+
+
+def _lines(fold: Fold, files: Sequence[str]) -> Iterator[str]:
+    finding = fold.first
+    times = f", {often}" if (often := times_text(fold)) else ""
     known = ", known" if finding.known else ""
     yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}{known}"
-    first = ", the first" if finding.count > 1 and finding.party.role is Who.CLIENT else ""
+    first = ", the first" if fold.times > 1 and finding.party.role is Who.CLIENT else ""
     yield f"  who       {printable(party_text(finding.party))}{first}"
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
@@ -116,8 +142,8 @@ def report_text(verdict: Verdict, statistics: bool = False) -> str:
 
 
 def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
-    for finding in verdict.findings:
-        yield finding_text(finding, verdict.files)
+    for fold in verdict.folds:
+        yield fold_text(fold, verdict.files)
         yield ""
     if statistics:
         yield from _statistics(verdict)

@@ -10,6 +10,7 @@ from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.wording import path_of
 from kdissect.report.baseline import Baseline, Known
+from kdissect.report.folds import Fold, folded
 from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
@@ -85,11 +86,16 @@ class Verdict:
         return [(path, _sha256_of(path)) for path in self.files]
 
     @property
+    def folds(self) -> list[Fold]:
+        """The findings, those of one rule and party as one."""
+        return folded(self.findings)
+
+    @property
     def exchanges(self) -> int:
         """Exchanges that were judged."""
         return self.coverage.exchanges
 
-    @property
+    @cached_property
     def not_exercised(self) -> list[Rule]:
         """Rules that had nothing to look at."""
         exercised = self.coverage.rules

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from kdissect.model.wording import plural
 from kdissect.rules.coverage import Coverage
 
 GOOD, PARTIAL, EMPTY = "good", "partial", "nothing to judge"
@@ -29,15 +30,23 @@ def quality_of(
     """
     opaque = sum(count for kind, count in coverage.connections.items() if kind not in ("kafka", "no_data"))
     reasons = [
-        text.format(count)
-        for count, text in (
-            (coverage.gaps, "{} holes in TCP streams"),
-            (coverage.middle_starts, "{} connections began before the capture"),
-            (coverage.cut_frames, "{} frames were captured in part"),
-            (coverage.one_sided, "{} connections were captured in one direction only"),
-            (cut_files, "{} files end inside a packet"),
-            (dropped_packets, "{} packets were dropped while capturing"),
-            (opaque, "{} connections are encrypted or not Kafka"),
+        plural(count, one, many)
+        for count, one, many in (
+            (coverage.gaps, "hole in a TCP stream", "holes in TCP streams"),
+            (
+                coverage.middle_starts,
+                "connection began before the capture",
+                "connections began before the capture",
+            ),
+            (coverage.cut_frames, "frame was captured in part", "frames were captured in part"),
+            (
+                coverage.one_sided,
+                "connection was captured in one direction only",
+                "connections were captured in one direction only",
+            ),
+            (cut_files, "file ends inside a packet", "files end inside a packet"),
+            (dropped_packets, "packet was dropped while capturing", "packets were dropped while capturing"),
+            (opaque, "connection is encrypted or not Kafka", "connections are encrypted or not Kafka"),
         )
         if count
     ]

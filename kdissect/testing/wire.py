@@ -10,7 +10,8 @@ from kdissect.api import Dissection
 from kdissect.config.read import ConfigError
 from kdissect.model.finding import Finding, Severity, Who
 from kdissect.model.wording import plural
-from kdissect.report.text import finding_text, report_text
+from kdissect.report.folds import folded
+from kdissect.report.text import fold_text, report_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
@@ -139,9 +140,9 @@ class KafkaWire:
     def _lines(self, verdict: Verdict, failing: list[Finding]) -> Iterator[str]:
         count = plural(len(failing), "finding")
         yield f"kafka_wire: {count} in {plural(verdict.exchanges, 'exchange')}"
-        for finding in failing:
+        for fold in folded(failing):
             yield ""
-            yield finding_text(finding, verdict.files)
+            yield fold_text(fold, verdict.files)
 
 
 def wire_of(request: pytest.FixtureRequest, marker_name: str) -> KafkaWire:

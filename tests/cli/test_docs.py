@@ -28,6 +28,7 @@ UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 OUTPUT = CHECKOUT / "docs" / "output.md"
 README = CHECKOUT / "README.md"
 QUESTIONS = CHECKOUT / "docs" / "questions.md"
+REPORTS = CHECKOUT / "docs" / "reports.md"
 CONSOLE = re.compile(r"```console\n\$ (kdissect [^\n]*)\n(.*?)```", re.DOTALL)
 FINDINGS = 1  # what `upgrade` gives where something breaks
 
@@ -71,7 +72,7 @@ def test_generated_sections(section: str, content: str) -> None:
         assert held.strip() == content
 
 
-PAGES = (README, OUTPUT, QUESTIONS)
+PAGES = (README, OUTPUT, QUESTIONS, REPORTS)
 EXAMPLES = [(page, match[1]) for page in PAGES for match in CONSOLE.finditer(page.read_text())]
 
 

@@ -37,7 +37,7 @@ def test_junit_is_well_formed_whatever_the_wire_says() -> None:
 def test_annotations_are_one_line_each() -> None:
     verdict = evil()
     lines = report_github(verdict).splitlines()
-    assert len(lines) == len(verdict.findings) + 1
+    assert len(lines) == len(verdict.folds) + 1
     assert all(line.startswith("::") and "\x1b" not in line for line in lines)
 
 

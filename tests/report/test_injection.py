@@ -56,11 +56,11 @@ def test_lone_surrogates_harm_no_report(name: str) -> None:
 def test_annotations_are_the_only_commands(text: str) -> None:
     verdict = verdict_on(text)
     lines = render("github", verdict).decode().split("\n")
-    assert len(lines) == len(verdict.findings) + 2
+    assert len(lines) == len(verdict.folds) + 2
     commands = [line.split(" ", 1)[0] for line in lines if line]
     assert set(commands) <= {"::error", "::warning", "::notice"}
     properties = [re.findall(r"(\w+)=[^,]*", line.split("::")[1]) for line in lines if line]
-    assert properties == [["file", "title"]] * len(verdict.findings) + [["title"]]
+    assert properties == [["file", "title"]] * len(verdict.folds) + [["title"]]
 
 
 @pytest.mark.parametrize("text", EVIL)

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding
 from kdissect.model.wording import plural
+from kdissect.report.folds import Fold
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
 from kdissect.report.quantities import grouped
-from kdissect.report.text import command, frame_text, packets_text, party_text
+from kdissect.report.text import also_lines, command, frame_text, packets_text, party_text, times_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
@@ -28,17 +29,17 @@ _HEX_COLUMNS = 16
 
 def findings_section(verdict: Verdict) -> Markup:
     """Every finding, the most severe first."""
-    shown = verdict.findings[:MAX_SHOWN]
+    shown = verdict.folds[:MAX_SHOWN]
     if not shown:
         return section("findings", "Findings", element("p", _nothing(verdict), class_="empty"))
-    groups: dict[str, list[Finding]] = {}
-    for finding in shown:
-        groups.setdefault(finding.code, []).append(finding)
-    left = len(verdict.findings) - len(shown) + verdict.dropped
+    groups: dict[str, list[Fold]] = {}
+    for fold in shown:
+        groups.setdefault(fold.first.code, []).append(fold)
+    left = sum(1 + len(fold.others) for fold in verdict.folds[MAX_SHOWN:]) + verdict.dropped
     not_shown = f"{plural(left, 'more finding', spec=',')} not shown here."
     more = [element("p", not_shown, class_="empty")] if left else []
     rows = [_rule(found, verdict, first=number == 0) for number, found in enumerate(groups.values())]
-    return section("findings", "Findings", _filters(shown), *rows, *more)
+    return section("findings", "Findings", _filters([fold.first for fold in shown]), *rows, *more)
 
 
 def _nothing(verdict: Verdict) -> str:
@@ -70,10 +71,10 @@ def _box(value: str, number: int) -> Markup:
     return join((box, label))
 
 
-def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
-    finding = found[0]
+def _rule(found: Sequence[Fold], verdict: Verdict, first: bool) -> Markup:
+    finding = found[0].first
     rule = rule_by(finding.code)
-    roles = {one.party.role for one in found}
+    roles = {one.first.party.role for one in found}
     only = f" only-{next(iter(roles))}" if len(roles) == 1 else ""
     title = element("h3", element("span", finding.code, class_="rule-code"), " ", finding.name)
     loud = element("span", finding.severity, class_=f"tag {finding.severity}")
@@ -89,9 +90,10 @@ def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
     return element("article", head, about, *folds, class_=kinds)
 
 
-def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
-    many = plural(finding.count, "time", spec=",")
-    times = element("span", many, class_="times") if finding.count > 1 else ""
+def _fold(fold: Fold, verdict: Verdict, is_open: bool) -> Markup:
+    finding = fold.first
+    often = times_text(fold)
+    times = element("span", often, class_="times") if often else ""
     place = finding.place
     where = element("span", f"{place.api} v{place.api_version}", class_="api") if place.api else ""
     name = element("span", wire(_short(finding)), class_="who")
@@ -101,7 +103,7 @@ def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
     seen = element("span", wire(finding.seen), class_="seen")
     summary = element("summary", element("span", who, where, seen, times, class_="line"))
     return element(
-        "details", summary, definitions(_facts(finding, verdict)),
+        "details", summary, definitions(_facts(fold, verdict)),
         class_=f"finding is-{finding.party.role}", open="" if is_open else None,
     )  # fmt: skip
 
@@ -112,7 +114,8 @@ def _short(finding: Finding) -> str:
     return party.label or software
 
 
-def _facts(finding: Finding, verdict: Verdict) -> Iterator[tuple[str, str]]:
+def _facts(fold: Fold, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    finding = fold.first
     place = finding.place
     yield "who", wire(party_text(finding.party))
     yield "where", _where(finding, verdict)
@@ -127,6 +130,8 @@ def _facts(finding: Finding, verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "when", _when(finding)
     yield "cites", _cites(finding)
     yield "again", code(command(place, verdict.files))
+    for line in also_lines(fold, verdict.files):
+        yield "also", wire(line)
 
 
 def _where(finding: Finding, verdict: Verdict) -> Markup:
