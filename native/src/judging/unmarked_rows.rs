@@ -170,14 +170,14 @@ impl UnmarkedRows {
     /// Python looks at a connection: give back what was lent.
     fn give_back(&mut self, info: &Bound<'_, PyAny>) -> PyResult<()> {
         match self.lent.remove(&(info.as_ptr() as usize)) {
-            Some(connection) => self.return_all(info.py(), vec![connection]),
+            Some(connection) => self.return_all(info.py(), [connection]),
             None => Ok(()),
         }
     }
 
     fn give_back_all(&mut self, py: Python<'_>) -> PyResult<()> {
         let lent = std::mem::take(&mut self.lent);
-        self.return_all(py, lent.into_values().collect())
+        self.return_all(py, lent.into_values())
     }
 }
 
@@ -259,7 +259,7 @@ impl UnmarkedRows {
             if self.asked.is_lent.bind(py).call1((&connection.view,))?.extract()? {
                 return Ok(Known::Lent(connection));
             }
-            self.return_all(py, vec![connection])?;
+            self.return_all(py, [connection])?;
         }
         let found = self.asked.lend.bind(py).call1((info,))?;
         match found.extract::<bool>() {
@@ -405,8 +405,13 @@ impl UnmarkedRows {
     }
 
     /// Give connections back, that which spoke last at the end.
-    fn return_all(&self, py: Python<'_>, mut connections: Vec<Box<Connection>>) -> PyResult<()> {
-        connections.retain(|connection| connection.touched > 0);
+    fn return_all(
+        &self,
+        py: Python<'_>,
+        connections: impl IntoIterator<Item = Box<Connection>>,
+    ) -> PyResult<()> {
+        let mut connections: Vec<_> =
+            connections.into_iter().filter(|connection| connection.touched > 0).collect();
         if connections.is_empty() {
             return Ok(());
         }
