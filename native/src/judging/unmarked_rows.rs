@@ -14,7 +14,7 @@ use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
 use crate::bodies::plan::Layout;
 use crate::engine::completed::{Row, Span};
 use crate::engine::exchange_block::ExchangeBlock;
-use crate::records::batch::NONE;
+use crate::records::batch::{Batch, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
 
@@ -170,14 +170,14 @@ impl UnmarkedRows {
     /// Python looks at a connection: give back what was lent.
     fn give_back(&mut self, info: &Bound<'_, PyAny>) -> PyResult<()> {
         match self.lent.remove(&(info.as_ptr() as usize)) {
-            Some(connection) => self.return_all(info.py(), vec![connection]),
+            Some(connection) => self.return_all(info.py(), [connection]),
             None => Ok(()),
         }
     }
 
     fn give_back_all(&mut self, py: Python<'_>) -> PyResult<()> {
         let lent = std::mem::take(&mut self.lent);
-        self.return_all(py, lent.into_values().collect())
+        self.return_all(py, lent.into_values())
     }
 }
 
@@ -223,6 +223,9 @@ impl UnmarkedRows {
             return Ok(false);
         }
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
+        if read.as_ref().is_some_and(|read| self.is_fed(&plan, read)) {
+            return Ok(false); // before records are decompressed
+        }
         let mut batches = 0;
         if let (Some(carriage), Some(read)) = (plan.carriage.as_ref().filter(|_| pair.is_watched), &read) {
             let is_produce = carriage.0;
@@ -256,7 +259,7 @@ impl UnmarkedRows {
             if self.asked.is_lent.bind(py).call1((&connection.view,))?.extract()? {
                 return Ok(Known::Lent(connection));
             }
-            self.return_all(py, vec![connection])?;
+            self.return_all(py, [connection])?;
         }
         let found = self.asked.lend.bind(py).call1((info,))?;
         match found.extract::<bool>() {
@@ -354,12 +357,6 @@ impl UnmarkedRows {
             return door.call1(py, (info, member, content.span.first_time))?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
-        if plan.is_transactional && read.asked.facts[1].is_some() {
-            return Ok(false);
-        }
-        if plan.is_of_quorum && self.names_quorum(read) {
-            return Ok(false);
-        }
         if let Some(door) = &plan.produces {
             return produce(py, door, info, row, read);
         }
@@ -367,6 +364,13 @@ impl UnmarkedRows {
         let is_passed = fetch(py, door, info, row, read)?;
         *without_session += u64::from(is_passed == Some(false));
         Ok(is_passed.is_some())
+    }
+
+    /// Whether a machine is to be fed a row, as far as its values alone tell.
+    fn is_fed(&self, plan: &Plan, read: &Reading<'_>) -> bool {
+        plan.is_transactional && read.asked.facts[1].is_some()
+            || plan.is_of_quorum && self.names_quorum(read)
+            || plan.produces.is_some() && produced(read).is_none()
     }
 
     fn names_quorum(&self, read: &Reading<'_>) -> bool {
@@ -401,8 +405,13 @@ impl UnmarkedRows {
     }
 
     /// Give connections back, that which spoke last at the end.
-    fn return_all(&self, py: Python<'_>, mut connections: Vec<Box<Connection>>) -> PyResult<()> {
-        connections.retain(|connection| connection.touched > 0);
+    fn return_all(
+        &self,
+        py: Python<'_>,
+        connections: impl IntoIterator<Item = Box<Connection>>,
+    ) -> PyResult<()> {
+        let mut connections: Vec<_> =
+            connections.into_iter().filter(|connection| connection.touched > 0).collect();
         if connections.is_empty() {
             return Ok(());
         }
@@ -454,6 +463,29 @@ fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<
     Some(Some(Reading { asked, answered, batches }))
 }
 
+/// The batch with a producer id, with its topic and partition, that a Produce has alone and that was taken, or not
+/// answered; Some(None) where no batch has an id. None for what producers are fed.
+fn produced<'a, 'r>(read: &'r Reading<'a>) -> Option<Option<(&'r Topic<'a>, i64, &'r Batch)>> {
+    if read.batches.iter().all(|(_, batch)| batch.producer_id == NONE) {
+        return Some(None);
+    }
+    let [(number, batch)] = read.batches.as_slice() else { return None };
+    let of = read.asked.rows.get(*number)?;
+    let topic = read.asked.topics.get(of.topic)?;
+    if read.asked.facts[0] != Some(ALL_IN_SYNC) {
+        return None;
+    }
+    if let Some(answered) = &read.answered {
+        let ([result], [named]) = (answered.rows.as_slice(), answered.topics.as_slice()) else {
+            return None;
+        };
+        if named != topic || result.partition != of.partition || result.values[0] != 0 {
+            return None;
+        }
+    }
+    Some(Some((topic, of.partition, batch)))
+}
+
 /// `Producers.passes` of a row.
 fn produce(
     py: Python<'_>,
@@ -462,27 +494,14 @@ fn produce(
     row: &Row,
     read: &Reading<'_>,
 ) -> PyResult<bool> {
-    let with_id = read.batches.iter().filter(|(_, batch)| batch.producer_id != NONE).count();
-    if with_id == 0 {
-        return Ok(true);
-    }
-    let [(number, batch)] = read.batches.as_slice() else { return Ok(false) };
-    let Some(of) = read.asked.rows.get(*number) else { return Ok(false) };
-    let Some(topic) = read.asked.topics.get(of.topic) else { return Ok(false) };
-    if read.asked.facts[0] != Some(ALL_IN_SYNC) {
-        return Ok(false);
-    }
-    if let Some(answered) = &read.answered {
-        let ([result], [named]) = (answered.rows.as_slice(), answered.topics.as_slice()) else {
-            return Ok(false);
-        };
-        if named != topic || result.partition != of.partition || result.values[0] != 0 {
-            return Ok(false);
-        }
-    }
+    let (topic, partition, batch) = match produced(read) {
+        None => return Ok(false),
+        Some(None) => return Ok(true),
+        Some(Some(found)) => found,
+    };
     let Some(topic) = topic.object(py) else { return Ok(false) };
     let header: Header<'_> = (
-        (topic, of.partition),
+        (topic, partition),
         batch.attributes,
         batch.last_offset_delta,
         batch.producer_id,
