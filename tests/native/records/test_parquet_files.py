@@ -65,3 +65,25 @@ def test_arrow_comes_without_numpy_in_a_process_of_its_own(tmp_path: Path) -> No
     from pyarrow.parquet import read_table
 
     assert read_table(out).num_rows
+
+
+@pytest.mark.parametrize(
+    ("given", "pool"), [({}, "system"), ({"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc")]
+)
+def test_arrow_gives_memory_back_unless_told_otherwise(
+    given: dict[str, str], pool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+
+    if pool not in pyarrow.supported_memory_backends():
+        pytest.skip(f"this pyarrow has no {pool}")
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    code = (
+        "from kdissect.model import extras; extras.is_own_process = True;"
+        "from kdissect.cli.load_arrow import load_arrow; load_arrow();"
+        "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == pool
