@@ -17,13 +17,14 @@ from kdissect.history.machine import Machine
 from kdissect.history.producing.produce_parts import BatchHeader
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
+from kdissect.history.sessions.fetch_parts import ToldTopics
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.session.info import ConnectionInfo
 
 EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
 """`Evidence` but for the connection."""
-TakeProduce = Callable[[ConnectionInfo, str | None, BatchHeader, EvidenceRow], bool]
-TakeFetch = Callable[[ConnectionInfo, tuple[int, int], tuple[Topics, Topics], EvidenceRow, bool], bool]
+TakeProduce = Callable[[ConnectionInfo, str | None, BatchHeader, EvidenceRow, int | None], bool]
+TakeFetch = Callable[[ConnectionInfo, tuple[int, int], tuple[Topics, ToldTopics], EvidenceRow, bool], bool]
 TakeMember = Callable[[ConnectionInfo, tuple[str, str | None, int | None], int], bool]
 _MEMBER_FIELDS = {
     apis.HEARTBEAT: ("group_id", "member_id", "generation_id"),
@@ -85,16 +86,21 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
 
 
 def _produce(
-    machine: Producers, info: ConnectionInfo, client_id: str | None, header: BatchHeader, row: EvidenceRow
+    machine: Producers,
+    info: ConnectionInfo,
+    client_id: str | None,
+    header: BatchHeader,
+    row: EvidenceRow,
+    base_offset: int | None,
 ) -> bool:
-    return machine.take_next(info, client_id, header, Evidence(info.id, *row))
+    return machine.take_next(info, client_id, header, Evidence(info.id, *row), base_offset)
 
 
 def _fetch(
     machine: FetchSessions,
     info: ConnectionInfo,
     place: tuple[int, int],
-    topics: tuple[Topics, Topics],
+    topics: tuple[Topics, ToldTopics],
     row: EvidenceRow,
     has_records: bool,
 ) -> bool:

@@ -20,11 +20,11 @@ from kdissect.session.exchange import Exchange
 _VERSIONS = 64  # of both APIs
 _VALUES: dict[tuple[int, bool], tuple[str, ...]] = {
     (apis.PRODUCE, False): (),
-    (apis.PRODUCE, True): ("error_code",),
+    (apis.PRODUCE, True): ("error_code", "base_offset"),
     (apis.FETCH, False): ("fetch_offset",),
-    (apis.FETCH, True): ("error_code", "high_watermark"),
+    (apis.FETCH, True): ("error_code", "high_watermark", "log_start_offset"),
 }
-"""Numbers of a partition, by API and whether it is the response."""
+"""Numbers of a partition, by API and whether it is the response, but for those that a version lacks."""
 _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     (apis.PRODUCE, False): ("acks", "transactional_id"),
     (apis.PRODUCE, True): (),
@@ -34,6 +34,7 @@ _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     (apis.FETCH, True): ("session_id", "throttle_time_ms"),
 }  # fmt: skip
 """Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
+_LOG_START, _LOG_START_FROM = "log_start_offset", 5  # KIP-107
 _REPLICA_ID, _REPLICA_STATE = "replica_id", "replica_state"  # in a tag since version 15 (KIP-903)
 
 Place = tuple["native.PartitionRows", bytes, int]
@@ -60,8 +61,9 @@ def _rows_of(api_key: int, version: int, is_response: bool) -> native.PartitionR
     if message is None or lists is None:
         return None
     kind = api_key, is_response
+    values = [name for name in _VALUES[kind] if name != _LOG_START or version >= _LOG_START_FROM]
     facts = [_path(message, version, name) for name in _FACTS[kind]]
-    return native.PartitionRows(native_layout(message, version)[0], lists, list(_VALUES[kind]), facts)
+    return native.PartitionRows(native_layout(message, version)[0], lists, values, facts)
 
 
 def _path(message: Message, version: int, name: str) -> str:

@@ -255,3 +255,5 @@ class BatchFact(IntFlag):
     """One of Kafka's own, whose records have formats."""
     RECORDS = 16384
     """Records that are not canonical (`records.canonical_batch`)."""
+    EPOCH_LOWER = 32768
+    """A lower leader epoch than the batch before it has."""

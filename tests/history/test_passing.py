@@ -93,7 +93,10 @@ def produced(talk: Talk, random: Random, sequences: dict[tuple[int, int], int], 
         "acks": odd(1, 0, usual=-1), "transactional_id": "tid" if attributes else None,
         "topic_data": [topic, *odd(more, usual=[])],
     }  # fmt: skip
-    row = {"index": odd(3, usual=partition), "error_code": odd(45, 46, 6, usual=0), "base_offset": 0}
+    row = {
+        "index": odd(3, usual=partition), "error_code": odd(45, 46, 6, usual=0),
+        "base_offset": odd(-1, 0, 15 * talk.now, usual=10 * talk.now),
+    }  # fmt: skip
     back = {"name": odd("v", usual="t"), "partition_responses": [row, *odd([row], usual=[])]}
     answer = odd(None, {"responses": []}, {"responses": [back, back]}, usual={"responses": [back]})
     client = odd("other", usual="client")
@@ -123,7 +126,13 @@ def fetched(talk: Talk, random: Random, epochs: dict[int, int], version: int) ->
     }  # fmt: skip
     data = batch(-1, -1, -1) if random.random() < 0.5 else None
     rows = [
-        {"partition_index": odd(2, 4, usual=n), "error_code": 0, "high_watermark": 5, "records": data}
+        {
+            "partition_index": odd(2, 4, usual=n),
+            "error_code": odd(6, usual=0),
+            "records": data,
+            "high_watermark": odd(4, -1, 6, usual=5),
+            "log_start_offset": odd(-1, 0, usual=1),
+        }
         for n in random.sample([0, 1], random.randint(0, 2))
     ]
     responses = [{**named, "partitions": rows}] if rows else []

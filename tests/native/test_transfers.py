@@ -15,7 +15,7 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
 from kdissect.history.producing.produce_parts import produce_parts, produce_results
-from kdissect.history.sessions.fetch_parts import fetch_parts, fetch_topics
+from kdissect.history.sessions.fetch_parts import asked_topics, fetch_parts, told_topics
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
@@ -96,8 +96,8 @@ def parts(name: str, seed: int) -> list[Any]:
             told = fetch_parts(exchange)
             found += [
                 told and (*told[:-1], *told.rows()),
-                fetch_topics(exchange, False),
-                fetch_topics(exchange, True),
+                asked_topics(exchange),
+                told_topics(exchange),
             ]
         elif exchange.api_key == apis.PRODUCE:
             found += [produce_parts(exchange), produce_results(exchange)]

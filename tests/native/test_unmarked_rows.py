@@ -167,6 +167,9 @@ def test_small_blocks_where_few_connections_are_kept(
 Change = tuple[str, bool, dict[str, Any]]
 """What is said otherwise once: of which exchange, whether in the answer, and how."""
 ROUNDS, CHANGED = 12, 8
+TOLD = {"partition_index": 0, "high_watermark": 9, "log_start_offset": 1}
+TWO_EPOCHS = TOLD | {"records": batch(leader_epoch=3) + batch(leader_epoch=2, base_offset=1)}
+LOW = TOLD | {"high_watermark": 8}
 CHANGES: dict[str, Change] = {
     "a throttle": ("Heartbeat", True, {"throttle_time_ms": 50}),
     "a refused heartbeat": ("Heartbeat", True, {"error_code": 27}),
@@ -178,6 +181,13 @@ CHANGES: dict[str, Change] = {
     "an epoch again": ("Fetch", False, {"session_epoch": 2}),
     "another session": ("Fetch", False, {"session_id": 8}),
     "a session that ends": ("Fetch", True, {"session_id": 0}),
+    "a high watermark that goes back": ("Fetch", True, {"responses": [{"topic": "a", "partitions": [LOW]}]}),
+    "a leader epoch that goes back": (
+        "Fetch",
+        True,
+        {"responses": [{"topic": "a", "partitions": [TWO_EPOCHS]}]},
+    ),
+    "an offset given before": ("Produce", True, {"base_offset": 3}),
     "an answer of another session": ("Fetch", True, {"session_id": 9}),
     "a session that is not known": ("Fetch", True, {"error_code": 70}),
     "a sequence again": ("Produce", False, {"sequence": 40}),
@@ -221,7 +231,9 @@ def _steady(change: Change | None = None) -> list[Packet]:
                 elif name == "Produce":
                     header = {key: value for key, value in changes.items() if key in _OF_BATCH}
                     body["topic_data"][0]["partition_data"][0]["records"] = _batch(number, **header)
-                body.update({key: value for key, value in changes.items() if key not in _OF_BATCH})
+                body.update(
+                    {key: value for key, value in changes.items() if change[1] or key not in _OF_BATCH}
+                )
             talk.exchange(name, version, asked, answered)
     return talk.close()
 
@@ -235,11 +247,12 @@ def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]
     commit = {**member, "generation_id_or_member_epoch": 2, "topics": []}
     session = {"session_id": 7, "session_epoch": number + 1, "topics": [], "replica_id": -1}
     records = [{"name": "a", "partition_data": [{"index": 0, "records": _batch(number)}]}]
-    taken = [{"name": "a", "partition_responses": [{"index": 0}]}]
+    taken = [{"name": "a", "partition_responses": [{"index": 0, "base_offset": number}]}]
+    told = [{"topic": "a", "partitions": [TOLD]}]
     return [
         ("Heartbeat", 4, {**member, "generation_id": 2}, {}),
         ("OffsetCommit", 8, commit, {"topics": []}),
-        ("Fetch", 11, {**session, "max_wait_ms": 0, "min_bytes": 0}, {"session_id": 7, "responses": []}),
+        ("Fetch", 11, {**session, "max_wait_ms": 0, "min_bytes": 0}, {"session_id": 7, "responses": told}),
         ("Produce", 9, {"acks": -1, "timeout_ms": 1000, "topic_data": records}, {"responses": taken}),
     ]
 

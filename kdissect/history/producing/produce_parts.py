@@ -17,8 +17,8 @@ _MAGIC = 2  # of batches with producers
 BatchHeader = tuple[PartitionKey, int, int, int, int, int, int]
 """The partition; attributes, last offset delta, producer id and epoch, base sequence, count."""
 PRODUCER_ID = 3  # its place among these
-Results = list[tuple[str | bytes, list[tuple[int, int]]]]
-"""Topics by name or id, each with partitions and their error codes."""
+Results = list[tuple[str | bytes, list[tuple[int, int, int]]]]
+"""Topics by name or id, each with partitions, their error codes and base offsets."""
 
 
 class ProduceParts(NamedTuple):
@@ -82,12 +82,17 @@ def produce_results(exchange: Exchange) -> Results | None:
         rows, frame, offset = place
         topics = rows.topics(frame, offset)
         if topics is not None:
-            return topics
+            return [
+                (name, [(number, error, base) for number, error, base, _ in told]) for name, told in topics
+            ]
     response, version = exchange.bodies()[1], exchange.api_version
     if response is None or not response.fits or version is None:
         return None
     named = topic_namer(apis.PRODUCE, version, True)
     return [
-        (named(topic), [(row.index, row.error_code) for row in topic.partition_responses or ()])
+        (
+            named(topic),
+            [(row.index, row.error_code, row.base_offset) for row in topic.partition_responses or ()],
+        )
         for topic in response.value.responses or ()
     ]

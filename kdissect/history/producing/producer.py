@@ -47,12 +47,14 @@ class PartitionSequence:
     refused does not move it. None where that is unknown.
     """
 
-    __slots__ = ("brokers_next", "epoch", "losses", "recent")
+    __slots__ = ("brokers_next", "epoch", "losses", "next_offset", "recent")
 
     def __init__(self) -> None:
         self.epoch: int | None = None
         self.losses = 0
         self.brokers_next: int | None = None
+        self.next_offset = 0
+        """The least that the next new batch can be given: behind the last one that was taken."""
         self.recent: deque[Sent] = deque(maxlen=BATCHES_KEPT)
 
     @property
@@ -91,6 +93,20 @@ class PartitionSequence:
         if sequence != (base + last_delta + 1) & _MAX_SEQUENCE:
             return False
         return len(recent) < BATCHES_KEPT or recent[0].evidence.answered_ns <= sent_ns
+
+    @property
+    def last_taken(self) -> Evidence | None:
+        """Where the last batch was sent that the broker took."""
+        return next((sent.evidence for sent in reversed(self.recent) if sent.error == 0), None)
+
+    def given(self, base_offset: int, last_offset_delta: int) -> bool:
+        """A new batch was given an offset; False, and nothing is learned, of one that was given before."""
+        if base_offset < 0:
+            return True
+        if base_offset < self.next_offset:
+            return False
+        self.next_offset = base_offset + max(0, last_offset_delta) + 1
+        return True
 
     def took_before(self, now_ns: int) -> bool:
         """Whether a batch of this epoch was taken, and that answered before a time."""

@@ -27,6 +27,9 @@ ALL_IN_SYNC = -1  # acks that idempotence asks for (KIP-98, org.apache.kafka.cli
 _SPECIAL = TRANSACTIONAL | CONTROL
 
 ProducerKey = tuple[str, int]
+Result = tuple[int | None, int]
+"""Error code and base offset of a partition."""
+NO_RESULT: Result = None, -1
 
 
 class ProducerFact(StrEnum):
@@ -41,6 +44,7 @@ class ProducerFact(StrEnum):
     SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
     EPOCH_NOT_FROM_ZERO = "epoch_not_from_zero"  # a partition's first batch in an epoch seen from its start
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
+    OFFSET_BACK = "offset_back"  # a new batch was given offsets that the producer was given before
     OLD_EPOCH_TAKEN = "old_epoch_taken"  # the same, by a broker that took a batch of the higher one before
     REFUSED = "refused"  # the broker did not append the batch; seen: the error code
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
@@ -86,17 +90,29 @@ class Producers:
         """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""
         if parts.acks != ALL_IN_SYNC or exchange.connection.anomaly_counts:
             return False
-        topic, number = header[0]
-        if exchange.response is not None and produce_results(exchange) != [(topic, [(number, 0)])]:
-            return False
-        return self.take_next(exchange.connection, exchange.client_id, header, evidence_of(exchange))
+        base_offset = None
+        if exchange.response is not None:
+            results = produce_results(exchange)
+            if results is None or len(results) != 1 or len(results[0][1]) != 1:
+                return False
+            ((topic, ((number, error, base_offset),)),) = results
+            if error or (topic, number) != header[0]:
+                return False
+        evidence = evidence_of(exchange)
+        return self.take_next(exchange.connection, exchange.client_id, header, evidence, base_offset)
 
     def take_next(
-        self, info: ConnectionInfo, client_id: str | None, header: BatchHeader, evidence: Evidence
+        self,
+        info: ConnectionInfo,
+        client_id: str | None,
+        header: BatchHeader,
+        evidence: Evidence,
+        base_offset: int | None,
     ) -> bool:
         """Take a batch that comes next, of a Produce with acks=all that was taken, or not answered.
 
-        False, and nothing is learned, of one of which there may be something to tell.
+        `base_offset` is what it was given, None without an answer. False, and nothing is learned, of one of
+        which there may be something to tell.
         """
         # Hot, once an exchange of an idempotent producer.
         partition, bits, last_delta, producer_id, epoch, sequence, count = header
@@ -106,6 +122,8 @@ class Producers:
         here = known.partitions.peek(partition)
         losses = self._damaged.peek(info.id) or 0
         if here is None or not here.continues(epoch, sequence, losses, evidence.sent_ns):
+            return False
+        if base_offset is not None and not here.given(base_offset, last_delta):
             return False
         self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
         known.partitions.get(partition)
@@ -152,14 +170,15 @@ class Producers:
             self._damage(name)
             return []
         facts = []
-        errors: dict[PartitionKey, int] | None = None
+        results: dict[PartitionKey, Result] | None = None
         for partition, header in view.batches:
             if not header.crc_is_right:
                 self._damage(name)
             elif header.producer_id != NO_PRODUCER_ID and not header.is_control:
-                errors = _errors(view) if errors is None else errors
+                results = _results(view) if results is None else results
                 losses = view.losses + self.losses_on(name)
-                facts += self._batch(_Batch(view, partition, header, errors.get(partition), losses))
+                result = results.get(partition, NO_RESULT)
+                facts += self._batch(_Batch(view, partition, header, *result, losses))
         return facts
 
     def losses_on(self, connection: str) -> int:
@@ -206,13 +225,15 @@ class Producers:
 class _Batch(NamedTuple):
     """A batch on its way: `error` is the broker's code for its partition, None without an answer.
 
-    `losses` counts what of the connection was lost or damaged up to now.
+    `base_offset` is the offset it was given, -1 where none was. `losses` counts what of the connection was
+    lost or damaged up to now.
     """
 
     view: ExchangeView
     partition: PartitionKey
     header: RecordBatch
     error: int | None
+    base_offset: int
     losses: int
 
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
@@ -255,9 +276,30 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
     if here.is_full(batch.view.sent_ns):
         kind = ProducerFact.TOO_MANY_IN_FLIGHT
         facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=BATCHES_KEPT + 1))
+    facts += _offset(batch, known, here)
     sent = Sent(header.base_sequence, header.last_offset_delta, batch.view.evidence, batch.error)
     here.sent(sent, batch.losses)
     return facts
+
+
+def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
+    """The offset that a new batch was given against those given before; one sent again is given its own.
+
+    With acks less than all, what was taken may be lost with its leader.
+    """
+    base_offset, header = batch.base_offset, batch.header
+    if batch.error != 0 or base_offset < 0 or here.find(header.base_sequence) is not None:
+        return []
+    before, earlier = here.next_offset, here.last_taken
+    if here.given(base_offset, header.last_offset_delta):
+        return []
+    here.next_offset = 0
+    here.given(base_offset, header.last_offset_delta)  # what follows is held against this one
+    is_certain = batch.view.request.acks == ALL_IN_SYNC and not known.is_ambiguous and not batch.losses
+    if not is_certain:
+        return []
+    fact = batch.fact(ProducerFact.OFFSET_BACK, "", expected=before, seen=base_offset, earlier=earlier)
+    return [fact._replace(side="response", path="responses.partition_responses.base_offset")]
 
 
 def _first_of_epoch(batch: _Batch, known: Producer) -> list[Fact]:
@@ -306,11 +348,11 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
 
 
-def _errors(view: ExchangeView) -> dict[PartitionKey, int]:
-    found: dict[PartitionKey, int] = {}
+def _results(view: ExchangeView) -> dict[PartitionKey, Result]:
+    found: dict[PartitionKey, Result] = {}
     named = topic_namer(view.key, view.version, True)
     for topic in getattr(view.response, "responses", None) or ():
         name = named(topic)
         for row in topic.partition_responses or ():
-            found[name, row.index] = row.error_code
+            found[name, row.index] = row.error_code, row.base_offset
     return found

@@ -5,6 +5,7 @@ Order: that of a connection's requests; a session moves from connection to conne
 one ended. Epochs are judged by org.apache.kafka.common.requests.FetchMetadata.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,8 +13,15 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, evidence_of
-from kdissect.history.listed_partitions import Topics, topic_namer
-from kdissect.history.sessions.fetch_parts import FetchParts, fetch_topics
+from kdissect.history.listed_partitions import Topics
+from kdissect.history.sessions.fetch_parts import (
+    FetchParts,
+    Told,
+    ToldTopics,
+    asked_topics,
+    told_by,
+    told_topics,
+)
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -27,6 +35,9 @@ NO_SESSION = 0  # KIP-227: session id of a request without a session
 _MAX_EPOCH = 0x7FFFFFFF  # after it comes 1, not 0 (FetchMetadata#nextEpoch)
 
 Partition = tuple[str | bytes, int]
+Offsets = tuple[int, int, Evidence | None]
+"""High watermark and log start, 0 where none was told, and where."""
+_UNTOLD: Offsets = 0, 0, None
 
 
 class FetchFact(StrEnum):
@@ -47,6 +58,7 @@ class FetchFact(StrEnum):
     FORGOTTEN_IN_FULL = "forgotten_in_full"  # partitions to forget in a full fetch
     TOPIC_IDS_MIXED = "topic_ids_mixed"  # names and ids in one session
     OTHER_SESSION = "other_session"  # an answer that names another session than its request
+    OFFSET_BACK = "offset_back"  # a high watermark or log start lower than the session was told before
     STRANGE_PARTITION = "strange_partition"  # an answer for a partition outside the session
 
 
@@ -54,7 +66,8 @@ class FetchSession:
     """What is known of one session.
 
     `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
-    None where the session's opening was not seen, or it has more than are kept. `with_ids` tells topic ids
+    None where the session's opening was not seen, or it has more than are kept; beside each stands what was
+    told of it last. `with_ids` tells topic ids
     from names. `empty` counts incremental fetches that brought no records. `incremental` and
     `full` count those that were not refused. `closed_by` is the fetch with which the client closed it.
     """
@@ -70,7 +83,7 @@ class FetchSession:
         self.closed_by: Evidence | None = None
         self.last: Evidence | None = None
         self.next_epoch: int | None = None
-        self.partitions: set[Partition] | None = None
+        self.partitions: dict[Partition, Offsets] | None = None
         self.with_ids: bool | None = None
         self.is_open = True
         self.full = 0
@@ -87,6 +100,32 @@ class FetchSession:
                 if (name, number) not in known:
                     return False
         return True
+
+    def agrees(self, told: ToldTopics) -> bool:
+        """Whether these belong to the session, and no offset is lower than it was."""
+        known = self.partitions
+        if known is None:
+            return not told
+        for name, rows in told:
+            for number, error, high, start in rows:
+                before = known.get((name, number))
+                if before is None:
+                    return False
+                if not error and (0 <= high < before[0] or 0 <= start < before[1]):
+                    return False
+        return True
+
+    def learn(self, told: ToldTopics, by: Evidence) -> None:
+        """Take what an answer tells of the session's partitions."""
+        known = self.partitions
+        if known is None:
+            return
+        for name, rows in told:
+            for number, error, high, start in rows:
+                before = known.get((name, number))
+                if before is None or error or (high == before[0] and start == before[1]):
+                    continue
+                known[name, number] = high if high >= 0 else before[0], start if start >= 0 else before[1], by
 
     def expects(self, topics: Topics, with_ids: bool) -> bool:
         """Whether a request may name these again, by ids or names."""
@@ -173,30 +212,38 @@ class FetchSessions:
         session = self._next(exchange.connection, session_id, epoch)
         if session is None or not _names_known(exchange, parts, session):
             return False
-        session.count(epoch, evidence_of(exchange), parts.has_records)
+        evidence = evidence_of(exchange)
+        if parts.answers:
+            told = told_topics(exchange)
+            if told is None or not session.agrees(told):
+                return False
+            session.learn(told, evidence)
+        session.count(epoch, evidence, parts.has_records)
         return True
 
     def take_increment(
         self,
         info: ConnectionInfo,
         place: tuple[int, int],
-        topics: tuple[Topics, Topics],
+        topics: tuple[Topics, ToldTopics],
         evidence: Evidence,
         has_records: bool,
     ) -> bool:
         """Take an incremental fetch that was answered in its session, without an error, and forgets nothing.
 
-        `place` is the session and the epoch, `topics` those of request and response. False, and nothing is
-        learned, of one of which there may be something to tell.
+        `place` is the session and the epoch, `topics` those of the request, and what the answer tells. False,
+        and nothing is learned, of one of which there may be something to tell.
         """
         session_id, epoch = place
         session = None if self._increments else self._next(info, session_id, epoch)
         if session is None:
             return False
-        asked, answered = topics
+        asked, told = topics
         with_ids = (evidence.api_version or 0) >= TOPIC_IDS_FROM
-        if not session.expects(asked, with_ids) or not (not answered or session.holds(answered)):
+        if not session.expects(asked, with_ids) or (told and not session.agrees(told)):
             return False
+        if told:
+            session.learn(told, evidence)
         session.count(epoch, evidence, has_records)
         return True
 
@@ -239,12 +286,12 @@ class FetchSessions:
         session.next_epoch = 1  # FetchMetadata#nextEpoch of 0
         session.full = 1
         session.with_ids = fetch.with_ids if view.request.topics else None
-        session.partitions = set(_partitions(view.request.topics))
+        session.partitions = dict.fromkeys(_partitions(view.request.topics), _UNTOLD)
         _bound(session)
         seen = answer.session_id
         return [
             Fact(FetchFact.CREATED, key, view.evidence, "response", "session_id", None, seen),
-            *_strange(fetch._replace(key=key), session, answer),
+            *_told(fetch._replace(key=key), session, answer),
         ]
 
     def _incremental(self, fetch: _Fetch) -> list[Fact]:
@@ -268,16 +315,12 @@ class FetchSessions:
 
 
 def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -> bool:
-    """Whether a fetch asks for nothing new, and by names or ids as before, and is answered so."""
-    if parts.asked:
-        topics = fetch_topics(exchange, False)
-        with_ids = (exchange.api_version or 0) >= TOPIC_IDS_FROM
-        if topics is None or not session.expects(topics, with_ids):
-            return False
-    if not parts.answers:
+    """Whether a fetch asks for nothing new, and by names or ids as before."""
+    if not parts.asked:
         return True
-    topics = fetch_topics(exchange, True)
-    return topics is not None and session.holds(topics)
+    topics = asked_topics(exchange)
+    with_ids = (exchange.api_version or 0) >= TOPIC_IDS_FROM
+    return topics is not None and session.expects(topics, with_ids)
 
 
 def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
@@ -312,7 +355,7 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
             session.is_open, session.next_epoch = False, None
             return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
-        strange = _strange(fetch, session, answer)
+        strange = _told(fetch, session, answer)
         if answer.session_id != fetch.session_id and session.created_by is not None:
             expected, seen = fetch.session_id, answer.session_id
             named, path = FetchFact.OTHER_SESSION, "session_id"
@@ -349,10 +392,12 @@ def _change(session: FetchSession, request: Any) -> None:
     """An incremental fetch adds the partitions it names and forgets others."""
     if session.partitions is None or not (request.topics or request.forgotten_topics_data):
         return
-    session.partitions.update(_partitions(request.topics))
+    for partition in _partitions(request.topics):
+        session.partitions.setdefault(partition, _UNTOLD)
     for topic in request.forgotten_topics_data or ():
         name = _name(topic)
-        session.partitions.difference_update((name, partition) for partition in topic.partitions or ())
+        for number in topic.partitions or ():
+            session.partitions.pop((name, number), None)
     _bound(session)
 
 
@@ -361,22 +406,40 @@ def _bound(session: FetchSession) -> None:
         session.partitions = None
 
 
-def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+def _told(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+    """What an answer tells of partitions against the session, which learns it; one fault of each kind."""
     known = session.partitions
-    if known is None:
-        return []
-    named = topic_namer(fetch.view.key, fetch.view.version, True)
-    for topic in answer.responses or ():
-        name = named(topic)
-        for row in topic.partitions or ():
-            if (name, row.partition_index) not in known:
-                return [  # one is enough: the rest has the same cause
-                    fetch.fact(
-                        FetchFact.STRANGE_PARTITION, "responses", side="response",
-                        seen=(name, row.partition_index), earlier=session.created_by,
-                    )
-                ]  # fmt: skip
-    return []
+    told = told_by(answer, fetch.view.version)
+    facts: dict[FetchFact, Fact] = {}
+    if known is not None and not session.agrees(told):
+        for at, (name, rows) in enumerate(told):
+            for index, row in enumerate(rows):
+                path = f"responses[{at}].partitions[{index}]"
+                for fact in _against_told(fetch, session, (name, row[0]), row, path):
+                    facts.setdefault(FetchFact(fact.kind), fact)
+    session.learn(told, fetch.view.evidence)
+    return list(facts.values())
+
+
+def _against_told(
+    fetch: _Fetch, session: FetchSession, partition: Partition, row: Told, path: str
+) -> Iterator[Fact]:
+    """What differs between a partition of an answer and the session."""
+    _, error, *now = row
+    before = (session.partitions or {}).get(partition)
+    if before is None:
+        yield fetch.fact(
+            FetchFact.STRANGE_PARTITION, "responses", side="response", seen=partition,
+            earlier=session.created_by,
+        )  # fmt: skip
+        return
+    high, start, earlier = before
+    for field, seen, least in zip(("high_watermark", "log_start_offset"), now, (high, start), strict=True):
+        if not error and 0 <= seen < least:
+            yield fetch.fact(
+                FetchFact.OFFSET_BACK, f"{path}.{field}", side="response", expected=least, seen=seen,
+                earlier=earlier,
+            )  # fmt: skip
 
 
 def _has_records(answer: Any) -> bool:

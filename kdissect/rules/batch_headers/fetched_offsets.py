@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Severity, Who
+from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import Violation
@@ -35,6 +35,36 @@ class OffsetsGoBack(BatchRule):
         if found.base_offset <= before.last_offset:
             seen = f"{found.base_offset} behind {before.last_offset}"
             yield batch.violation("base_offset", "offsets above those of the batch before", seen)
+
+
+class EpochsGoBack(BatchRule):
+    """Leader epochs must not go back from batch to batch of a partition.
+
+    A leader stamps what it appends with its epoch, and every new leader has a higher one. Clients and
+    followers find by it where logs part.
+
+    Example: a batch of epoch 7, then one of epoch 3.
+
+    What to do: look for a log that was written by two leaders.
+    """
+
+    code = "REC043"
+    name = "batch-epoch-order"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/001 5.3.1 Record Batch", "KIP-320")
+    produced = False
+    guard = BatchFact.EPOCH_LOWER
+
+    def check(self, batch: Batch) -> Iterator[Violation]:
+        """Each batch of a Fetch against the one before it; -1 is unknown."""
+        found, before = batch.batch, batch.before
+        if before is None or batch.body.api.name == "FetchSnapshot":
+            return
+        if 0 <= found.leader_epoch < before.leader_epoch:
+            seen = f"{found.leader_epoch} behind {before.leader_epoch}"
+            yield batch.violation("leader_epoch", "the epoch of the batch before, or a higher one", seen)
 
 
 class BeforeFetchOffset(BatchRule):

@@ -106,6 +106,28 @@ class OtherSession(FactRule):
     sees = "session {}"
 
 
+class OffsetsBack(FactRule):
+    """The high watermark and the log start of a partition should not go back.
+
+    Told in one fetch session, by one broker. Records that were readable before are lost, or come back. Legal
+    after an unclean election, and where a topic was deleted and created again under its name.
+
+    Example: high watermark 500, then 6.
+
+    What to do: look for an election, or for a broker that lost its log.
+    """
+
+    code = "FET025"
+    name = "offsets-back"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-320", "KIP-227")
+    facts = (FetchFact.OFFSET_BACK,)
+    expects = "{} or more, as told before"
+    sees = "{}"
+
+
 class WrongShareEpoch(FactRule):
     """The epochs of a share session must count up by one.
 

@@ -23,6 +23,7 @@ OWN_TOPIC = int(BatchFact.OWN_TOPIC)
 _EARLY_ZSTD, _UNKNOWN_CODEC = int(BatchFact.EARLY_ZSTD), int(BatchFact.UNKNOWN_CODEC)
 _BASE_OFFSET, _OTHER_COUNT = int(BatchFact.BASE_OFFSET), int(BatchFact.OTHER_COUNT)
 _BEHIND_ANOTHER, _OFFSET_NOT_HIGHER = int(BatchFact.BEHIND_ANOTHER), int(BatchFact.OFFSET_NOT_HIGHER)
+_EPOCH_LOWER = int(BatchFact.EPOCH_LOWER)
 _BEFORE_ASKED, _RESERVED_BITS = int(BatchFact.BEFORE_ASKED), int(BatchFact.RESERVED_BITS)
 _ZSTD = int(Codec.ZSTD)
 _BITS = {
@@ -92,6 +93,8 @@ def batch_facts(carriage: Carriage, batch: RecordBatch, before: RecordBatch | No
         facts |= _BEHIND_ANOTHER
         if batch.base_offset <= before.last_offset:
             facts |= _OFFSET_NOT_HIGHER
+        if 0 <= batch.leader_epoch < before.leader_epoch:
+            facts |= _EPOCH_LOWER
     elif asked is not None and batch.base_offset + delta < asked:
         facts |= _BEFORE_ASKED
     return facts

@@ -190,3 +190,25 @@ class OldEpochAppended(FactRule):
     def check(self, fact: Fact) -> Iterable[Violation]:
         """The request names the epoch, and the answer takes it."""
         return [fault._replace(path="", side=RESPONSE) for fault in super().check(fact)]
+
+
+class OffsetGivenBefore(FactRule):
+    """A new batch of a producer should be given offsets above those of its earlier batches.
+
+    Both were taken with acks=all: consumers read one of them, and the other is lost. A batch that is sent
+    again is given the offset it has. A topic that was deleted and created again under its name begins anew.
+
+    Example: base_offset 500 for a batch of two, and 500 again for the next one.
+
+    What to do: look for an unclean election, or for a broker that lost its log.
+    """
+
+    code = "PRD012"
+    name = "offset-given-before"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-98", "spec/001 Writes")
+    facts = (ProducerFact.OFFSET_BACK,)
+    expects = "{} or more, behind the batch before"
+    sees = "base offset {}"

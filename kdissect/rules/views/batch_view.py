@@ -28,7 +28,8 @@ _FIELDS = {
 }
 # Width of each field of a batch's header, and its offset: spec/001 "5.3.1 Record Batch".
 _SPANS = {
-    "base_offset": (0, 8), "length": (8, 4), "magic": (16, 1), "crc": (17, 4), "attributes": (21, 2),
+    "base_offset": (0, 8), "length": (8, 4), "leader_epoch": (12, 4), "magic": (16, 1), "crc": (17, 4),
+    "attributes": (21, 2),
     "last_offset_delta": (23, 4), "base_timestamp": (27, 8), "max_timestamp": (35, 8),
     "producer_id": (43, 8), "count": (57, 4),
 }  # fmt: skip

@@ -96,7 +96,8 @@ impl PartitionRows {
         Some((facts, body.topics.len(), body.has_other_errors, has_number, body.has_records()))
     }
 
-    /// The topics of such a body with their partitions, and of each its first number. None where it is Python's.
+    /// The topics of such a body with their partitions, and of each its numbers (0 for those that nobody asked for).
+    /// None where it is Python's.
     fn topics<'py>(&self, frame: &Bound<'py, PyBytes>, offset: usize) -> Option<Vec<Listed<'py>>> {
         self.read(frame, offset)?.listed(frame.py())
     }
@@ -127,8 +128,10 @@ impl PartitionRows {
 }
 
 type Facts = (Vec<Option<i64>>, usize, bool, bool, bool);
-/// A topic, and its partitions each with a number.
-pub type Listed<'py> = (Bound<'py, PyAny>, Vec<(i64, i64)>);
+/// A topic, and its partitions each with its numbers.
+pub type Listed<'py> = (Bound<'py, PyAny>, Vec<Told>);
+/// A partition and its numbers.
+pub type Told = (i64, i64, i64, i64);
 /// Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 type Batched<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
 
@@ -189,12 +192,13 @@ impl Topic<'_> {
 }
 
 impl Body<'_> {
-    /// The topics with their partitions, and of each its first number. None for a name that is no text.
+    /// The topics with their partitions, and of each its numbers. None for a name that is no text.
     pub fn listed<'py>(&self, py: Python<'py>) -> Option<Vec<Listed<'py>>> {
         let named = |topic: &Topic<'_>| Some((topic.object(py)?, Vec::new()));
         let mut found = self.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
         for row in &self.rows {
-            found.get_mut(row.topic)?.1.push((row.partition, row.values[0]));
+            let [one, two, three] = row.values;
+            found.get_mut(row.topic)?.1.push((row.partition, one, two, three));
         }
         Some(found)
     }

@@ -19,6 +19,7 @@ const BASE_OFFSET: u32 = 512;
 const BEHIND_ANOTHER: u32 = 1024;
 const OFFSET_NOT_HIGHER: u32 = 2048;
 const BEFORE_ASKED: u32 = 4096;
+const EPOCH_LOWER: u32 = 32768;
 
 /// Whether batches are produced, and fetched by offset; the facts that mark one for a rule; those of attributes.
 pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
@@ -80,6 +81,9 @@ impl Batches {
                 facts |= BEHIND_ANOTHER;
                 if batch.base_offset <= behind.base_offset.saturating_add(behind.last_offset_delta.into()) {
                     facts |= OFFSET_NOT_HIGHER;
+                }
+                if 0 <= batch.leader_epoch && batch.leader_epoch < behind.leader_epoch {
+                    facts |= EPOCH_LOWER;
                 }
             } else {
                 if *is_fetch && is_before(batch, asked_offset(asked, topic, row.partition)) {

@@ -10,7 +10,7 @@ use super::batches::{batches_of, Batches, CarriageRow, Found};
 use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
 use super::members::Members;
 use crate::bodies::guards::Guards;
-use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
+use crate::bodies::partition_rows::{Body, PartitionRows, Told, Topic};
 use crate::bodies::plan::Layout;
 use crate::engine::completed::{Row, Span};
 use crate::engine::exchange_block::ExchangeBlock;
@@ -499,6 +499,8 @@ fn produce(
         Some(None) => return Ok(true),
         Some(Some(found)) => found,
     };
+    let base_offset =
+        read.answered.as_ref().and_then(|answered| answered.rows.first()).map(|row| row.values[1]);
     let Some(topic) = topic.object(py) else { return Ok(false) };
     let header: Header<'_> = (
         (topic, partition),
@@ -509,7 +511,7 @@ fn produce(
         batch.base_sequence,
         batch.count,
     );
-    door.call1(py, (info, &row.request.client_id, header, evidence(row)))?.extract(py)
+    door.call1(py, (info, &row.request.client_id, header, evidence(row), base_offset))?.extract(py)
 }
 
 /// `FetchSessions.passes` of a row: None where it does not, Some(false) of one that has no session.
@@ -532,7 +534,7 @@ fn fetch(
     if epoch <= 0 || answered_session != session {
         return Ok(None);
     }
-    let (Some(asks), Some(answers)) = (named(py, &read.asked), named(py, answered)) else { return Ok(None) };
+    let (Some(asks), Some(answers)) = (named(py, &read.asked), answered.listed(py)) else { return Ok(None) };
     let (topics, has_records) = ((asks, answers), answered.has_records());
     let found = door.call1(py, (info, (session, epoch), topics, evidence(row), has_records))?;
     Ok(found.extract::<bool>(py)?.then_some(true))
@@ -540,7 +542,7 @@ fn fetch(
 
 /// Topics with their partitions; None for a name that is no text.
 fn named<'py>(py: Python<'py>, body: &Body<'_>) -> Option<Vec<(Bound<'py, PyAny>, Vec<i64>)>> {
-    let numbers = |rows: Vec<(i64, i64)>| rows.into_iter().map(|(number, _)| number).collect();
+    let numbers = |rows: Vec<Told>| rows.into_iter().map(|told| told.0).collect();
     Some(body.listed(py)?.into_iter().map(|(topic, rows)| (topic, numbers(rows))).collect())
 }
 

@@ -21,14 +21,14 @@ def init(talk: Talk, producer_id: int = 5, epoch: int = 0, tid: str | None = Non
 
 def produce(
     talk: Talk, sequence: int, records: int = 1, epoch: int = 0, error: int | None = 0, partition: int = 0,
-    acks: int = -1, producer_id: int = 5, took: int = 1,
+    acks: int = -1, producer_id: int = 5, took: int = 1, given: int = -1,
 ) -> Exchange:  # fmt: skip
     data = batch(producer_id, epoch, sequence, records)
     body = {
         "acks": acks, "transactional_id": None,
         "topic_data": [{"name": "t", "partition_data": [{"index": partition, "records": data}]}],
     }  # fmt: skip
-    rows = [{"index": partition, "error_code": error, "base_offset": 0}]
+    rows = [{"index": partition, "error_code": error, "base_offset": given}]
     answer = {"responses": [{"name": "t", "partition_responses": rows}]}
     return talk.ask(PRODUCE, 9, body, None if error is None else answer, took=took)
 
@@ -166,3 +166,23 @@ def test_what_the_broker_refused_is_not_sent() -> None:
     assert (known.batches, known.refusals, here.brokers_next) == (1, 1, here.expected)
     feed(machine, produce(talk, here.expected or 0, error=10))
     assert here.brokers_next == (here.expected or 0) - 1
+
+
+def test_a_new_batch_is_given_a_new_offset() -> None:
+    talk, machine = Talk(), Producers()
+    facts = feed(machine, init(talk), produce(talk, 0, 2, given=500), produce(talk, 2, given=501))
+    assert odd(facts) == [("offset_back", 502, 501)]
+    assert facts[-1].earlier is not None
+    assert facts[-1].earlier.ordinal == 1
+
+
+def test_a_batch_that_is_sent_again_is_given_the_offset_it_has() -> None:
+    talk, machine = Talk(), Producers()
+    facts = feed(machine, init(talk), *(produce(talk, n, given=500 + n) for n in (0, 1, 0)))
+    assert odd(facts) == [("retried", 2, 0)]
+
+
+def test_an_offset_may_be_lost_with_acks_of_one() -> None:
+    talk, machine = Talk(), Producers()
+    facts = feed(machine, init(talk), produce(talk, 0, given=9, acks=1), produce(talk, 1, given=9, acks=1))
+    assert "offset_back" not in kinds(facts)

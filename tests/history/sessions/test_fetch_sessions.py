@@ -18,6 +18,7 @@ UUID = bytes(range(16))
 def fetch(
     talk: Talk, session: int, epoch: int, partitions: tuple[int, ...] = (), forget: tuple[int, ...] = (),
     got: int | None = 7, error: int = 0, answered: tuple[int, ...] | None = None, version: int = 12,
+    high: int = 9, start: int = 0, failed: int = 0,
 ) -> Exchange:  # fmt: skip
     name: dict[str, Any] = {"topic_id": UUID} if version > 12 else {"topic": "t"}
     body = {
@@ -27,7 +28,8 @@ def fetch(
     }  # fmt: skip
     if answered is None:  # a full fetch is answered for all, another with what is new
         answered = () if epoch > 0 else partitions
-    rows = [{"partition_index": p, "records": b"", "aborted_transactions": None} for p in answered]
+    told = {"high_watermark": high, "log_start_offset": start, "error_code": failed}
+    rows = [{"partition_index": p, "records": b"", "aborted_transactions": None} | told for p in answered]
     answer = {
         "error_code": error, "session_id": got, "responses": [name | {"partitions": rows}] if rows else [],
     }  # fmt: skip
@@ -42,7 +44,7 @@ def test_a_session_from_full_to_incremental_to_close() -> None:
     )  # fmt: skip
     assert kinds(facts) == ["created", "incremental", "incremental", "incremental", "closed"]
     (session,) = machine.sessions
-    assert session.partitions == {("t", 1), ("t", 2)}
+    assert set(session.partitions or ()) == {("t", 1), ("t", 2)}
     assert (session.full, session.incremental, session.is_open) == (1, 3, False)
 
 
@@ -183,3 +185,27 @@ def test_ranges_that_were_acquired_join() -> None:
     for first in range(100, 100 + 2 * RANGES_KEPT, 2):
         acquired.add(partition, first, first)
     assert not acquired.is_known
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ({"high": 6}, [("offset_back", 9, 6)]),
+        ({"start": 2}, [("offset_back", 3, 2)]),
+        ({"high": -1}, []),
+        ({"high": 6, "failed": 6}, []),
+        ({"high": 9, "start": 4}, []),
+    ],
+)
+def test_offsets_do_not_go_back(now: dict[str, int], expected: list[Any]) -> None:
+    """Of what was told in the session, without an error; -1 is unknown."""
+    talk, machine = Talk(), FetchSessions(increments=False)
+    opened = fetch(talk, 0, 0, (0,), start=3)
+    changed = fetch(talk, 7, 1, answered=(0,), **({"start": 3} | now))
+    assert brief(feed(machine, opened)) == [("created", None, 7)]
+    assert machine.passes(changed, fetch_parts(changed)) is not bool(expected)
+    if expected:
+        facts = feed(machine, changed)
+        assert brief(facts) == expected
+        assert facts[0].earlier is not None
+        assert facts[0].earlier.ordinal == opened.ordinal

@@ -255,6 +255,14 @@ def _again(batch: bytes, rng: random.Random) -> bytes:
     return batch + batch
 
 
+@batches("epoch-back", "REC043", "leader epochs do not go back from batch to batch", FETCHED)
+def _epoch_back(batch: bytes, rng: random.Random) -> bytes:
+    """The same batch behind it, of the epoch before."""
+    epoch, behind = number(batch, 12, 4), number(batch, 0, 8) + number(batch, 23, 4) + 1
+    later = behind.to_bytes(8) + batch[8:12] + max(0, epoch).to_bytes(4) + batch[16:]
+    return batch[:12] + (max(0, epoch) + 1).to_bytes(4) + batch[16:] + later
+
+
 def _zstd(batch: bytes, rng: random.Random) -> bytes | None:
     if codec(batch):
         return None

@@ -8,8 +8,17 @@ from tests.mutation.corpus import side_of
 from tests.mutation.families.histories import SHARE_ACKNOWLEDGE, SHARE_FETCH, before, edited, places, sequence
 from tests.mutation.families.newer_histories import FETCH
 from tests.mutation.families.order_of_lines import SECOND
-from tests.mutation.families.producers import ADD_OFFSETS, END_TXN, INIT_PRODUCER_ID, OFFSETS, STEPS
-from tests.mutation.mutators import Mutant, edits, mutator
+from tests.mutation.families.producers import (
+    ADD_OFFSETS,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    OFFSETS,
+    PRODUCE,
+    STEPS,
+    idempotent,
+)
+from tests.mutation.families.values_of_apis import first
+from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator
 from tests.support.messages.traffic import BROKER, CLIENT
 
 SHARING = (SHARE_FETCH, SHARE_ACKNOWLEDGE)
@@ -156,3 +165,63 @@ def _not_added(rng: random.Random) -> Iterator[Mutant]:
             value.group_id += "-other"
             talk.replace(found.scene.target, CLIENT, found.encoded(value))
         yield Mutant(scene, talk)  # the first commit of the group says it
+
+
+@mutator("high-watermark-back", "FET025", "a high watermark does not go back", MANY)
+def _high_back(rng: random.Random) -> Iterator[Mutant]:
+    yield from _offset_back(rng, "high_watermark")
+
+
+@mutator("log-start-back", "FET025", "a log start does not go back")
+def _start_back(rng: random.Random) -> Iterator[Mutant]:
+    yield from _offset_back(rng, "log_start_offset")
+
+
+def _offset_back(rng: random.Random, field: str) -> Iterator[Mutant]:
+    """An answer before it told of higher offsets."""
+    for _, scene in places(rng, FETCH, each=20, oldest=7):
+        now, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
+        if now is None or asked is None or asked.value().session_epoch <= 0:
+            continue
+        told = _partitions(now.value())
+        for body in reversed(before(scene, FETCH, BROKER)):
+            value = body.value()
+            rows = _partitions(value)
+            both = [name for name, row in rows.items() if name in told and getattr(told[name], field) >= 0]
+            if value.session_id != now.value().session_id or value.error_code or not both:
+                continue
+            setattr(rows[both[0]], field, getattr(told[both[0]], field) + 1000)
+            yield Mutant(scene, scene.talk().replace(body.scene.target, BROKER, body.encoded(value)))
+            break
+
+
+def _partitions(answer: Any) -> dict[tuple[Any, int], Any]:
+    """Partitions without an error, by topic and number."""
+    return {
+        (topic.topic_id if hasattr(topic, "topic_id") else topic.topic, row.partition_index): row
+        for topic in answer.responses
+        for row in topic.partitions
+        if not row.error_code
+    }
+
+
+@mutator("offset-given-before", "PRD012", "a new batch is given offsets behind the last", MANY)
+def _given_before(rng: random.Random) -> Iterator[Mutant]:
+    for _, scene in places(rng, PRODUCE, INIT_PRODUCER_ID, each=9):
+        body, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
+        batch = None if asked is None else idempotent(asked.value())
+        earlier = before(scene, PRODUCE, BROKER)
+        if body is None or asked is None or batch is None or not earlier or asked.value().acks != -1:
+            continue
+        value, last = body.value(), earlier[-1].value()
+        row, old = (first(answer.responses, "partition_responses") for answer in (value, last))
+        if row is None or old is None or (_topic(value), row.index) != (_topic(last), old.index):
+            continue
+        if not row.error_code and not old.error_code and row.base_offset > old.base_offset >= 0:
+            row.base_offset = old.base_offset
+            yield changed(body, body.encoded(value))
+
+
+def _topic(answer: Any) -> Any:
+    topic = answer.responses[0]
+    return topic.topic_id if hasattr(topic, "topic_id") else topic.name
