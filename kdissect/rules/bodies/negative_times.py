@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
-from kdissect.model.finding import Severity, Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.guards import Below
 from kdissect.rules.kinds import BodyRule, NodeRule
 from kdissect.rules.rule import REQUEST, Violation
@@ -41,9 +41,10 @@ class NegativeThrottle(NodeRule):
 
 
 class NegativeTimeout(BodyRule):
-    """A timeout must not be negative.
+    """A timeout should not be negative.
 
-    The broker would give up at once, or never. Fields where -1 means "unchanged" or "default" are left out.
+    What a broker makes of it depends on the API: CreateTopics and DeleteTopics do not wait, JoinGroup is
+    refused with INVALID_SESSION_TIMEOUT. Fields where -1 means "unchanged" or "default" are left out.
 
     Example: Produce with timeout_ms -1.
 
@@ -52,11 +53,13 @@ class NegativeTimeout(BodyRule):
 
     code = "BDY024"
     name = "negative-timeout"
-    severity = Severity.WARNING
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = (
+        "spec/000 CreateTopics API",
+        "spec/000 DeleteTopics API",
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#joinGroup",
-        "kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",
     )
     on = tuple((name, REQUEST) for name in _APIS)
     guard = (Below(_FIELDS, 0),)
