@@ -154,14 +154,20 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     yield from _suppressed(verdict)
     if verdict.inconclusive:
         yield f"inconclusive: {inconclusive_text(verdict)}"
-    yield exercised_text(verdict)
+    hint = "" if statistics or not verdict.not_exercised else " (--statistics: the others, and why they had nothing)"
+    yield exercised_text(verdict) + hint
+    if statistics:
+        yield from _not_exercised(verdict)
+    yield versions_text(verdict)
+    for path, digest in hash_texts(verdict):
+        yield f"sha256 {digest}  {printable(path)}"
+
+
+def _not_exercised(verdict: Verdict) -> Iterator[str]:
     if verdict.not_exercised:
         yield "not exercised:"
     for line in not_exercised_lines(verdict):
         yield from wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    yield versions_text(verdict)
-    for path, digest in hash_texts(verdict):
-        yield f"sha256 {digest}  {printable(path)}"
 
 
 def _compared(verdict: Verdict) -> Iterator[str]:

@@ -53,7 +53,7 @@ class EpochsGoBack(BatchRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("spec/001 5.3.1 Record Batch", "KIP-320")
+    cites = ("KIP-320 Proposed Changes", "spec/001 5.3.1 Record Batch")
     produced = False
     guard = BatchFact.EPOCH_LOWER
 

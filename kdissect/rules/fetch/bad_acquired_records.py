@@ -56,7 +56,7 @@ class AcquiredNotCarried(BodyRule):
     name = "acquired-not-carried"
     level = Level.SHOULD
     who = Who.BROKER
-    cites = ("KIP-932",)
+    cites = ("KIP-932 Public Interfaces",)
     on = (("ShareFetch", RESPONSE),)
     guard = (Longer(("acquired_records",), 0),)
 

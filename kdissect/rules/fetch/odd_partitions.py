@@ -29,7 +29,7 @@ class RecordsWithError(BodyRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("spec/000 Fetch API", "kafka.server.ReplicaManager")
+    cites = ("spec/000 Fetch API", "kafka.server.ReplicaManager#readFromLog")
     on = (("Fetch", RESPONSE), ("ShareFetch", RESPONSE))
     guard = (All((Other(("error_code",), frozenset({0})), _RECORDS)),)
 
@@ -58,7 +58,7 @@ class PreferredReplicaWithRecords(BodyRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-392", "kafka.server.ReplicaManager")
+    cites = ("KIP-392 Proposed Changes", "kafka.server.ReplicaManager#readFromLog")
     on = (("Fetch", RESPONSE),)
     guard = (All((Above(("preferred_read_replica",), -1), _RECORDS)),)
 
@@ -87,7 +87,7 @@ class AbortedUnasked(BodyRule):
     claim = Claim.DIFFERS
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("KIP-98", "kafka.server.ReplicaManager")
+    cites = ("KIP-98 Public Interfaces", "kafka.server.ReplicaManager#readFromLog")
     on = (("Fetch", RESPONSE),)
     guard = (
         All(

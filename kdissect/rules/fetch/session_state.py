@@ -100,7 +100,7 @@ class OtherSession(FactRule):
     code = "FET022"
     name = "other-session"
     who = Who.BROKER
-    cites = ("KIP-227", "org.apache.kafka.server.FetchManager")
+    cites = ("KIP-227 FetchRequest Metadata meaning", "org.apache.kafka.server.FetchManager#newContext")
     facts = (FetchFact.OTHER_SESSION,)
     expects = "session {}, or 0"
     sees = "session {}"
@@ -122,7 +122,7 @@ class OffsetsBack(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-320", "KIP-227")
+    cites = ("KIP-227 FetchRequest Metadata meaning", "KIP-320 Proposed Changes")
     facts = (FetchFact.OFFSET_BACK,)
     expects = "{} or more, as told before"
     sees = "{}"
@@ -182,7 +182,7 @@ class NeverAcquired(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("KIP-932",)
+    cites = ("KIP-932 Proposed Changes",)
     facts = (ShareFact.NEVER_ACQUIRED,)
     expects = "offsets that the member was given"
     sees = "{}"

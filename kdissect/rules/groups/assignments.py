@@ -21,7 +21,7 @@ class OtherAssignment(FactRule):
     code = "GRP022"
     name = "other-assignment"
     who = Who.BROKER
-    cites = ("spec/000 SyncGroup API", _MANAGER)
+    cites = ("spec/000 SyncGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupSyncToClassicGroup")
     facts = (AssignmentFact.DIFFERS,)
     expects = "{}, as the leader sent"
     sees = "{}"
@@ -65,7 +65,7 @@ class UnreadableAssignment(FactRule):
     name = "unreadable-assignment"
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol", "KIP-62")
+    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol#deserializeAssignment",)
     facts = (AssignmentFact.UNREADABLE,)
     expects = "a ConsumerProtocolAssignment"
     sees = "{} of another form"

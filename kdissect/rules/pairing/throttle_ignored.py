@@ -43,7 +43,7 @@ class ThrottleIsWait(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-219",)
+    cites = ("KIP-219 Proposed Changes",)
     once = Once.PARTY
     facts = (ThrottleFact.IS_WAIT,)
     expects = "0 without a quota; the answer took {} ms"

@@ -182,7 +182,7 @@ class OldEpochAppended(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo")
+    cites = ("KIP-98 Proposed Changes", "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkProducerEpoch")
     facts = (ProducerFact.OLD_EPOCH_TAKEN,)
     expects = "an error code: epoch {} was taken"
     sees = "epoch {}, taken"
@@ -208,7 +208,7 @@ class OffsetGivenBefore(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-98", "spec/001 Writes")
+    cites = ("KIP-98 Proposed Changes", "spec/001 Writes")
     facts = (ProducerFact.OFFSET_BACK,)
     expects = "{} or more, behind the batch before"
     sees = "base offset {}"

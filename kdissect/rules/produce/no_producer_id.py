@@ -23,7 +23,7 @@ class NoProducerId(BodyRule):
     code = "PRD011"
     name = "no-producer-id"
     who = Who.BROKER
-    cites = ("KIP-98", "spec/003 InitProducerId API")
+    cites = ("KIP-98 Public Interfaces", "spec/003 InitProducerId API")
     on = (("InitProducerId", RESPONSE),)
     guard = (All((Among((".error_code",), frozenset({0})), Below((".producer_id", ".producer_epoch"), 0))),)
 

@@ -118,7 +118,7 @@ class OldEpochTaken(FactRule):
     name = "old-epoch-taken"
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = ("KIP-98", "KIP-890")
+    cites = ("KIP-98 Proposed Changes", "KIP-890 Proposed Changes")
     facts = (TransactionFact.OLD_EPOCH_TAKEN,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
@@ -142,7 +142,7 @@ class OffsetsBeforeAdded(FactRule):
     name = "offsets-before-added"
     claim = Claim.DIFFERS
     who = Who.CLIENT
-    cites = ("KIP-98", "KIP-890")
+    cites = ("KIP-98 Proposed Changes", "KIP-890 Proposed Changes")
     facts = (TransactionFact.OFFSETS_BEFORE_ADDED,)
     expects = "a group that was added"
     sees = "group {}"
