@@ -34,7 +34,7 @@ _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     (apis.FETCH, True): ("session_id", "throttle_time_ms"),
 }  # fmt: skip
 """Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
-_LOG_START, _LOG_START_FROM = "log_start_offset", 5  # KIP-107
+_LOG_START, _LOG_START_FROM = "log_start_offset", 5  # spec/003 "Fetch API"
 _REPLICA_ID, _REPLICA_STATE = "replica_id", "replica_state"  # in a tag since version 15 (KIP-903)
 
 Place = tuple["native.PartitionRows", bytes, int]
