@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -15,9 +15,6 @@ from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.compiled_rows import CompiledRows
-
-if TYPE_CHECKING:
-    from kdissect.stages.one_syn_rows import OneSynRows
 
 US = 1000
 DAY_NS = 86_400_000_000_000
@@ -38,6 +35,13 @@ class Columns(Protocol):
         """The rows of a table as a record batch; there are none then."""
 
 
+class ConnectionColumns(Columns, Protocol):
+    """Rows of connections that are kept as columns."""
+
+    def add(self, info: ConnectionInfo, order: bytes) -> bool:
+        """Add the row of a connection; False, and nothing is added, of one that is for the row maker."""
+
+
 class TableRows:
     """Collects rows by table; `take` gives batches that are full, `close` the rest."""
 
@@ -47,12 +51,12 @@ class TableRows:
         self._bytes = dict.fromkeys(self._rows, 0)
         self._ready: list[tuple[str, Any]] = []
         self._compiled: CompiledRows | None = None
-        self._syns: OneSynRows | None = None
+        self._syns: ConnectionColumns | None = None
         self._columns: dict[str, Columns] = {}
         # Of each row that is kept its number among those of its table, where others are columns.
         self._numbers: defaultdict[str, list[int]] = defaultdict(list)
 
-    def keep_in(self, compiled: CompiledRows | None, syns: OneSynRows) -> None:
+    def keep_in(self, compiled: CompiledRows | None, syns: ConnectionColumns) -> None:
         """Give out the rows of these as well, in the order in which they came."""
         self._compiled, self._syns = compiled, syns
         self._columns["connections"] = syns

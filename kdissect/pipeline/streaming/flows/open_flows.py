@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.stages.per_flow import FORWARDED
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.table_rows import ConnectionColumns, TableRows
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.flows.flow import Judged, Surroundings
     from kdissect.stages.compiled_rows import CompiledRows
-    from kdissect.stages.one_syn_rows import OneSynRows
 
 _FLOW, _JUDGED = "_flow", "_judged"
 # ForwardedEvent events that become a record batch at a time: about 1 KB each.
@@ -37,7 +36,7 @@ class FlowRows(TableRows):
         self.flow = b""
         self._flows: dict[str, list[bytes]] = defaultdict(list)
 
-    def keep_in(self, compiled: CompiledRows | None, syns: OneSynRows) -> None:
+    def keep_in(self, compiled: CompiledRows | None, syns: ConnectionColumns) -> None:
         """Nothing: each row is seen here, with its flow."""
 
     def add(self, table: str, row: Row, size: int = 0) -> None:
