@@ -154,7 +154,11 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     yield from _suppressed(verdict)
     if verdict.inconclusive:
         yield f"inconclusive: {inconclusive_text(verdict)}"
-    hint = "" if statistics or not verdict.not_exercised else " (--statistics: the others, and why they had nothing)"
+    hint = (
+        ""
+        if statistics or not verdict.not_exercised
+        else " (--statistics: the others, and why they had nothing)"
+    )
     yield exercised_text(verdict) + hint
     if statistics:
         yield from _not_exercised(verdict)

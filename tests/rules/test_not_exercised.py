@@ -49,4 +49,4 @@ def _reports() -> Iterator[str]:
     from kdissect.cli.findings.report_files import render
 
     for name in ("text", "json", "markdown", "github", "html", "junit", "sarif"):
-        yield " ".join(render(name, verdict_of(ACKS)).decode().replace("%0A", "\n").split())
+        yield " ".join(render(name, verdict_of(ACKS), statistics=True).decode().replace("%0A", "\n").split())

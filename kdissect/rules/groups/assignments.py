@@ -21,7 +21,10 @@ class OtherAssignment(FactRule):
     code = "GRP022"
     name = "other-assignment"
     who = Who.BROKER
-    cites = ("spec/000 SyncGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupSyncToClassicGroup")
+    cites = (
+        "spec/000 SyncGroup API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupSyncToClassicGroup",
+    )
     facts = (AssignmentFact.DIFFERS,)
     expects = "{}, as the leader sent"
     sees = "{}"

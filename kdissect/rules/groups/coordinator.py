@@ -101,7 +101,10 @@ class TwoLeadersOfGeneration(FactRule):
     code = "GRP025"
     name = "two-leaders-of-generation"
     who = Who.BROKER
-    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin")
+    cites = (
+        "spec/000 JoinGroup API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin",
+    )
     facts = (ClassicFact.TWO_LEADERS,)
     expects = "{}, as another member was told"
     sees = "{}"
@@ -120,7 +123,10 @@ class OtherMetadata(FactRule):
     code = "GRP026"
     name = "other-metadata"
     who = Who.BROKER
-    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin")
+    cites = (
+        "spec/000 JoinGroup API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin",
+    )
     facts = (ClassicFact.METADATA_DIFFERS,)
     expects = "{}, as the member sent"
     sees = "{}"
@@ -142,7 +148,11 @@ class AnsweredAfterLeave(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("spec/000 LeaveGroup API", "KIP-848 Proposed Changes", "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupLeaveToClassicGroup")
+    cites = (
+        "spec/000 LeaveGroup API",
+        "KIP-848 Proposed Changes",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    )
     facts = (ClassicFact.ANSWERED_AFTER_LEAVE, ModernFact.ANSWERED_AFTER_LEAVE)
     expects = "UNKNOWN_MEMBER_ID"
     sees = "error code {}"
@@ -184,7 +194,10 @@ class OddJoinAnswer(BodyRule):
     name = "odd-join-answer"
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin")
+    cites = (
+        "spec/000 JoinGroup API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin",
+    )
     on = (("JoinGroup", RESPONSE),)
     guard = (
         All((Among((".error_code",), frozenset({0})), Empty((".member_id",)))),

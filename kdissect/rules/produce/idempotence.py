@@ -182,7 +182,10 @@ class OldEpochAppended(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("KIP-98 Proposed Changes", "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkProducerEpoch")
+    cites = (
+        "KIP-98 Proposed Changes",
+        "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkProducerEpoch",
+    )
     facts = (ProducerFact.OLD_EPOCH_TAKEN,)
     expects = "an error code: epoch {} was taken"
     sees = "epoch {}, taken"
