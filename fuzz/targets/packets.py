@@ -312,15 +312,19 @@ class ReassemblyTarget(Target):
             if not flags & RST and -200 < jump < 4000:
                 nexts[side] = (seq + length + bool(flags & SYN) + bool(flags & FIN)) & 0xFFFFFFFF
             for stream in tcp._streams:
-                if len(stream.odd.parked) > _FEW and ref % _FEW:
+                if len(stream.odd.out_of_order_segments) > _FEW and ref % _FEW:
                     continue  # counting all at each step would take a time by the square
-                held = sum(len(one.payload) for one in stream.odd.parked)
+                held = sum(len(one.payload) for one in stream.odd.out_of_order_segments)
                 demand(
-                    held == stream.odd.parked_bytes <= DEFAULT_LIMITS.direction_parked_bytes + 65536,
-                    "parked bytes",
+                    held
+                    == stream.odd.out_of_order_bytes
+                    <= DEFAULT_LIMITS.direction_out_of_order_bytes + 65536,
+                    "bytes out of order",
                 )
                 demand(
-                    len(stream.odd.parked) <= DEFAULT_LIMITS.direction_parked_segments + 1, "parked segments"
+                    len(stream.odd.out_of_order_segments)
+                    <= DEFAULT_LIMITS.direction_out_of_order_segments + 1,
+                    "segments out of order",
                 )
         tcp.flush(CloseKind.CAPTURE_END, now)
         for sink, stream in zip(sinks, tcp._streams, strict=True):

@@ -95,7 +95,7 @@ def read_blocks(
             progress.clear()
 
 
-def read_turns(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
+def read_views(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
     """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
 
     def take_counting(event: Event) -> None:

@@ -244,7 +244,7 @@ class Analyzer:
         """What takes the packets of a block from index `at` on."""
         assert isinstance(self._flows, FlowTable)
         return native.InOrder(
-            block.data, block.first_ref, packed, at, self._flows.lanes, self._due_ns, self.latest_ns,
+            block.data, block.first_ref, packed, at, self._flows.held, self._due_ns, self.latest_ns,
             self._events, self._others, self._syns(), feed_unusual,
         )  # fmt: skip
 

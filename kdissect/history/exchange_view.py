@@ -98,8 +98,8 @@ class ExchangeView:
         if lone is not None:  # nearly always
             return [(partition_of(lone.records_field), lone.batch())]
         return [
-            (partition_of(section), batch)
-            for section, found in record_batches(self.exchange)
+            (partition_of(field), batch)
+            for field, found in record_batches(self.exchange)
             for batch in found.batches
         ]
 
@@ -159,7 +159,7 @@ class ExchangeView:
         return None
 
 
-def partition_of(section: RecordsField) -> PartitionKey:
+def partition_of(field: RecordsField) -> PartitionKey:
     """The partition whose records stand there."""
-    topic = section.topic if section.topic_id is None else section.topic_id
-    return topic or "", -1 if section.partition is None else section.partition
+    topic = field.topic if field.topic_id is None else field.topic_id
+    return topic or "", -1 if field.partition is None else field.partition

@@ -50,20 +50,20 @@ class ExchangeMetrics:
         self.topics = LabelSets(TopicTally, limit)
         self.topic_errors = LabelSets(Count, limit)
 
-    def add(self, turn: ExchangeView) -> None:
+    def add(self, view: ExchangeView) -> None:
         """Count the next exchange, in the order in which the analyzer reports them."""
-        exchange = turn.exchange
-        times = response_time(turn, self._watermarks)
-        api, broker, client_id = self._key(turn)[0]
+        exchange = view.exchange
+        times = response_time(view, self._watermarks)
+        api, broker, client_id = self._key(view)[0]
         self.exchanges.at((api, broker, client_id)).add(exchange, times)
         if times is not None and times.broker is not None:
             self.brokers.at((api, broker)).add(times.broker)
         codes = exchange.response_summary().errors
         for code in codes:
             self.errors.at((api, error_name(code), broker, client_id)).value += 1
-        topics = [topic for (topic,) in self._topics_of(turn) if topic is not None]
+        topics = [topic for (topic,) in self._topics_of(view) if topic is not None]
         if topics:
-            self._count_topics(turn, api, topics, codes)
+            self._count_topics(view, api, topics, codes)
 
     def copies(self) -> Copies:
         """All counts as they are now."""
@@ -73,31 +73,31 @@ class ExchangeMetrics:
         )  # fmt: skip
 
     def _count_topics(
-        self, turn: ExchangeView, api: str | None, topics: list[str], codes: Sequence[int]
+        self, view: ExchangeView, api: str | None, topics: list[str], codes: Sequence[int]
     ) -> None:
-        latency = turn.exchange.latency_ns
+        latency = view.exchange.latency_ns
         for topic in topics:
             tally = self.topics.at((api, topic))
             tally.requests += 1
             if latency is not None:
                 tally.latency.add(latency)
-        for topic, size in topic_bytes(turn.exchange, self._names):
+        for topic, size in topic_bytes(view.exchange, self._names):
             self.topics.at((api, topic)).record_bytes += size
         if codes:
-            for topic, code in self._topic_errors(turn, topics, codes):
+            for topic, code in self._topic_errors(view, topics, codes):
                 self.topic_errors.at((api, error_name(code), topic)).value += 1
 
     def _topic_errors(
-        self, turn: ExchangeView, topics: list[str], codes: Sequence[int]
+        self, view: ExchangeView, topics: list[str], codes: Sequence[int]
     ) -> Iterator[tuple[str, int]]:
         if len(topics) == 1:
             owner = _SEVERAL if topics[0] == MANY else topics[0]
             yield from ((owner, code) for code in codes)
             return
         found = set()
-        errors = partition_errors(turn) if turn.key in _BY_PARTITION else {}
+        errors = partition_errors(view) if view.key in _BY_PARTITION else {}
         for (named, _), code in errors.items():
-            name = self._names.name(turn.info, named) if isinstance(named, bytes) else named
+            name = self._names.name(view.info, named) if isinstance(named, bytes) else named
             if code and name is not None:
                 found.add((name, code))
         yield from sorted(found)

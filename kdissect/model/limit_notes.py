@@ -38,15 +38,17 @@ class LimitNote(NamedTuple):
 _BYTES = True
 LIMIT_NOTES: dict[str, LimitNote] = {
     "connections": LimitNote("open connections", "evicted_idle"),
-    "parked_bytes": LimitNote("bytes behind holes in all connections", "reassembly_limit", _BYTES),
+    "out_of_order_bytes": LimitNote("bytes behind holes in all connections", "reassembly_limit", _BYTES),
     "frame_bytes": LimitNote("bytes of frames under way in all connections", "reassembly_limit", _BYTES),
     "pending_bytes": LimitNote("bytes of requests in flight in all connections", "pending_limit", _BYTES),
     "pending_requests": LimitNote("requests in flight in all connections", "pending_limit"),
     "packet_depth": LimitNote("packets in each other", "malformed_packet", most=_DEEP),
     "fragmented_packets": LimitNote("IP packets in fragments at a time", "fragment_incomplete"),
     "fragments": LimitNote("fragments of one", "fragment_incomplete"),
-    "direction_parked_bytes": LimitNote("bytes of a direction behind a hole", "reassembly_limit", _BYTES),
-    "direction_parked_segments": LimitNote("segments of a direction behind a hole", "reassembly_limit"),
+    "direction_out_of_order_bytes": LimitNote(
+        "bytes of a direction behind a hole", "reassembly_limit", _BYTES
+    ),
+    "direction_out_of_order_segments": LimitNote("segments of a direction behind a hole", "reassembly_limit"),
     "frame_size": LimitNote("size of a frame", "bad_frame_size", _BYTES, _INT32, MIB),
     "connection_pending_requests": LimitNote("requests in flight on a connection", "pending_limit"),
     "connection_pending_bytes": LimitNote("bytes of them", "pending_limit", _BYTES),

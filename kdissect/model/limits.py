@@ -20,7 +20,7 @@ class Limits(NamedTuple):
     """
 
     connections: int = 200_000  # of 12 KB each at least; a busy broker has some ten thousand
-    parked_bytes: int = 256 * MIB  # 32 connections whose windows of 8 MiB wait behind a hole
+    out_of_order_bytes: int = 256 * MIB  # 32 connections whose windows of 8 MiB wait behind a hole
     frame_bytes: int = (
         1024 * MIB
     )  # ten of the largest requests a broker takes (socket.request.max.bytes, 100 MiB)
@@ -33,8 +33,8 @@ class Limits(NamedTuple):
     # Of 576 bytes (the least an IPv4 host must take, RFC 791 section 3.1) the largest packet has 120.
     fragments: int = 256
     # A full receive window of a host with Linux's defaults (tcp_rmem, 6 MB at most).
-    direction_parked_bytes: int = 8 * MIB
-    direction_parked_segments: int = 8192
+    direction_out_of_order_bytes: int = 8 * MIB
+    direction_out_of_order_segments: int = 8192
     # A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size Constraints"); responses have no limit
     # in the protocol. Below 256 MiB a first byte of text or of a TLS record can never be the start of a size.
     frame_size: int = (1 << 28) - 1

@@ -9,16 +9,16 @@ Flow = tuple[Any, Any, Any]
 
 
 class FlowTable(dict[bytes, Any]):
-    """A dict whose flows the compiled engine finds without an object for a key: `lanes` has the same.
+    """A dict whose flows the compiled engine finds without an object for a key: `held` has the same.
 
     It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
     """
 
-    __slots__ = ("lanes",)
+    __slots__ = ("held",)
 
     def __init__(self, flows: Mapping[bytes, Flow]) -> None:
         super().__init__()
-        self.lanes = native.HeldFlows()
+        self.held = native.HeldFlows()
         for key, flow in flows.items():
             self[key] = flow
 
@@ -26,20 +26,20 @@ class FlowTable(dict[bytes, Any]):
         fed, direction, connection = flow
         held = None if fed is None else connection.held
         if held is not None:
-            self.lanes.set(key, held, direction)
-        elif len(self.lanes):
-            self.lanes.drop(key)
+            self.held.set(key, held, direction)
+        elif len(self.held):
+            self.held.drop(key)
         super().__setitem__(key, flow)
 
     def pop(self, key: bytes, *default: Any) -> Any:
         """Take out a flow."""
-        if len(self.lanes):
-            self.lanes.drop(key)
+        if len(self.held):
+            self.held.drop(key)
         return super().pop(key, *default)
 
     def clear(self) -> None:
         """Take out all of them."""
-        self.lanes.clear()
+        self.held.clear()
         super().clear()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,7 +16,12 @@ from kdissect.model.limits import Limits, in_force
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.model.packets.segment import PlainSegment, Segment
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.headers.combined_header import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
+from kdissect.net.headers.combined_header import (
+    COMBINED_HEADERS,
+    FRAGMENT_AND_PROTOCOL,
+    PLAIN_IPV4,
+    SHORTEST_TCP,
+)
 from kdissect.net.headers.protocol_names import TCP
 
 if TYPE_CHECKING:
@@ -77,7 +82,7 @@ class SegmentParser:
         if self.local_ends:
             self.local_ends.clear()
         segments: list[PlainSegment | None] = []
-        append, links = segments.append, FUSED
+        append, links = segments.append, COMBINED_HEADERS
         for packet in packets:
             _, _, link_type, data, _ = packet
             try:

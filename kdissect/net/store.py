@@ -37,18 +37,18 @@ class Store:
     it (`session.handover`). Pickled it is the same with and without.
     """
 
-    __slots__ = ("counts", "engine", "limits", "parked_bytes")
+    __slots__ = ("counts", "engine", "limits", "out_of_order_bytes")
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = in_force() if limits is None else limits
-        self.parked_bytes = 0
+        self.out_of_order_bytes = 0
         self.counts: Counts = native.Counts() if is_compiled else PythonCounts()
         self.engine: native.Engine | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Store], tuple[Limits, int, tuple[int, ...]]]:
         return _store_of, (
             self.limits,
-            self.parked_bytes,
+            self.out_of_order_bytes,
             tuple(getattr(self.counts, name) for name in _NAMES),
         )
 
@@ -56,9 +56,9 @@ class Store:
 _NAMES = tuple(Counts.__annotations__)
 
 
-def _store_of(limits: Limits, parked_bytes: int, counts: tuple[int, ...]) -> Store:
+def _store_of(limits: Limits, out_of_order_bytes: int, counts: tuple[int, ...]) -> Store:
     store = Store(limits)
-    store.parked_bytes = parked_bytes
+    store.out_of_order_bytes = out_of_order_bytes
     for name, count in zip(_NAMES, counts, strict=True):
         setattr(store.counts, name, count)
     return store

@@ -45,14 +45,14 @@ class ConnectionAnalyzer:
 
     Raises nothing for any input; between calls the state is plain and picklable. With the compiled engine it
     is lent to that while all about it is ordinary (`session.handover`): then there are no streams, readers
-    and dialogue here.
+    and conversation here.
     """
 
     __slots__ = (
         "_brokers",
         "_closed",
+        "_conversation",
         "_detection",
-        "_dialogue",
         "_events",
         "_forced",
         "_held",
@@ -68,7 +68,7 @@ class ConnectionAnalyzer:
         "tcp",
     )
 
-    _dialogue: Conversation  # from the moment on at which the connection is known to be Kafka
+    _conversation: Conversation  # from the moment on at which the connection is known to be Kafka
 
     def __init__(
         self,
@@ -137,12 +137,12 @@ class ConnectionAnalyzer:
         if self.info.kind is not ConnectionKind.KAFKA or self._tls is not None:
             self._wait = MOST_PACKETS
             return
-        if is_ordinary(self.tcp, self._readers, self._dialogue):
+        if is_ordinary(self.tcp, self._readers, self._conversation):
             client = self.info.client_direction
-            self._kept = lend(held, self, self.tcp, self._readers, self._dialogue, client)
-            del self._readers, self._dialogue
+            self._kept = lend(held, self, self.tcp, self._readers, self._conversation, client)
+            del self._readers, self._conversation
         elif not self.tcp.troubled:
-            self._wait = self._dialogue.waiting
+            self._wait = self._conversation.waiting
 
     def take_back(self) -> None:
         """Have it here, wherever it was."""
@@ -150,10 +150,10 @@ class ConnectionAnalyzer:
             return
         taken = self._held.taken
         readers = FrameReader(self, 0, self._store), FrameReader(self, 1, self._store)
-        self._dialogue = Conversation(self.info, self._events, self._store)
-        self._readers = take_back(self._held, self._kept, self.tcp, readers, self._dialogue, self._store)
+        self._conversation = Conversation(self.info, self._events, self._store)
+        self._readers = take_back(self._held, self._kept, self.tcp, readers, self._conversation, self._store)
         self._kept = None
-        self._patience, self._wait = patience(self._patience, taken, self._dialogue)
+        self._patience, self._wait = patience(self._patience, taken, self._conversation)
 
     def close(self, how: CloseKind, time_ns: int) -> None:
         """The connection is over for us: flush and report. It takes nothing any more."""
@@ -232,7 +232,7 @@ class ConnectionAnalyzer:
                 return offset
             if verdict is Verdict.MORE:
                 keep = min(keep, offset)
-        candidates = self._dialogue.request_places if from_client else self._dialogue.response_places
+        candidates = self._conversation.request_places if from_client else self._conversation.response_places
         for offset in islice(candidates(data), MAX_PLACES):
             if check(data, offset, False) is Verdict.YES:
                 return offset
@@ -241,7 +241,7 @@ class ConnectionAnalyzer:
     def lost(self, direction: int, why: str) -> None:
         """A reader lost its position."""
         if direction != self.info.client_direction:
-            self._dialogue.responses_lost()
+            self._conversation.responses_lost()
         if why:
             self.note(Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, self.last_ns))
 
@@ -288,7 +288,7 @@ class ConnectionAnalyzer:
 
     def _request_fits(self, data: bytes, offset: int, _at_segment_start: bool) -> Verdict:
         verdict = request_at(data, offset)
-        if verdict is Verdict.YES and not self._dialogue.request_fits(data, offset):
+        if verdict is Verdict.YES and not self._conversation.request_fits(data, offset):
             return Verdict.NO
         return verdict
 
@@ -299,7 +299,7 @@ class ConnectionAnalyzer:
         size = int.from_bytes(data[offset : offset + 4], signed=True)
         if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE:
             return Verdict.NO
-        return Verdict(self._dialogue.response_fits(data, offset + 4, size, at_segment_start))
+        return Verdict(self._conversation.response_fits(data, offset + 4, size, at_segment_start))
 
     def _found(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
         """What the bytes come to, or what the other end is known to be where they come to nothing."""
@@ -328,18 +328,18 @@ class ConnectionAnalyzer:
             return
         info = self.info
         self._tell(kind, client)
-        dialogue: Conversation | None = None
+        conversation: Conversation | None = None
         if kind is ConnectionKind.KAFKA:
-            dialogue = self._dialogue = Conversation(info, self._events, self._store)
+            conversation = self._conversation = Conversation(info, self._events, self._store)
         for reader in self._readers:
-            if dialogue is not None:
-                take = dialogue.request if reader.direction == client else dialogue.response
+            if conversation is not None:
+                take = conversation.request if reader.direction == client else conversation.response
                 reader.start_frames(take, certain=reader.is_open or aligned)
                 if not reader.is_open:
                     info.middle_start = True
             else:
                 reader.go_opaque()
-        if dialogue is not None:
+        if conversation is not None:
             detection.replay(self._readers, client)
 
     def _tell(self, kind: ConnectionKind, client: int) -> None:
@@ -398,7 +398,7 @@ class ConnectionAnalyzer:
         info.end_ns = max(info.start_ns, self.last_ns)
         close = self._note_close(how, time_ns)
         if info.kind is ConnectionKind.KAFKA:
-            self._dialogue.finish(close)
+            self._conversation.finish(close)
 
     def _note_close(self, how: CloseKind, time_ns: int) -> Close:
         """Who ended the connection, as far as it is known."""

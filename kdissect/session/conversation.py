@@ -57,8 +57,9 @@ _RAW_TOKENS = Phase.RAW_TOKENS
 
 
 class ConversationState(NamedTuple):
-    """What the compiled engine needs of a dialogue: the ordinal of the next request; client id of the request
-    before, its bytes, and their number as it is on the wire; kinds of request that were seen; what waits.
+    """What the compiled engine needs of a conversation: the ordinal of the next request; client id of the
+    request before, its bytes, and their number as it is on the wire; kinds of request that were seen; what
+    waits.
     """
 
     next: int
@@ -70,7 +71,7 @@ class ConversationState(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What it does not need, and a dialogue goes on with: phase and login, orphans, `Pairing.losses`."""
+    """What it does not need, and a conversation goes on with: phase and login, orphans, `Pairing.losses`."""
 
     phase: Phase
     first_token: bytes

@@ -2,7 +2,8 @@
 
 Rules:
 - A connection is in one place at a time. It is lent where all about it is ordinary: frames are cut at
-  positions that are known, requests wait under ids of their own, nothing is parked, nothing has to be noted.
+  positions that are known, requests wait under ids of their own, no segment is out of order, nothing has
+  to be noted.
 - The engine takes what goes on like that; anything else is for Python, which has the connection back for it.
 - To hand it over costs what waits in it. It is lent again at once, but after ever more packets where the
   engine took few of them, and after some where requests wait.
@@ -44,7 +45,7 @@ class HeldState(NamedTuple):
     last_time_ns: int
     streams: tuple[StreamState, StreamState]
     framings: tuple[FramingState | None, FramingState | None]
-    dialogue: ConversationState
+    conversation: ConversationState
 
 
 class _Side(NamedTuple):
@@ -59,7 +60,7 @@ class _Side(NamedTuple):
 class Kept(NamedTuple):
     """What the engine does not need of a connection."""
 
-    dialogue: ConversationKept
+    conversation: ConversationKept
     sides: tuple[_Side, _Side]
 
 
@@ -94,11 +95,15 @@ def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:
     info.remember((api_key, api_version), MAX_KINDS)
 
 
-def is_ordinary(tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], dialogue: Conversation) -> bool:
+def is_ordinary(
+    tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], conversation: Conversation
+) -> bool:
     """Whether a connection can be lent."""
     first, second = readers
     is_open = first.closed is None and second.closed is None  # what ends is for Python
-    return is_open and not tcp.troubled and (first.is_certain or second.is_certain) and dialogue.is_ordinary
+    return (
+        is_open and not tcp.troubled and (first.is_certain or second.is_certain) and conversation.is_ordinary
+    )
 
 
 def lend(
@@ -106,18 +111,18 @@ def lend(
     lender: Lender,
     tcp: TcpConnection,
     readers: tuple[FrameReader, FrameReader],
-    dialogue: Conversation,
+    conversation: Conversation,
     client: int,
 ) -> Kept:
-    """Hand over a connection that `is_ordinary`. `readers` and `dialogue` are not to be used any more."""
+    """Hand over a connection that `is_ordinary`. `readers` and `conversation` are not to be used any more."""
     time_ns = tcp.last_time_ns
     first, second = tcp.lend(lender)
     framings = _framing(readers[0]), _framing(readers[1])
-    held.lend(HeldState(client, time_ns, (first.state(), second.state()), framings, dialogue.state()))
+    held.lend(HeldState(client, time_ns, (first.state(), second.state()), framings, conversation.state()))
     sides = _side(first, readers[0]), _side(second, readers[1])
-    kept = Kept(dialogue.kept, sides)
+    kept = Kept(conversation.kept, sides)
     is_own = any(side.reader is not None or side.odd is not NOTHING_ODD for side in sides)
-    if is_own or kept.dialogue.first_token:
+    if is_own or kept.conversation.first_token:
         return kept
     if len(_common) >= KEPT_SHARED:
         _common.clear()
@@ -131,7 +136,7 @@ def _framing(reader: FrameReader) -> FramingState | None:
 def _side(stream: Reassembly, reader: FrameReader) -> _Side:
     if reader.is_certain:
         return _Side(stream.opened, stream.ended, stream.odd, None)
-    reader.hand_to(nowhere)  # of the dialogue that there is then
+    reader.hand_to(nowhere)  # of the conversation that there is then
     return _Side(stream.opened, stream.ended, stream.odd, reader)
 
 
@@ -140,16 +145,16 @@ def take_back(
     kept: Kept,
     tcp: TcpConnection,
     readers: tuple[FrameReader, FrameReader],
-    dialogue: Conversation,
+    conversation: Conversation,
     store: Store,
 ) -> tuple[FrameReader, FrameReader]:
-    """Have a connection again, in new readers and a new dialogue; gives its readers."""
-    client, time_ns, states, framings, of_dialogue = held.take_back()
-    dialogue.take_over(of_dialogue, kept.dialogue)
+    """Have a connection again, in new readers and a new conversation; gives its readers."""
+    client, time_ns, states, framings, of_conversation = held.take_back()
+    conversation.take_over(of_conversation, kept.conversation)
     found, streams = [], []
     for side, new, framing, state in zip(kept.sides, readers, framings, states, strict=True):
         reader = side.reader or new
-        take = dialogue.request if reader.direction == client else dialogue.response
+        take = conversation.request if reader.direction == client else conversation.response
         reader.hand_to(take)
         if framing is not None:
             reader.take_over(framing, take)
@@ -163,10 +168,10 @@ def take_back(
     return found[0], found[1]
 
 
-def patience(before: int, taken: int, dialogue: Conversation) -> tuple[int, int]:
+def patience(before: int, taken: int, conversation: Conversation) -> tuple[int, int]:
     """How many packets to wait from now on, at least, and how many now, for what waits.
 
     `taken` packets the engine had, after a wait of `before`.
     """
     now = min(2 * before + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
-    return now, now + dialogue.waiting // WAITING_A_PACKET
+    return now, now + conversation.waiting // WAITING_A_PACKET

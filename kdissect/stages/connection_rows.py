@@ -31,7 +31,7 @@ from kdissect.stages.table_rows import DAY_NS, US, TableRows, counts, when
 
 _BY_RECORDS = frozenset({"topic_partitions", "batches", "records", "anomalies"})
 _OF_EXCHANGES = _BY_RECORDS | {"exchanges"}
-# Numbers of anomalies in records: those of each section have a range of their own.
+# Numbers of anomalies in records: those of each records field have a range of their own.
 _SECTION_SHIFT = 16
 _MAX_US = (1 << 63) - 1
 
@@ -95,11 +95,11 @@ class ExchangeTables:
             self._record_set(records, head, errors)
 
     def _record_set(self, records: RecordSet, head: Row, errors: dict[Any, int]) -> None:
-        section, batches = records.records_field, records.found.batches
+        field, batches = records.records_field, records.found.batches
         rows = self._rows
         if "topic_partitions" in self._wanted:
-            named: str | bytes | None = section.topic if section.topic is not None else section.topic_id
-            code = errors.get((named, section.partition))
+            named: str | bytes | None = field.topic if field.topic is not None else field.topic_id
+            code = errors.get((named, field.partition))
             rows.add("topic_partitions", head | _partition_row(records, code))
         if "batches" in self._wanted:
             for index, batch in enumerate(batches):
@@ -116,7 +116,7 @@ class ExchangeTables:
             self._anomalies(exchange.connection, "records", exchange.ordinal, found, first)
 
     def _head(self, records: RecordSet, number: int) -> Row:
-        exchange, section, frame = records.exchange, records.records_field, records.frame
+        exchange, field, frame = records.exchange, records.records_field, records.frame
         info = exchange.connection
         row: Row = {
             "capture_set": info.capture_set,
@@ -129,8 +129,8 @@ class ExchangeTables:
             "file": self._files[frame.first_ref >> FILE_SHIFT],
             "packet": frame.first_ref & NUMBER_MASK,
             "topic": record_topic(records, self._name),
-            "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
-            "partition": section.partition,
+            "topic_id": None if field.topic_id is None else topic_id_text(field.topic_id),
+            "partition": field.partition,
             "section": number,
         }
         return when(row, frame.time_ns)
@@ -198,12 +198,12 @@ def _micros(timestamp_ms: int | None) -> int | None:
 
 
 def _partition_row(records: RecordSet, code: int | None) -> Row:
-    batches, section = records.found.batches, records.records_field
+    batches, field = records.found.batches, records.records_field
     row = {
         "error": error_name(code) if code else None,
         "batches": len(batches),
         "records": sum(batch.count or 0 for batch in batches),
-        "bytes": max(0, records.end - section.start),
+        "bytes": max(0, records.end - field.start),
         "first_offset": batches[0].base_offset if batches else None,
         "last_offset": batches[-1].last_offset if batches else None,
     }
@@ -230,10 +230,10 @@ def _batch_row(index: int, batch: RecordBatch) -> Row:
 
 def _errors(exchange: Exchange) -> dict[Any, int]:
     """Error codes of the response by topic (name or id) and partition."""
-    turn = ExchangeView(exchange)
+    view = ExchangeView(exchange)
     found: dict[Any, int] = {}
-    named = topic_namer(turn.key, turn.version, True)
-    for topic in sent(turn.response, "responses", None) or ():
+    named = topic_namer(view.key, view.version, True)
+    for topic in sent(view.response, "responses", None) or ():
         for number, row in _partition_rows(topic):
             found[named(topic), number] = row.error_code
     return found

@@ -42,9 +42,9 @@ class LatencyRows:
         if counts_blocks and is_compiled:
             self._blocks = BlockCounter(self._traffic, _TOLD_APART_BY)
 
-    def add(self, turn: ExchangeView) -> None:
+    def add(self, view: ExchangeView) -> None:
         """Count the next exchange."""
-        self._traffic.add(turn)
+        self._traffic.add(view)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Count a block from `start` on; gives the first that is for `add`, or how many there are."""
@@ -72,8 +72,8 @@ class LatencyRows:
             yield when(row, point.time_ns)
 
 
-def _keys(turn: ExchangeView) -> list[Key]:
-    return [_key(turn.exchange)]
+def _keys(view: ExchangeView) -> list[Key]:
+    return [_key(view.exchange)]
 
 
 def _key(exchange: Exchange) -> Key:
@@ -112,7 +112,7 @@ def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by:
     missing = [name for name in by if name not in DIMENSIONS]
     if missing:
         raise ValueError(f"tables do not tell {missing[0]!r}; they have {', '.join(DIMENSIONS)}")
-    traffic = Traffic(lambda turn: ())
+    traffic = Traffic(lambda view: ())
     for row in latencies:
         tally = _tally(row)
         key = tuple(None if row[name] is None else str(row[name]) for name in by)

@@ -57,10 +57,10 @@ def _whole(frame: Frame | None) -> Pieces | None:
     return None if frame is None else (frame.data,)
 
 
-def _stub(data: bytes, sections: tuple[FieldBatches, ...]) -> Pieces:
+def _stub(data: bytes, fields: tuple[FieldBatches, ...]) -> Pieces:
     pieces: list[Piece] = []
     at = 0
-    for batch in _batches(sections):
+    for batch in _batches(fields):
         start, end = batch.start + _KEPT, batch.end - FORGED_BYTES
         pieces += data[at:start], end - start, _last_bytes(batch, data[batch.start : start], end - start)
         at = batch.end
@@ -81,11 +81,11 @@ def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     yield b"".join(held)
 
 
-def _batches(sections: tuple[FieldBatches, ...]) -> Iterator[RecordBatch]:
+def _batches(fields: tuple[FieldBatches, ...]) -> Iterator[RecordBatch]:
     """The batches whose records go, in the order of their bytes."""
-    for section, found in sections:
-        is_kept = section.position is not None or section.topic == METADATA_TOPIC
-        if is_kept or section.topic_id == METADATA_TOPIC_ID or found.faults:
+    for field, found in fields:
+        is_kept = field.position is not None or field.topic == METADATA_TOPIC
+        if is_kept or field.topic_id == METADATA_TOPIC_ID or found.faults:
             continue
         if any(batch.faults or not batch.crc_is_right for batch in found.batches):
             continue  # where the next one begins may depend on their bytes
@@ -99,7 +99,7 @@ def _last_bytes(batch: RecordBatch, head: bytes, zeros: int) -> bytes:
     return forged(IEEE, zlib.crc32(head[MAGIC_AT:] + bytes(zeros)), batch.crc)
 
 
-# Reflected polynomials: CRC-32C (RFC 3720 appendix B.4), CRC-32 (ISO 3309, RFC 1952 section 8).
+# Reflected polynomials: CRC-32C (RFC 3720 appendix B.4), CRC-32 (ISO 3309, RFC 1952 field 8).
 CASTAGNOLI = 0x82F63B78
 IEEE = 0xEDB88320
 FORGED_BYTES = 4

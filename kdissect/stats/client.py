@@ -46,9 +46,9 @@ def sender_of(info: ConnectionInfo, client_id: str | None) -> Sender:
     return info, client_id, info.principal, info.software_name, info.software_version
 
 
-def client_of(turn: ExchangeView) -> Client:
+def client_of(view: ExchangeView) -> Client:
     """The client of an exchange."""
-    return client_named(turn.info, turn.exchange.client_id)
+    return client_named(view.info, view.exchange.client_id)
 
 
 def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
@@ -63,12 +63,12 @@ def text_of(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
-def is_follower(turn: ExchangeView) -> bool:
+def is_follower(view: ExchangeView) -> bool:
     """Whether a Fetch is that of a broker that replicates; consumers have the replica id -1.
 
     From version 15 on it stands in a tag (KIP-903).
     """
-    request = turn.request
+    request = view.request
     if request is None:
         return False
     state = sent(request, "replica_state", None)

@@ -36,19 +36,19 @@ ConnectionValues = Callable[[ConnectionInfo], Sequence[Value]]
 """The values of all exchanges of a connection."""
 
 
-def _api(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    if turn.exchange.api_key is None:
-        return (str(turn.exchange.kind),)
-    return (api_name(turn.key) or f"key {turn.key}",)
+def _api(view: ExchangeView, _context: Context) -> Sequence[Value]:
+    if view.exchange.api_key is None:
+        return (str(view.exchange.kind),)
+    return (api_name(view.key) or f"key {view.key}",)
 
 
-def _version(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    version = turn.exchange.api_version
+def _version(view: ExchangeView, _context: Context) -> Sequence[Value]:
+    version = view.exchange.api_version
     return (None if version is None else str(version),)
 
 
-def _client_id(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return (turn.exchange.client_id,)
+def _client_id(view: ExchangeView, _context: Context) -> Sequence[Value]:
+    return (view.exchange.client_id,)
 
 
 def _software(info: ConnectionInfo) -> Sequence[Value]:
@@ -71,32 +71,32 @@ def _principal(info: ConnectionInfo) -> Sequence[Value]:
     return (info.principal,)
 
 
-def _topic(turn: ExchangeView, context: Context) -> Sequence[Value]:
-    exchange = turn.exchange
+def _topic(view: ExchangeView, context: Context) -> Sequence[Value]:
+    exchange = view.exchange
     asked, answered = exchange.request_summary(), exchange.response_summary()
     return context.topics.topics_of(exchange, asked, answered) or (None,)
 
 
-def _partition(turn: ExchangeView, context: Context) -> Sequence[Value]:
+def _partition(view: ExchangeView, context: Context) -> Sequence[Value]:
     """Partitions whose records the exchange carries."""
     found: dict[str, None] = {}
-    for records in record_sets(turn.exchange):
-        section = records.records_field
-        topic = section.topic or context.topics.name(turn.info, section.topic_id or b"") or "?"
-        found[f"{topic}-{section.partition}"] = None
+    for records in record_sets(view.exchange):
+        field = records.records_field
+        topic = field.topic or context.topics.name(view.info, field.topic_id or b"") or "?"
+        found[f"{topic}-{field.partition}"] = None
     return tuple(found) or (None,)
 
 
-def _group(turn: ExchangeView, context: Context) -> Sequence[Value]:
-    return context.groups.of_exchange(turn) or (None,)
+def _group(view: ExchangeView, context: Context) -> Sequence[Value]:
+    return context.groups.of_exchange(view) or (None,)
 
 
-def _error(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return tuple(error_name(code) for code in turn.exchange.response_summary().errors) or (None,)
+def _error(view: ExchangeView, _context: Context) -> Sequence[Value]:
+    return tuple(error_name(code) for code in view.exchange.response_summary().errors) or (None,)
 
 
-def _state(turn: ExchangeView, _context: Context) -> Sequence[Value]:
-    return (str(turn.exchange.state),)
+def _state(view: ExchangeView, _context: Context) -> Sequence[Value]:
+    return (str(view.exchange.state),)
 
 
 def _of_processes(part: str) -> ConnectionValues:
@@ -123,7 +123,7 @@ OF_CONNECTION: dict[str, ConnectionValues] = {
 
 def _of_connection(name: str) -> Values:
     values_of = OF_CONNECTION[name]
-    return lambda turn, _context: values_of(turn.info)
+    return lambda view, _context: values_of(view.info)
 
 
 DIMENSIONS: dict[str, tuple[Values, str]] = {
@@ -155,8 +155,8 @@ def key_maker(names: Sequence[str], context: Context) -> Callable[[ExchangeView]
     """The keys of an exchange by the dimensions named. Raises KeyError for a name there is not."""
     makers = [DIMENSIONS[name][0] for name in names]
 
-    def keys(turn: ExchangeView) -> Sequence[Key]:
-        values = [_bounded(make(turn, context)) for make in makers]
+    def keys(view: ExchangeView) -> Sequence[Key]:
+        values = [_bounded(make(view, context)) for make in makers]
         return [tuple(key) for key in product(*values)]
 
     return keys

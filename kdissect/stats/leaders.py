@@ -41,13 +41,13 @@ class Leaders:
             self._seen.put(info.broker_address, True)
             self._seen.put(info.broker_text, True)
 
-    def learn(self, turn: ExchangeView) -> None:
+    def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
-        if turn.key == apis.METADATA and turn.response is not None:
-            capture_set = turn.info.capture_set
-            for row in turn.response.brokers or ():
+        if view.key == apis.METADATA and view.response is not None:
+            capture_set = view.info.capture_set
+            for row in view.response.brokers or ():
                 self.brokers.put((capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
-            for topic in turn.response.topics or ():
+            for topic in view.response.topics or ():
                 if topic.name is not None:
                     self._topic(capture_set, text_of(topic.name), topic.partitions or ())
 

@@ -45,31 +45,31 @@ class ResponseTime(NamedTuple):
     empty_early: bool = False
 
 
-def response_time(turn: ExchangeView, watermarks: HighWatermarks) -> ResponseTime | None:
+def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTime | None:
     """The times of an exchange; None without both frames. Learns high watermarks from Fetch answers."""
-    latency = turn.exchange.latency_ns
+    latency = view.exchange.latency_ns
     if latency is None:
         return None
     latency = max(latency, 0)  # a merge of two clocks may put an answer before its question
-    answer = turn.response
+    answer = view.response
     throttle = max(sent(answer, "throttle_time_ms", 0) or 0, 0) * _MS
     broker: int | None = latency
-    if throttle and not client_must_wait(turn.key, turn.version):
+    if throttle and not client_must_wait(view.key, view.version):
         broker = max(latency - throttle, 0)
     wait = 0
-    if turn.key in _HELD:
-        broker, wait = _held(turn, broker or 0, watermarks)
-    return ResponseTime(latency, broker, throttle, wait, _is_empty_early(turn))
+    if view.key in _HELD:
+        broker, wait = _held(view, broker or 0, watermarks)
+    return ResponseTime(latency, broker, throttle, wait, _is_empty_early(view))
 
 
-def _held(turn: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[int | None, int]:
+def _held(view: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[int | None, int]:
     """Broker time and wait of a Fetch or ShareFetch that took `time`."""
-    request, answer = turn.request, turn.response
+    request, answer = view.request, view.response
     if request is None or answer is None:
         return None, 0
-    if turn.key == apis.FETCH:
-        ready = _found_data(turn, watermarks)
-        _learn(turn, watermarks)
+    if view.key == apis.FETCH:
+        ready = _found_data(view, watermarks)
+        _learn(view, watermarks)
     else:
         ready = False
     max_wait = request.max_wait_ms * _MS
@@ -81,10 +81,10 @@ def _held(turn: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[in
     return (time if ready else None), 0
 
 
-def _is_empty_early(turn: ExchangeView) -> bool:
-    if turn.key != apis.FETCH or turn.request is None or turn.response is None:
+def _is_empty_early(view: ExchangeView) -> bool:
+    if view.key != apis.FETCH or view.request is None or view.response is None:
         return False
-    return is_empty_early(turn.exchange, parts_of(turn.request, turn.response))
+    return is_empty_early(view.exchange, parts_of(view.request, view.response))
 
 
 def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
@@ -103,24 +103,24 @@ def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
     return not (parts.has_errors or parts.has_records)
 
 
-def _found_data(turn: ExchangeView, watermarks: HighWatermarks) -> bool:
+def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:
     """Whether a partition had records for the Fetch before it was sent."""
-    request = turn.request
+    request = view.request
     if request.min_bytes > 1:
         return False  # one record may be too few
-    capture_set, committed = turn.info.capture_set, _reads_committed(request)
+    capture_set, committed = view.info.capture_set, _reads_committed(request)
     for topic, row in _partitions(request.topics):
-        known = watermarks.at((capture_set, topic, row.partition, committed), turn.sent_ns)
+        known = watermarks.at((capture_set, topic, row.partition, committed), view.sent_ns)
         if known is not None and 0 <= row.fetch_offset < known:
             return True
     return False
 
 
-def _learn(turn: ExchangeView, watermarks: HighWatermarks) -> None:
-    frame = turn.exchange.response
+def _learn(view: ExchangeView, watermarks: HighWatermarks) -> None:
+    frame = view.exchange.response
     time_ns = 0 if frame is None else frame.end_time_ns
-    capture_set, committed = turn.info.capture_set, _reads_committed(turn.request)
-    for topic, row in _partitions(turn.response.responses):
+    capture_set, committed = view.info.capture_set, _reads_committed(view.request)
+    for topic, row in _partitions(view.response.responses):
         if not row.error_code:
             offset = row.last_stable_offset if committed else row.high_watermark
             watermarks.learn((capture_set, topic, row.partition_index, committed), time_ns, offset)

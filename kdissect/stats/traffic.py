@@ -148,21 +148,21 @@ class Traffic:
         self.total = Tally()
         self.series = Series()
 
-    def add(self, turn: ExchangeView) -> None:
+    def add(self, view: ExchangeView) -> None:
         """Count the next exchange, in the order in which the analyzer reports them."""
-        exchange = turn.exchange
+        exchange = view.exchange
         errors = exchange.response_summary().errors
-        times = response_time(turn, self.watermarks)
-        for tally in self.tallies_of(turn):
+        times = response_time(view, self.watermarks)
+        for tally in self.tallies_of(view):
             tally.add(exchange, errors, times)
         self.total.add(exchange, errors, times)
         self.series.add(
             time_of(exchange), bytes_of(exchange.request), bytes_of(exchange.response), 1 if errors else 0
         )
 
-    def tallies_of(self, turn: ExchangeView) -> list[Tally]:
+    def tallies_of(self, view: ExchangeView) -> list[Tally]:
         """The tallies of the rows of an exchange."""
-        return [self._row(key) for key in self._keys_of(turn)]
+        return [self._row(key) for key in self._keys_of(view)]
 
     def merge(self, other: Traffic) -> None:
         """Count everything that was counted elsewhere, by the same dimensions."""

@@ -124,9 +124,9 @@ class UpgradeAudit:
             return
         if event.state is State.ORPHAN_RESPONSE:
             return
-        forgotten, turn = self._forgotten, ExchangeView(event)
-        kind = _kind_of(turn.info, event.client_id, turn.key, turn.version)
-        self._learn(turn, kind)
+        forgotten, view = self._forgotten, ExchangeView(event)
+        kind = _kind_of(view.info, event.client_id, view.key, view.version)
+        self._learn(view, kind)
         if counts and event.api_key is not None and event.api_version is not None:
             self._count(kind, 1).refused += event.state is State.UNANSWERED
         if self._counts is not None and self._forgotten != forgotten:
@@ -187,18 +187,18 @@ class UpgradeAudit:
         limited = use.asked and use.offered is not None and key.api_version >= use.offered[1]
         return Outcome.MAY_BREAK if limited else Outcome.BREAKS, found
 
-    def _learn(self, turn: ExchangeView, kind: Kind) -> None:
+    def _learn(self, view: ExchangeView, kind: Kind) -> None:
         """What a broker offers, whether a client asks for that, and whether it fetches as brokers do."""
         key, client = kind.use, kind.client
-        if turn.key == apis.API_VERSIONS:
+        if view.key == apis.API_VERSIONS:
             self._asking.put((client.principal, client.client_id, client.address), True)
-            answer = turn.response
+            answer = view.response
             if answer is not None and answer.error_code == codes.NONE:
                 self._offered.put(kind.broker, ranges_of(answer))
         # Decodes: once for each is enough.
-        if turn.key == apis.FETCH and key not in self._fetching:
+        if view.key == apis.FETCH and key not in self._fetching:
             self._fetching.put(key, True)
-            if is_follower(turn):
+            if is_follower(view):
                 self._followers.put(key[:3], True)
 
     def _count(self, kind: Kind, exchanges: int) -> ApiUse:

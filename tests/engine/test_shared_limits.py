@@ -36,7 +36,9 @@ def anomalies(events: list[Event]) -> Counter[str]:
 
 def holds_nothing(analyzer: Analyzer) -> bool:
     store, counts = analyzer._store, analyzer._store.counts
-    return not any((store.parked_bytes, counts.frame_bytes, counts.pending_bytes, counts.pending_requests))
+    return not any(
+        (store.out_of_order_bytes, counts.frame_bytes, counts.pending_bytes, counts.pending_requests)
+    )
 
 
 def test_open_connections() -> None:
@@ -54,7 +56,7 @@ def test_a_flood_of_connections_keeps_few_anomalies() -> None:
     assert len(analyzer.anomalies) == 100
 
 
-def test_parked_bytes() -> None:
+def test_out_of_order_bytes() -> None:
     talks = [connection(n) for n in range(20)]
     for talk in talks:
         talk.client(request(3, 1, 0, METADATA)).broker(response(0, bytes(8))).lose(CLIENT, b"lost")
@@ -63,7 +65,7 @@ def test_parked_bytes() -> None:
             talk.packet(CLIENT, bytes(1000), PSH | ACK)
     packets = sorted((p for talk in talks for p in talk.packets), key=lambda p: p.time_ns)
     assert not anomalies(analyzed(packets, Limits())[0])["reassembly_limit"]
-    events, analyzer = analyzed(packets, Limits(parked_bytes=50_000))
+    events, analyzer = analyzed(packets, Limits(out_of_order_bytes=50_000))
     assert anomalies(events)["reassembly_limit"]
     assert holds_nothing(analyzer)
 

@@ -98,8 +98,8 @@ def test_a_hole_inside_of_a_frame_stays(tmp_path: Path) -> None:
 
 
 def test_bytes_in_no_frame_are_overwritten_behind_the_first(tmp_path: Path) -> None:
-    dialogue = ScriptedConnection().exchange("Metadata", 12, {"topics": None}, {"brokers": []})
-    packets = dialogue.send(CLIENT, b"\xff\xff\xff\xff" + bytes(60) + SECRET).close()
+    conversation = ScriptedConnection().exchange("Metadata", 12, {"topics": None}, {"brokers": []})
+    packets = conversation.send(CLIENT, b"\xff\xff\xff\xff" + bytes(60) + SECRET).close()
     path = write_pcap(tmp_path / "lost.pcap", packets)
     (item,) = {event.connection.id for event in Dissection(path)}
     for show_secrets in (False, True):

@@ -281,8 +281,8 @@ def test_a_star_in_a_hex_dump_takes_no_gigabytes() -> None:
             parse_hex(f"{line}\n*\n{far}\n")
 
 
-def test_strays_behind_a_parked_fin_bring_no_bytes_after_the_end() -> None:
-    """A segment from elsewhere is believed at last; what was parked, with a FIN in it, is delivered first."""
+def test_strays_behind_an_out_of_order_fin_bring_no_bytes_after_the_end() -> None:
+    """A segment from elsewhere is believed at last; what waited, with a FIN in it, is delivered first."""
     found = (
         "000000000400000080000080808080013f8000000000000001000000140000011000001500000100000016000001100"
         "000170000010000001800000110000019000001dbb3c6ea55ec121000001b0000010600000000000116000000000001"

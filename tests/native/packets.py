@@ -194,17 +194,17 @@ def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
     (analyzer,) = analyzers(talk(said), Limits())
     connection = next(iter(analyzer._flows.values()))[2]
     streams = [[getattr(one, name) for name in StreamState._fields] for one in connection.tcp.streams]
-    dialogue = connection._dialogue
+    conversation = connection._conversation
     waiting = [
         [plain(exchange) for exchange in found]
-        for found in (dialogue._pairing._pending.values(), dialogue._pairing._silent or ())
+        for found in (conversation._pairing._pending.values(), conversation._pairing._silent or ())
     ]
-    of_pairing = [getattr(dialogue._pairing, name) for name in ("_holding", "_bytes", "_answered")]
+    of_pairing = [getattr(conversation._pairing, name) for name in ("_holding", "_bytes", "_answered")]
     of_readers = [
         (one.mode, one._size, b"".join(one.parts), one._stub, one.room, one.is_open)
         for one in connection._readers
     ]
-    return streams, waiting, of_pairing, of_readers, dialogue._next, dialogue._client_id_end
+    return streams, waiting, of_pairing, of_readers, conversation._next, conversation._client_id_end
 
 
 def extracted(files: list[list[PlainPacket]], *arguments: str) -> tuple[int, bytes]:

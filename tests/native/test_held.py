@@ -139,7 +139,7 @@ def test_a_connection_is_in_one_place(native: Any) -> None:
 
 
 def test_what_waits_is_what_waited(python_side: PythonSide) -> None:
-    """Handed over and back, a dialogue holds what it held."""
+    """Handed over and back, a conversation holds what it held."""
     for more in ([], [(CLIENT, request(0, 0, 90, bytes(14)) + request(3, 1, 91), 1448)]):
         said = [*in_order(4), (CLIENT, request(3, 1, 50) + request(3, 1, 51)[:9], 1448), *more]
         assert asked.held_of_talk(said) == python_side.call(asked.held_of_talk, said)

@@ -178,9 +178,9 @@ def test_nothing_is_known_of_connections_that_are_over(native: Any) -> None:
         for _ in analyzer.feed_each(block):
             pass
     table: Any = analyzer._flows
-    assert len(table.lanes) == len(table) > 0
+    assert len(table.held) == len(table) > 0
     analyzer.close()
-    assert len(table.lanes) == len(table) == 0
+    assert len(table.held) == len(table) == 0
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -190,7 +190,7 @@ def test_nothing_is_known_of_connections_given_up(native: Any, most: int) -> Non
         for _ in analyzer.feed_each(block):
             pass
         table: Any = analyzer._flows
-        assert len(table.lanes) == len(table) <= 2 * most
+        assert len(table.held) == len(table) <= 2 * most
 
 
 @pytest.mark.parametrize("size", [1024, 2048, 4096, 8192, 16384])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import read_turns
+from kdissect.cli.event_loop import read_views
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
@@ -43,7 +43,7 @@ def counted(paths: list[str], by: list[str], most: int = 1000, expression: str =
     if is_compiled:
         count_blocks(dissection, BlockCounter(traffic, by, context, takes), take)
     else:
-        read_turns(dissection, take)
+        read_views(dissection, take)
     rows = [(key, _tally(tally)) for key, tally in traffic.rows.items()]
     series = traffic.series
     return rows, _tally(traffic.other), _tally(traffic.total), (series.width_ns, series.points())

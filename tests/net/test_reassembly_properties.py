@@ -65,7 +65,7 @@ def test_all_there_in_any_order(data: st.DataObject, isn: int) -> None:
     for piece in data.draw(shuffled(pieces)):
         wire.send(CLIENT, piece.start, stream[piece.start : piece.end])
     assert wire.sinks[CLIENT].runs == [stream]
-    assert wire.connection._streams[0].odd.parked_bytes == 0
+    assert wire.connection._streams[0].odd.out_of_order_bytes == 0
     wire.flush()
     assert wire.connection.anomalies == []
     assert wire.connection.health[CLIENT].bytes == len(stream)

@@ -347,21 +347,21 @@ def test_one_direction_alone_gives_up_by_time() -> None:
     assert wire.sinks[CLIENT].runs == [b"abc", 3, b"ghijkl"]
 
 
-def test_parked_segments_are_bounded() -> None:
+def test_out_of_order_segments_are_bounded() -> None:
     wire = opened()
-    for number in range(DEFAULT_LIMITS.direction_parked_segments + 1):
+    for number in range(DEFAULT_LIMITS.direction_out_of_order_segments + 1):
         wire.send(CLIENT, 100 + number, b"x")
-    assert wire.sinks[CLIENT].runs == [100, b"x" * (DEFAULT_LIMITS.direction_parked_segments + 1)]
+    assert wire.sinks[CLIENT].runs == [100, b"x" * (DEFAULT_LIMITS.direction_out_of_order_segments + 1)]
     assert kinds(wire) == {AnomalyKind.REASSEMBLY_LIMIT: 1, AnomalyKind.GAP: 1}
 
 
-def test_parked_bytes_are_bounded() -> None:
+def test_out_of_order_bytes_are_bounded() -> None:
     wire = opened()
     payload = bytes(256 << 10)
     for number in range(40):
         wire.send(CLIENT, 100 + number * len(payload), payload)
-        parked = wire.connection._streams[0].odd.parked_bytes
-        assert parked <= (8 << 20) + len(payload)
+        out_of_order = wire.connection._streams[0].odd.out_of_order_bytes
+        assert out_of_order <= (8 << 20) + len(payload)
     assert wire.sinks[CLIENT].runs == [100, bytes(40 * len(payload))]
 
 

@@ -50,16 +50,16 @@ def test_partitions_twice_in_one_transaction() -> None:
     other = {"transactional_id": "b", "producer_id": 2, "topics": [once]}
     third = {"transactional_id": "c", "producer_id": 3, "topics": [once]}
     for transactions, expected in (([one], True), ([other, third], False)):
-        dialogue = ScriptedConnection()
-        dialogue.ask("AddPartitionsToTxn", 4, {"transactions": transactions})
-        assert ("BDY022" in codes(dialogue.close())) is expected
+        conversation = ScriptedConnection()
+        conversation.ask("AddPartitionsToTxn", 4, {"transactions": transactions})
+        assert ("BDY022" in codes(conversation.close())) is expected
 
 
 def test_reserved_topic_in_acknowledgements() -> None:
-    dialogue = ScriptedConnection()
+    conversation = ScriptedConnection()
     fields = {"group_id": "g", "member_id": "m", "topics": [{"topic_id": METADATA_TOPIC, "partitions": []}]}
-    dialogue.ask("ShareAcknowledge", 1, fields)
-    assert "BDY020" in codes(dialogue.close())
+    conversation.ask("ShareAcknowledge", 1, fields)
+    assert "BDY020" in codes(conversation.close())
 
 
 def test_the_array_of_the_draft_in_every_version_without_a_body() -> None:
@@ -75,26 +75,28 @@ def test_an_unreadable_client_id_is_not_missing() -> None:
 
 
 def test_a_request_without_a_name_is_no_other_name() -> None:
-    dialogue = ScriptedConnection()
-    dialogue.ask("Metadata", 1, {"topics": []}, client_id="")
-    assert codes(dialogue.close()) == {"HDR005"}
+    conversation = ScriptedConnection()
+    conversation.ask("Metadata", 1, {"topics": []}, client_id="")
+    assert codes(conversation.close()) == {"HDR005"}
 
 
 def test_an_epoch_that_no_member_has() -> None:
     member = {"group_id": "g", "member_id": "m"}
     told = {"member_id": "m", "member_epoch": 3, "heartbeat_interval_ms": 1000}
-    dialogue = ScriptedConnection().exchange("ShareGroupHeartbeat", 1, {**member, "member_epoch": 3}, told)
-    dialogue.ask("ShareGroupHeartbeat", 1, {**member, "member_epoch": -3})
-    assert codes(dialogue.close()) == {"GRP007"}
+    conversation = ScriptedConnection().exchange(
+        "ShareGroupHeartbeat", 1, {**member, "member_epoch": 3}, told
+    )
+    conversation.ask("ShareGroupHeartbeat", 1, {**member, "member_epoch": -3})
+    assert codes(conversation.close()) == {"GRP007"}
 
 
 def test_acks_that_do_not_exist_are_not_weak_too() -> None:
     times = {"base_timestamp": 5, "max_timestamp": 5}
     batch = batch_bytes(record_bytes(), producer_id=1, epoch=0, sequence=0, **times)
     topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
-    dialogue = ScriptedConnection()
-    dialogue.ask("Produce", 9, {"acks": 2, "timeout_ms": 1, "topic_data": [topic]})
-    assert codes(dialogue.close()) == {"PRD001"}
+    conversation = ScriptedConnection()
+    conversation.ask("Produce", 9, {"acks": 2, "timeout_ms": 1, "topic_data": [topic]})
+    assert codes(conversation.close()) == {"PRD001"}
 
 
 FETCH = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "topics": []}
@@ -102,40 +104,40 @@ FETCH = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "topics": []}
 
 def test_what_a_misread_body_told_is_unknown() -> None:
     """The Fetch that opens session 7 has three bytes too many: session 7 is not one that nobody gave."""
-    dialogue = ScriptedConnection()
+    conversation = ScriptedConnection()
     request = encode_request(1, 12, 2, "test", {**FETCH, "session_epoch": 0})[4:] + b"abc"
-    dialogue.raw(CLIENT, request).answer("Fetch", 12, {"session_id": 7, "responses": []}, 2)
-    dialogue.ask("Fetch", 12, {**FETCH, "session_id": 7, "session_epoch": 1}, id_=3)
-    dialogue.answer("Fetch", 12, {"session_id": 7, "responses": []})
-    judge = judged(dialogue.close())
+    conversation.raw(CLIENT, request).answer("Fetch", 12, {"session_id": 7, "responses": []}, 2)
+    conversation.ask("Fetch", 12, {**FETCH, "session_id": 7, "session_epoch": 1}, id_=3)
+    conversation.answer("Fetch", 12, {"session_id": 7, "responses": []})
+    judge = judged(conversation.close())
     assert {finding.code for finding in judge.findings.all()} == {"FRM006"}
     assert any(code == "FET013" for code, _ in judge.inconclusive)
 
 
 def test_a_login_that_nobody_could_read_may_have_ended() -> None:
     """The answer to the token does not fit: what follows was not sent before authentication was over."""
-    dialogue = ScriptedConnection()
-    dialogue.exchange("SaslHandshake", 1, {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]})
-    dialogue.ask("SaslAuthenticate", 1, {"auth_bytes": b"\0user\0secret"})
-    dialogue.raw(BROKER, encode_response(36, 1, 3, {})[4:-1])
-    dialogue.exchange("Metadata", 1, {"topics": []}, {})
-    assert codes(dialogue.close()) == {"BDY001", "SAS001"}
+    conversation = ScriptedConnection()
+    conversation.exchange("SaslHandshake", 1, {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]})
+    conversation.ask("SaslAuthenticate", 1, {"auth_bytes": b"\0user\0secret"})
+    conversation.raw(BROKER, encode_response(36, 1, 3, {})[4:-1])
+    conversation.exchange("Metadata", 1, {"topics": []}, {})
+    assert codes(conversation.close()) == {"BDY001", "SAS001"}
 
 
 def test_a_control_batch_from_a_client_is_only_that() -> None:
     batch = batch_bytes(record_bytes(key=b"k"), attributes=0x20, max_timestamp=1_700_000_000_000)
     topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
-    dialogue = ScriptedConnection()
-    dialogue.ask("Produce", 9, {"acks": -1, "timeout_ms": 1, "topic_data": [topic]})
-    assert codes(dialogue.close()) == {"REC024"}
+    conversation = ScriptedConnection()
+    conversation.ask("Produce", 9, {"acks": -1, "timeout_ms": 1, "topic_data": [topic]})
+    assert codes(conversation.close()) == {"REC024"}
 
 
 def test_metrics_of_an_unknown_codec_may_be_metrics() -> None:
-    dialogue = ScriptedConnection()
-    dialogue.ask(
+    conversation = ScriptedConnection()
+    conversation.ask(
         "PushTelemetry", 0, {"client_instance_id": bytes(16), "compression_type": 9, "metrics": b"x"}
     )
-    assert codes(dialogue.close()) == {"BDY017"}
+    assert codes(conversation.close()) == {"BDY017"}
 
 
 def test_an_acknowledge_type_is_told_once() -> None:
@@ -144,13 +146,13 @@ def test_an_acknowledge_type_is_told_once() -> None:
         "topic_id": bytes(range(16)),
         "partitions": [{"partition_index": 0, "acknowledgement_batches": [batch]}],
     }
-    dialogue = ScriptedConnection()
-    dialogue.ask(
+    conversation = ScriptedConnection()
+    conversation.ask(
         "ShareAcknowledge",
         1,
         {"group_id": "g", "member_id": "m", "share_session_epoch": 1, "topics": [topic]},
     )
-    found = codes(dialogue.close())
+    found = codes(conversation.close())
     assert "FET009" in found
     assert "BDY017" not in found
 
@@ -159,11 +161,11 @@ def test_a_transaction_may_have_begun_elsewhere() -> None:
     """With EndTxn v5 a batch to any leader begins it, and that leader's connection need not be captured."""
     given = {"producer_id": 1, "producer_epoch": 0}
     for version, expected in ((4, True), (5, False)):
-        dialogue = ScriptedConnection()
+        conversation = ScriptedConnection()
         asked = {"transactional_id": "t", "transaction_timeout_ms": 1000}
-        dialogue.exchange("InitProducerId", 4, asked, given)
-        dialogue.exchange("EndTxn", version, {"transactional_id": "t", "committed": True, **given}, given)
-        assert ("TXN005" in codes(dialogue.close())) is expected
+        conversation.exchange("InitProducerId", 4, asked, given)
+        conversation.exchange("EndTxn", version, {"transactional_id": "t", "committed": True, **given}, given)
+        assert ("TXN005" in codes(conversation.close())) is expected
 
 
 def test_a_member_that_leaves_without_an_answer() -> None:

@@ -29,7 +29,7 @@ def facts(found: list[Exchange]) -> list[tuple[object, ...]]:
     )
 
 
-def dialogue(count: int = 6) -> tuple[bytes, bytes]:
+def conversation(count: int = 6) -> tuple[bytes, bytes]:
     return (
         b"".join(request(HEARTBEAT, 0, i, BODY) for i in range(count)),
         b"".join(response(i, OK) for i in range(count)),
@@ -38,7 +38,7 @@ def dialogue(count: int = 6) -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("mss", [1, 2, 3, 5, 17, 1460])
 def test_segmentation_changes_nothing(mss: int) -> None:
-    asked, answered = dialogue()
+    asked, answered = conversation()
     talk = Conversation().handshake().client(asked, mss).broker(answered, mss).fin(CLIENT).fin(BROKER)
     whole = Conversation().handshake().client(asked).broker(answered).fin(CLIENT).fin(BROKER)
     assert facts(exchanges_of(talk.packets)) == facts(exchanges_of(whole.packets))
@@ -46,7 +46,7 @@ def test_segmentation_changes_nothing(mss: int) -> None:
 
 
 def test_random_segmentation_changes_nothing() -> None:
-    asked, answered = dialogue(20)
+    asked, answered = conversation(20)
     expected = facts(exchanges_of(Conversation().handshake().client(asked).broker(answered).packets))
     rng = random.Random(5)
     for _ in range(30):

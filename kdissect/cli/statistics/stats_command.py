@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import Reading, read_blocks, read_turns
+from kdissect.cli.event_loop import Reading, read_blocks, read_views
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
@@ -102,19 +102,19 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
     test = selected(options, dissection)
     links = "group" in options.by
 
-    def take(turn: ExchangeView) -> None:
+    def take(view: ExchangeView) -> None:
         if links:
-            context.groups.learn(turn)
-        if test is None or test(turn.exchange):
-            traffic.add(turn)
+            context.groups.learn(view)
+        if test is None or test(view.exchange):
+            traffic.add(view)
         else:
-            dissection.topics.pass_by(turn.exchange)
+            dissection.topics.pass_by(view.exchange)
 
     with metering(options, dissection), reading:
         if is_compiled and BlockCounter.counts(options.by) and (test is None or is_by_kind(options)):
             count_blocks(dissection, BlockCounter(traffic, options.by, context, test), take)
         else:
-            read_turns(dissection, take)
+            read_views(dissection, take)
     return traffic
 
 

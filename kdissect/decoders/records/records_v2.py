@@ -10,7 +10,7 @@ from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault
 from kdissect.model.wording import plural
 
 
-class _MisfitError(Exception):
+class _RecordError(Exception):
     """A part of a record does not fit: its name, its offset, the reason."""
 
     def __init__(
@@ -33,17 +33,17 @@ def iter_records_v2(
         try:
             length, body = varint(data, at, end)
         except ValueError as error:
-            note(faults, _fault(index, _MisfitError("length", at, str(error)), inside))
+            note(faults, _fault(index, _RecordError("length", at, str(error)), inside))
             return
         stop = body + length
         if length < 0 or stop > end:
             why = f"length {length}, {plural(end - body, 'byte follows', 'bytes follow')}"
-            note(faults, _fault(index, _MisfitError("length", at, why), inside))
+            note(faults, _fault(index, _RecordError("length", at, why), inside))
             return
         try:
             yield _record(batch, data, body, stop)
-        except _MisfitError as misfit:
-            note(faults, _fault(index, misfit, inside))
+        except _RecordError as error:
+            note(faults, _fault(index, error, inside))
         at = stop
         index += 1
     if index != batch.count:
@@ -51,15 +51,15 @@ def iter_records_v2(
         note(faults, RecordFault(AnomalyKind.BAD_RECORD_COUNT, "count", batch.records_start - 4, why))
 
 
-def _fault(index: int, misfit: _MisfitError, inside: bool) -> RecordFault:
-    path = f"records[{index}].{misfit.part}"
-    return RecordFault(misfit.kind, path, misfit.offset, misfit.why, inside)
+def _fault(index: int, error: _RecordError, inside: bool) -> RecordFault:
+    path = f"records[{index}].{error.part}"
+    return RecordFault(error.kind, path, error.offset, error.why, inside)
 
 
 def _record(batch: RecordBatch, data: bytes, at: int, stop: int) -> Record:
     """The record whose bytes behind the length are `data[at:stop]`."""
     if at >= stop:
-        raise _MisfitError("attributes", at, "the record is empty")
+        raise _RecordError("attributes", at, "the record is empty")
     attributes = data[at]
     delta, at = _pull("timestamp_delta", data, at + 1, stop, MAX_VARLONG)
     offset_delta, at = _pull("offset_delta", data, at, stop)
@@ -71,7 +71,7 @@ def _record(batch: RecordBatch, data: bytes, at: int, stop: int) -> Record:
     else:
         headers, at = _headers(data, at, stop)
     if at != stop:
-        raise _MisfitError(
+        raise _RecordError(
             "length", at, f"{plural(stop - at, 'byte is', 'bytes are')} left over in the record"
         )
     timestamp = batch.max_timestamp if batch.is_log_append_time else batch.base_timestamp + delta
@@ -85,7 +85,7 @@ def _pull(part: str, data: bytes, at: int, stop: int, most: int = 5) -> tuple[in
     try:
         return varint(data, at, stop, most)
     except ValueError as error:
-        raise _MisfitError(part, at, str(error)) from None
+        raise _RecordError(part, at, str(error)) from None
 
 
 def _bytes(part: str, data: bytes, at: int, stop: int) -> tuple[bytes | None, int]:
@@ -93,11 +93,11 @@ def _bytes(part: str, data: bytes, at: int, stop: int) -> tuple[bytes | None, in
     length, begin = _pull(part, data, at, stop)
     if length < 0:
         if length != -1:
-            raise _MisfitError(part, at, f"length {length} is negative", AnomalyKind.NEGATIVE_LENGTH)
+            raise _RecordError(part, at, f"length {length} is negative", AnomalyKind.NEGATIVE_LENGTH)
         return None, begin
     end = begin + length
     if end > stop:
-        raise _MisfitError(
+        raise _RecordError(
             part,
             at,
             f"{plural(length, 'byte runs', 'bytes run')} past the end of the record, {stop - begin} left",
@@ -109,9 +109,9 @@ def _headers(data: bytes, at: int, stop: int) -> tuple[tuple[Header, ...], int]:
     start = at
     count, at = _pull("headers", data, at, stop)
     if count < 0:
-        raise _MisfitError("headers", start, f"count {count} is negative")
+        raise _RecordError("headers", start, f"count {count} is negative")
     if 2 * count > stop - at:  # a header takes two bytes at least
-        raise _MisfitError(
+        raise _RecordError(
             "headers",
             start,
             f"{plural(count, 'header does', 'headers do')} not fit the {plural(stop - at, 'byte')} left",
@@ -122,7 +122,7 @@ def _headers(data: bytes, at: int, stop: int) -> tuple[tuple[Header, ...], int]:
         key, at = _bytes(f"headers[{index}].key", data, at, stop)
         if key is None:
             why = "null is not allowed"
-            raise _MisfitError(f"headers[{index}].key", begin, why, AnomalyKind.NULL_HEADER_KEY)
+            raise _RecordError(f"headers[{index}].key", begin, why, AnomalyKind.NULL_HEADER_KEY)
         value, at = _bytes(f"headers[{index}].value", data, at, stop)
         headers.append((text_or_bytes(key), value))
     return tuple(headers), at

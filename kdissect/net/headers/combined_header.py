@@ -36,7 +36,7 @@ _LINKS: dict[int, tuple[str, int | bytes, int]] = {
 }
 
 # Link type -> unpack, expected protocol field, offset of the IP header.
-FUSED: dict[int, tuple[Callable[..., tuple[Any, ...]], int | bytes, int]] = {
+COMBINED_HEADERS: dict[int, tuple[Callable[..., tuple[Any, ...]], int | bytes, int]] = {
     link_type: (struct.Struct(f">{header}{_IPV4_TCP}").unpack_from, expected, length)
     for link_type, (header, expected, length) in _LINKS.items()
 }

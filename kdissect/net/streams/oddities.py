@@ -14,10 +14,10 @@ RECENT_GAPS = 64
 class Oddities:
     """State of a direction that not all went well with; `Reassembly` and `Repair` alone change it.
 
-    `parked` waits, by offset. `acked` is the highest offset the other side acknowledged beyond what was
-    delivered, `waived` what it acknowledged and nobody waits for any more. `wait_until`, `wait_packets` and
-    `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment that was sent again. The
-    counters are those of `Health`.
+    `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged
+    beyond what was delivered, `waived` what it acknowledged and nobody waits for any more. `wait_until`,
+    `wait_packets` and `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment
+    that was sent again. The counters are those of `Health`.
     """
 
     __slots__ = (
@@ -28,8 +28,8 @@ class Oddities:
         "gap_bytes",
         "gaps",
         "out_of_order",
-        "parked",
-        "parked_bytes",
+        "out_of_order_bytes",
+        "out_of_order_segments",
         "recent_gaps",
         "resent",
         "resets",
@@ -45,8 +45,8 @@ class Oddities:
     )
 
     def __init__(self) -> None:
-        self.parked: list[OutOfOrderSegment] = []
-        self.parked_bytes = 0
+        self.out_of_order_segments: list[OutOfOrderSegment] = []
+        self.out_of_order_bytes = 0
         self.resent: Delivered | None = None
         self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)
         self.acked = self.waived = 0

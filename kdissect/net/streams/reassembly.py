@@ -28,7 +28,7 @@ from kdissect.net.streams.recent import (
 from kdissect.net.streams.sequence import MASK
 
 # OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
-PARKED_COPIES = 4
+OUT_OF_ORDER_COPIES = 4
 # Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
 PLAUSIBLE_AHEAD = 1 << 30
 # A retransmission is not older than what any real host keeps unacknowledged.
@@ -149,7 +149,7 @@ class Reassembly:
     def reopen(self, seq: int) -> None:
         """A SYN was seen before any byte; a second SYN with another number replaces the first."""
         self.start(seq)
-        self._clear_parked()
+        self._clear_out_of_order()
         if self.odd is not NOTHING_ODD:
             self.odd.acked = self.odd.waived = self.odd.wait_until = 0
         if not self.opened:
@@ -171,20 +171,20 @@ class Reassembly:
             return
         self.ended = True
         self.next_seq = -1
-        self._clear_parked()
+        self._clear_out_of_order()
         self.recent.clear()
         if self.odd is not NOTHING_ODD:
             self.odd.resent = None
         self.sink.end(how, ref, time_ns)
 
-    def _clear_parked(self) -> None:
-        if self.odd.parked:
-            self.odd.parked.clear()
-            self._count_parked(-self.odd.parked_bytes)
+    def _clear_out_of_order(self) -> None:
+        if self.odd.out_of_order_segments:
+            self.odd.out_of_order_segments.clear()
+            self._count_out_of_order(-self.odd.out_of_order_bytes)
 
-    def _count_parked(self, change: int) -> None:
-        self.odd.parked_bytes += change
-        self.store.parked_bytes += change
+    def _count_out_of_order(self, change: int) -> None:
+        self.odd.out_of_order_bytes += change
+        self.store.out_of_order_bytes += change
 
     def is_held(self, segment: OutOfOrderSegment, peer: Self) -> bool:
         """Whether a segment must wait for bytes of the other direction that its sender had before."""
@@ -199,18 +199,18 @@ class Reassembly:
             self._stray(segment)
         elif ahead < 0 and segment.end <= self.offset and not (segment.fin and segment.end == self.offset):
             self._old(segment)
-        elif not ahead and not self.odd.parked and not self.is_held(segment, peer):
+        elif not ahead and not self.odd.out_of_order_segments and not self.is_held(segment, peer):
             self.deliver(segment)
         else:
             self._park(segment)
 
     def drain(self, peer: Self) -> bool:
-        """Deliver what is parked with no hole before it and no wait for `peer`; whether there was any."""
+        """Deliver what waits with no hole before it and no wait for `peer`; whether there was any."""
         delivered = False
-        parked = self.odd.parked
-        while parked and parked[0].offset <= self.offset and not self.is_held(parked[0], peer):
-            segment = parked.pop(0)
-            self._count_parked(-len(segment.payload))
+        waiting = self.odd.out_of_order_segments
+        while waiting and waiting[0].offset <= self.offset and not self.is_held(waiting[0], peer):
+            segment = waiting.pop(0)
+            self._count_out_of_order(-len(segment.payload))
             self.deliver(segment)
             delivered = True
         return delivered
@@ -263,22 +263,22 @@ class Reassembly:
 
     def _park(self, segment: OutOfOrderSegment) -> None:
         odd = self.oddities()
-        parked = odd.parked
-        copy = self._parked_copy(segment)
+        waiting = odd.out_of_order_segments
+        copy = self._out_of_order_copy(segment)
         if copy is not None:
             self._count_repeat(is_copy(segment.ip_id, segment.time_ns, copy.ip_id, copy.time_ns), segment)
             return
-        if parked and segment.offset < parked[-1].offset:
-            overtaken = segment.time_ns - parked[-1].time_ns <= REORDER_WINDOW_NS
+        if waiting and segment.offset < waiting[-1].offset:
+            overtaken = segment.time_ns - waiting[-1].time_ns <= REORDER_WINDOW_NS
             odd.out_of_order += overtaken
             odd.retransmissions += not overtaken
-        insort(parked, segment, key=_by_offset)
-        self._count_parked(len(segment.payload))
+        insort(waiting, segment, key=_by_offset)
+        self._count_out_of_order(len(segment.payload))
 
-    def _parked_copy(self, segment: OutOfOrderSegment) -> OutOfOrderSegment | None:
-        parked = self.odd.parked
-        at = bisect_left(parked, segment.offset, key=_by_offset)
-        for other in parked[at : at + PARKED_COPIES]:
+    def _out_of_order_copy(self, segment: OutOfOrderSegment) -> OutOfOrderSegment | None:
+        waiting = self.odd.out_of_order_segments
+        at = bisect_left(waiting, segment.offset, key=_by_offset)
+        for other in waiting[at : at + OUT_OF_ORDER_COPIES]:
             if (other.offset, other.payload, other.fin) == (segment.offset, segment.payload, segment.fin):
                 return other
         return None
@@ -339,9 +339,9 @@ class Reassembly:
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
         odd.stray_count = 0
-        parked = odd.parked[:]
-        self._clear_parked()
-        for earlier in parked:
+        waiting = odd.out_of_order_segments[:]
+        self._clear_out_of_order()
+        for earlier in waiting:
             self._deliver_beyond_hole(earlier)
         # Beyond the plausible the sign of a distance says nothing: streams move forward.
         self._deliver_beyond_hole(
@@ -349,7 +349,7 @@ class Reassembly:
         )
 
     def _deliver_beyond_hole(self, segment: OutOfOrderSegment) -> None:
-        if self.ended:  # by a FIN that was parked before this
+        if self.ended:  # by a FIN that waited for this
             self._note_after_end(segment)
             return
         if segment.offset > self.offset:

@@ -44,8 +44,8 @@ class Repair:
         if stream.start_seq < 0 or stream.ended:
             return 0
         reached = stream.offset + distance(ack, stream.start_seq + stream.offset)
-        parked = stream.odd.parked
-        seen = parked[-1].end if parked else stream.offset
+        waiting = stream.odd.out_of_order_segments
+        seen = waiting[-1].end if waiting else stream.offset
         if not stream.offset < reached <= seen + TAIL_LIMIT:
             return 0
         odd = stream.oddities()
@@ -59,12 +59,17 @@ class Repair:
             self._check_bounds(stream, peer, ref, time_ns)
             self._check_grace(stream, peer, ref, time_ns)
         first, second = self._pairs[0][0].odd, self._pairs[0][1].odd
-        return bool(first.parked or second.parked or first.wait_until or second.wait_until)
+        return bool(
+            first.out_of_order_segments
+            or second.out_of_order_segments
+            or first.wait_until
+            or second.wait_until
+        )
 
     def give_up_all(self, ref: int, time_ns: int) -> None:
-        """Deliver everything parked, with gaps, and declare acknowledged tails that were never seen."""
+        """Deliver all that waits, with gaps, and declare acknowledged tails that were never seen."""
         for stream, peer in self._pairs:
-            while stream.odd.parked:
+            while stream.odd.out_of_order_segments:
                 self._force(stream, peer, ref, time_ns)
         for stream, _ in self._pairs:
             odd = stream.odd
@@ -78,21 +83,21 @@ class Repair:
 
     def _check_bounds(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
         odd = stream.odd
-        parked = odd.parked
-        if not parked:
+        waiting = odd.out_of_order_segments
+        if not waiting:
             return
         limits = stream.store.limits
-        is_long = len(parked) > limits.direction_parked_segments
-        if is_long or odd.parked_bytes > limits.direction_parked_bytes:
-            detail = f"{plural(odd.parked_bytes, 'byte')} in {plural(len(parked), 'segment')} waited"
+        is_long = len(waiting) > limits.direction_out_of_order_segments
+        if is_long or odd.out_of_order_bytes > limits.direction_out_of_order_bytes:
+            detail = f"{plural(odd.out_of_order_bytes, 'byte')} in {plural(len(waiting), 'segment')} waited"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             self._force(stream, peer, ref, time_ns)
-        elif stream.store.parked_bytes > limits.parked_bytes:
-            detail = f"{plural(stream.store.parked_bytes, 'byte')} waited in all connections together"
+        elif stream.store.out_of_order_bytes > limits.out_of_order_bytes:
+            detail = f"{plural(stream.store.out_of_order_bytes, 'byte')} waited in all connections together"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
-            while odd.parked:
+            while odd.out_of_order_segments:
                 self._force(stream, peer, ref, time_ns)
-        elif not peer.packets and time_ns - parked[0].time_ns > ONE_WAY_GRACE_NS:
+        elif not peer.packets and time_ns - waiting[0].time_ns > ONE_WAY_GRACE_NS:
             self._force(stream, peer, ref, time_ns)
 
     def _check_grace(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
@@ -114,18 +119,18 @@ class Repair:
         odd = stream.odd
         until = odd.wait_until
         while not stream.ended and until > stream.offset and until > odd.waived:
-            if odd.parked and odd.parked[0].offset <= stream.offset:
+            if odd.out_of_order_segments and odd.out_of_order_segments[0].offset <= stream.offset:
                 self._force(stream, peer, ref, time_ns)
             else:
                 self._give_up_hole(stream, until, ref, time_ns)
                 self._drain()
 
     def _force(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
-        """Remove one reason why the first parked segment waits.
+        """Remove one reason why the first out-of-order segment waits.
 
         Each call makes progress: an offset or a waiver grows.
         """
-        head = stream.odd.parked[0]
+        head = stream.odd.out_of_order_segments[0]
         if head.offset > stream.offset:
             self._give_up_hole(stream, head.offset, ref, time_ns)
         else:
@@ -133,9 +138,9 @@ class Repair:
         self._drain()
 
     def _give_up_hole(self, stream: Reassembly, until: int, ref: int, time_ns: int) -> None:
-        """Declare a gap up to `until` or what is parked there; waive `until` where it would be a guess."""
-        if stream.odd.parked:
-            head = stream.odd.parked[0]
+        """Declare a gap up to `until` or what waits there; waive `until` where it would be a guess."""
+        if stream.odd.out_of_order_segments:
+            head = stream.odd.out_of_order_segments[0]
             length = min(until, head.offset) - stream.offset
             ref, time_ns = head.ref, head.time_ns
         else:

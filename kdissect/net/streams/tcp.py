@@ -48,7 +48,7 @@ class TcpConnection:
 
     `store` counts what waits in all connections together, `log` notes what is wrong (None: one of its own).
     Without `remembers` what was delivered is not compared with what comes again. `initiator` is the direction
-    that sent the first SYN (None: not seen). `troubled`: something is parked or awaited, so that no segment
+    that sent the first SYN (None: not seen). `troubled`: something waits or is awaited, so that no segment
     is in order. Between calls the state is plain and can be pickled if the sinks can. While a `lender` has
     lent the streams there are none here: who asks for them has them taken back.
     """
@@ -216,7 +216,7 @@ class TcpConnection:
         needs = self._repair().acknowledge(peer, segment.ack) if segment.flags & ACK else 0
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
-        if needs or self.troubled or mine.odd.parked:
+        if needs or self.troubled or mine.odd.out_of_order_segments:
             self.troubled = self._repair().settle(ref, time_ns)
         if segment.flags & SYN:
             self.troubled = True  # what follows a SYN goes through _begin
@@ -269,7 +269,7 @@ def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: 
     if flags & SYN:
         seq = add(seq, 1)
     offset = stream.offset + distance(seq, stream.start_seq + stream.offset)
-    if offset == 1 and not stream.offset and not stream.opened and not stream.odd.parked:
+    if offset == 1 and not stream.offset and not stream.opened and not stream.odd.out_of_order_segments:
         stream.start(seq)  # the capture began with an empty keep-alive, which stands one byte back
         offset = 0
     return OutOfOrderSegment(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)

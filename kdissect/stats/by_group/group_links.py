@@ -25,9 +25,9 @@ _MEMBERS_ASK = frozenset(
 )  # fmt: skip
 
 
-def client_key(turn: ExchangeView) -> ClientKey:
+def client_key(view: ExchangeView) -> ClientKey:
     """The client of an exchange."""
-    return client_key_of(turn.info, turn.exchange.client_id)
+    return client_key_of(view.info, view.exchange.client_id)
 
 
 def client_key_of(info: ConnectionInfo, client_id: str | None) -> ClientKey:
@@ -45,12 +45,12 @@ class GroupLinks:
         self.changes = 0
         """How often a client was found to speak for a group."""
 
-    def learn(self, turn: ExchangeView) -> None:
+    def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
-        if turn.key in _MEMBERS_ASK:
-            key = client_key(turn)
+        if view.key in _MEMBERS_ASK:
+            key = client_key(view)
             known = self._groups.get(key) or ()
-            for group in groups_named(turn):
+            for group in groups_named(view):
                 if group not in known and len(known) < _GROUPS_OF_CLIENT:
                     known = self._groups.put(key, (*known, group))
                     self.changes += 1
@@ -59,9 +59,9 @@ class GroupLinks:
         """The groups of a client, as far as it was seen to speak for them."""
         return self._groups.peek(key) or ()
 
-    def of_exchange(self, turn: ExchangeView) -> tuple[str, ...]:
+    def of_exchange(self, view: ExchangeView) -> tuple[str, ...]:
         """The groups a request names, else those of its client."""
-        return groups_named(turn) or self.of_client(client_key(turn))
+        return groups_named(view) or self.of_client(client_key(view))
 
 
 GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
@@ -75,9 +75,9 @@ def names_groups(api_key: int) -> bool:
     return message is not None and any(field.name in GROUP_FIELDS for field in message.root.fields)
 
 
-def groups_named(turn: ExchangeView) -> tuple[str, ...]:
+def groups_named(view: ExchangeView) -> tuple[str, ...]:
     """The groups that a request names, of whatever API."""
-    request = turn.request
+    request = view.request
     named: Any = sent(request, "group_id", None)
     if named is not None:
         return (str(named),) if named else ()

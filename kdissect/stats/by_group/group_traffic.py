@@ -97,54 +97,54 @@ class GroupTraffic:
         self.leaders.see(info)
         return True
 
-    def _take(self, turn: ExchangeView) -> None:
-        self.leaders.learn(turn)
-        if turn.key in _COMMITS:
-            self.positions.learn_commit(turn)
-        self.links.learn(turn)
-        is_search = turn.key == apis.FIND_COORDINATOR
-        named = _searched(turn) if is_search else groups_named(turn)
-        self._named(turn, named)
+    def _take(self, view: ExchangeView) -> None:
+        self.leaders.learn(view)
+        if view.key in _COMMITS:
+            self.positions.learn_commit(view)
+        self.links.learn(view)
+        is_search = view.key == apis.FIND_COORDINATOR
+        named = _searched(view) if is_search else groups_named(view)
+        self._named(view, named)
         if is_search:
-            self._coordinators(turn)
-        if turn.key in _BEATS and turn.request is not None:
-            self._beat(turn)
-        if turn.key in _MEMBERS_ASK:
-            self._fail(turn, named)
+            self._coordinators(view)
+        if view.key in _BEATS and view.request is not None:
+            self._beat(view)
+        if view.key in _MEMBERS_ASK:
+            self._fail(view, named)
         for machine in (self.classic, self.modern):
-            if turn.key in (machine.api_keys or ()):
-                for fact in machine.feed(turn):
-                    self._apply(turn, fact)
+            if view.key in (machine.api_keys or ()):
+                for fact in machine.feed(view):
+                    self._apply(view, fact)
         if self._wanted and not named:
-            self._want_groups_of_client(turn)
+            self._want_groups_of_client(view)
 
-    def _want_groups_of_client(self, turn: ExchangeView) -> None:
+    def _want_groups_of_client(self, view: ExchangeView) -> None:
         """An exchange that names no group, as Fetch, is about those that its client speaks for."""
-        for group in self.links.of_client(client_key(turn)):
-            log = self.logs.peek((turn.info.capture_set, group))
+        for group in self.links.of_client(client_key(view)):
+            log = self.logs.peek((view.info.capture_set, group))
             if log is not None:
                 log.is_wanted = True
 
-    def _log(self, turn: ExchangeView, group: str) -> GroupLog:
-        log = self.logs.get_or((turn.info.capture_set, group), lambda: GroupLog(turn.info))
+    def _log(self, view: ExchangeView, group: str) -> GroupLog:
+        log = self.logs.get_or((view.info.capture_set, group), lambda: GroupLog(view.info))
         log.is_wanted |= self._wanted
         return log
 
-    def _named(self, turn: ExchangeView, groups: tuple[str, ...]) -> None:
-        api = api_name(turn.key) or str(turn.key)
+    def _named(self, view: ExchangeView, groups: tuple[str, ...]) -> None:
+        api = api_name(view.key) or str(view.key)
         is_denied = (
-            _GROUP_AUTHORIZATION_FAILED in turn.exchange.response_summary().errors if groups else False
+            _GROUP_AUTHORIZATION_FAILED in view.exchange.response_summary().errors if groups else False
         )
         for group in groups:
-            log = self._log(turn, group)
-            log.named(turn.exchange.client_id, api)
+            log = self._log(view, group)
+            log.named(view.exchange.client_id, api)
             if is_denied:
-                log.deny(client_of(turn), api)
+                log.deny(client_of(view), api)
 
-    def _coordinators(self, turn: ExchangeView) -> None:
+    def _coordinators(self, view: ExchangeView) -> None:
         """Where the groups are whose coordinator was asked for."""
-        request, answer = turn.request, turn.response
-        if not _searched(turn):
+        request, answer = view.request, view.response
+        if not _searched(view):
             return
         rows = sent(answer, "coordinators", None)
         if rows is None and answer is not None:
@@ -152,36 +152,36 @@ class GroupTraffic:
         for row in rows or ():
             if not row.error_code:
                 group = text_of(sent(row, "key", None) or request.key)
-                self._log(turn, group).coordinator = f"{text_of(row.host)}:{row.port}"
+                self._log(view, group).coordinator = f"{text_of(row.host)}:{row.port}"
 
-    def _beat(self, turn: ExchangeView) -> None:
-        member_id = text_of(turn.request.member_id or sent(turn.response, "member_id", None) or "")
-        member = self._log(turn, text_of(turn.request.group_id)).member(member_id)
-        member.beat(turn.sent_ns)
-        member.connection = turn.info.id
-        if turn.response is not None and not turn.response.error_code:
+    def _beat(self, view: ExchangeView) -> None:
+        member_id = text_of(view.request.member_id or sent(view.response, "member_id", None) or "")
+        member = self._log(view, text_of(view.request.group_id)).member(member_id)
+        member.beat(view.sent_ns)
+        member.connection = view.info.id
+        if view.response is not None and not view.response.error_code:
             member.is_accepted = True
             if member.how == "replaced":  # it shares its connection with another one
                 member.how = member.left_ns = None
         if member.client is None:
-            member.client, member.link = client_of(turn), client_key(turn)
+            member.client, member.link = client_of(view), client_key(view)
 
-    def _fail(self, turn: ExchangeView, groups: tuple[str, ...]) -> None:
+    def _fail(self, view: ExchangeView, groups: tuple[str, ...]) -> None:
         """Keep what a member was refused for, with its rhythm."""
-        for error in turn.exchange.response_summary().errors:
+        for error in view.exchange.response_summary().errors:
             name = error_name(error)
             if name not in _STEPS:
                 for group in groups:
-                    api = api_name(turn.key) or str(turn.key)
-                    self._log(turn, group).fail(api, name, client_of(turn), turn.sent_ns)
+                    api = api_name(view.key) or str(view.key)
+                    self._log(view, group).fail(api, name, client_of(view), view.sent_ns)
 
-    def _apply(self, turn: ExchangeView, fact: Fact) -> None:
+    def _apply(self, view: ExchangeView, fact: Fact) -> None:
         """Write a fact of a state machine into the group's log."""
-        log, time_ns = self._log(turn, fact.key[1]), turn.evidence.answered_ns or turn.sent_ns
+        log, time_ns = self._log(view, fact.key[1]), view.evidence.answered_ns or view.sent_ns
         if fact.kind in _JOINED:
-            self._joined(turn, log, fact, time_ns)
+            self._joined(view, log, fact, time_ns)
         elif fact.kind in _ASSIGNED:
-            log.member(fact.detail).held = self._held(turn, fact.seen)
+            log.member(fact.detail).held = self._held(view, fact.seen)
         elif fact.kind in _LEFT:
             classic = fact.kind is ClassicFact.LEFT
             member = log.member(text_of(fact.seen if classic else fact.detail))
@@ -192,22 +192,22 @@ class GroupTraffic:
             log.errors[error_name(fact.seen)] += 1
             log.member(fact.detail).gone("fenced", time_ns)
 
-    def _joined(self, turn: ExchangeView, log: GroupLog, fact: Fact, time_ns: int) -> None:
+    def _joined(self, view: ExchangeView, log: GroupLog, fact: Fact, time_ns: int) -> None:
         """A member joined; in classic groups those that are there do so again at each rebalance."""
-        request = turn.request
+        request = view.request
         member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
         instance_id = sent(request, "group_instance_id", None) or sent(request, "instance_id", None)
         member.instance_id = None if instance_id is None else text_of(instance_id)
-        member.client, member.link = client_of(turn), client_key(turn)
+        member.client, member.link = client_of(view), client_key(view)
         is_new = member.joined_ns is None or member.how is not None
-        former = log.replace(member, turn.info.id, time_ns)
+        former = log.replace(member, view.info.id, time_ns)
         if former is not None and is_new:
-            log.rejoin(former, member.client, turn.sent_ns)
+            log.rejoin(former, member.client, view.sent_ns)
         member.back(time_ns)
 
-    def _held(self, turn: ExchangeView, given: Any) -> list[str] | None:
+    def _held(self, view: ExchangeView, given: Any) -> list[str] | None:
         """What a member was given, in words."""
-        return _of_classic(given) if isinstance(given, bytes) else self.in_words(turn.info, given)
+        return _of_classic(given) if isinstance(given, bytes) else self.in_words(view.info, given)
 
     def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
         """Partitions or tasks of newer groups; `info` is a connection to their cluster."""
@@ -231,9 +231,9 @@ def _way_of(api_key: int, version: int) -> Way:
     return not _is_watched(api_key) and not tells_names(api_key)
 
 
-def _searched(turn: ExchangeView) -> tuple[str, ...]:
+def _searched(view: ExchangeView) -> tuple[str, ...]:
     """The groups whose coordinator a FindCoordinator asks for."""
-    request = turn.request
+    request = view.request
     if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
         return ()
     asked = sent(request, "coordinator_keys", None)

@@ -75,10 +75,10 @@ class Positions:
         if self._fetches is not None and self._fetches.learn(exchange, self._put_all):
             return
         self.catch_up()
-        turn = ExchangeView(exchange)
-        if turn.request is not None:
-            self._asked(turn)
-            self._answered(turn)
+        view = ExchangeView(exchange)
+        if view.request is not None:
+            self._asked(view)
+            self._answered(view)
 
     def learn_block(
         self, block: native.ExchangeBlock, start: int, way_of: WayOf, see: Callable[[ConnectionInfo], bool]
@@ -96,10 +96,10 @@ class Positions:
 
         return fetches.learn_block(block, start, way_of, numbers_of, self._put_all)
 
-    def learn_commit(self, turn: ExchangeView) -> None:
+    def learn_commit(self, view: ExchangeView) -> None:
         """Take the next commit of offsets."""
-        if turn.request is not None and turn.response is not None:
-            self._committed(turn)
+        if view.request is not None and view.response is not None:
+            self._committed(view)
 
     def catch_up(self) -> None:
         """Have everything known that was learned."""
@@ -138,26 +138,26 @@ class Positions:
         """All offsets a group committed."""
         return {key[2]: offset for key, offset in self._commits.items() if key[:2] == (capture_set, group)}
 
-    def _asked(self, turn: ExchangeView) -> None:
-        client, time_ns = client_key(turn), turn.sent_ns
-        for topic in turn.request.topics or ():
-            name = self._name(turn, topic)
+    def _asked(self, view: ExchangeView) -> None:
+        client, time_ns = client_key(view), view.sent_ns
+        for topic in view.request.topics or ():
+            name = self._name(view, topic)
             for row in topic.partitions or ():
                 self._learn(client, (name, row.partition), (row.fetch_offset, time_ns), None, None)
 
-    def _answered(self, turn: ExchangeView) -> None:
-        client, behind = client_key(turn), self._behind(turn)
-        for topic in sent(turn.response, "responses", None) or ():
-            name = self._name(turn, topic)
+    def _answered(self, view: ExchangeView) -> None:
+        client, behind = client_key(view), self._behind(view)
+        for topic in sent(view.response, "responses", None) or ():
+            name = self._name(view, topic)
             for row in topic.partitions or ():
                 if not row.error_code and row.high_watermark >= 0:
                     offset = behind.get((topic_of(topic), row.partition_index))
                     self._learn(client, (name, row.partition_index), None, offset, row.high_watermark)
 
-    def _behind(self, turn: ExchangeView) -> dict[Any, int]:
+    def _behind(self, view: ExchangeView) -> dict[Any, int]:
         """The offsets behind the records that an answer brings."""
         found = {}
-        for records in record_sets(turn.exchange):
+        for records in record_sets(view.exchange):
             batches = records.found.batches
             if batches:
                 section = records.records_field
@@ -165,22 +165,22 @@ class Positions:
                 found[topic, section.partition] = batches[-1].last_offset + 1
         return found
 
-    def _committed(self, turn: ExchangeView) -> None:
-        capture_set, group = turn.info.capture_set, text_of(turn.request.group_id)
+    def _committed(self, view: ExchangeView) -> None:
+        capture_set, group = view.info.capture_set, text_of(view.request.group_id)
         refused = {
             (topic_of(topic), row.partition_index)
-            for topic in turn.response.topics or ()
+            for topic in view.response.topics or ()
             for row in topic.partitions or ()
             if row.error_code
         }
-        for topic in turn.request.topics or ():
-            name = self._name(turn, topic)
+        for topic in view.request.topics or ():
+            name = self._name(view, topic)
             for row in topic.partitions or ():
                 if (topic_of(topic), row.partition_index) not in refused:
                     self._commits.put((capture_set, group, (name, row.partition_index)), row.committed_offset)
 
-    def _name(self, turn: ExchangeView, topic: Any) -> str:
-        return name_of(self._names, turn.info, topic_of(topic))
+    def _name(self, view: ExchangeView, topic: Any) -> str:
+        return name_of(self._names, view.info, topic_of(topic))
 
 
 Put = Callable[[list[Learned]], None]

@@ -125,9 +125,9 @@ class ProducerTraffic:
             self._count_without_id(exchange, parts)
         if not self.is_selective:
             return
-        turn = ExchangeView(exchange)
-        capture_set = turn.info.capture_set
-        producer_ids, transactional_ids = _producers_named(turn)
+        view = ExchangeView(exchange)
+        capture_set = view.info.capture_set
+        producer_ids, transactional_ids = _producers_named(view)
         for producer_id in producer_ids:
             self._wanted_producers.put((capture_set, producer_id), True)
         for name in transactional_ids:
@@ -137,10 +137,10 @@ class ProducerTraffic:
         if parts is not None:
             self._add_without_id(exchange.client_id, parts.without_id)
             return
-        turn = ExchangeView(exchange)
-        batches = [batch for _, batch in turn.batches if batch.producer_id == NO_PRODUCER_ID]
+        view = ExchangeView(exchange)
+        batches = [batch for _, batch in view.batches if batch.producer_id == NO_PRODUCER_ID]
         # A message set of magic 0 or 1 has no batches: it counts as one.
-        sets = {partition for partition, batch in turn.batches if batch.magic < CURRENT_MAGIC}
+        sets = {partition for partition, batch in view.batches if batch.magic < CURRENT_MAGIC}
         count = len(sets) + sum(batch.magic >= CURRENT_MAGIC for batch in batches)
         self._add_without_id(exchange.client_id, count)
 
@@ -179,24 +179,24 @@ class Named(NamedTuple):
     transactional_ids: set[str]
 
 
-def _producers_named(turn: ExchangeView) -> Named:
+def _producers_named(view: ExchangeView) -> Named:
     """The ids in both bodies, and those of the batches that a Produce writes.
 
     Whose batches a Fetch reads does not count: it is about its consumer.
     """
     found = Named(set(), set())
-    if turn.key == apis.FETCH:
+    if view.key == apis.FETCH:
         return found
-    if turn.key == apis.PRODUCE:
-        _put(found, "transactionalId", sent(turn.request, "transactional_id"))
-        for _, batch in turn.batches:
+    if view.key == apis.PRODUCE:
+        _put(found, "transactionalId", sent(view.request, "transactional_id"))
+        for _, batch in view.batches:
             _put(found, "producerId", batch.producer_id)
         return found
-    if turn.key == apis.FIND_COORDINATOR:
-        for key in _searched(turn.request):
+    if view.key == apis.FIND_COORDINATOR:
+        for key in _searched(view.request):
             _put(found, "transactionalId", key)
         return found
-    for body in (turn.request, turn.response):
+    for body in (view.request, view.response):
         for entity, held in () if body is None else _named_values(body):
             _put(found, entity, held)
     return found

@@ -96,23 +96,23 @@ class TopicTraffic:
         if self._sums is not None:
             self._sums.take()
 
-    def _count(self, turn: ExchangeView) -> None:
-        for named in _denied_topics(turn):
+    def _count(self, view: ExchangeView) -> None:
+        for named in _denied_topics(view):
             self.catch_up()
-            api = api_name(turn.key) or str(turn.key)
-            self._topic_of(turn, named).deny(client_of(turn), api)
-        role = _ROLES.get(turn.key)
-        if role is not None and turn.exchange.request is not None:
+            api = api_name(view.key) or str(view.key)
+            self._topic_of(view, named).deny(client_of(view), api)
+        role = _ROLES.get(view.key)
+        if role is not None and view.exchange.request is not None:
             self.catch_up()
-            self._transfer(turn, Role.FOLLOW if role is Role.READ and is_follower(turn) else role)
+            self._transfer(view, Role.FOLLOW if role is Role.READ and is_follower(view) else role)
 
-    def _transfer(self, turn: ExchangeView, role: Role) -> None:
+    def _transfer(self, view: ExchangeView, role: Role) -> None:
         """Count a Produce, Fetch or ShareFetch."""
-        client, link = client_of(turn), client_key(turn)
+        client, link = client_of(view), client_key(view)
         users: dict[str | bytes, tuple[Topic, Use]] = {}
-        errors = partition_errors(turn)
-        for named in _topics_named(turn):
-            topic = self._topic_of(turn, named)
+        errors = partition_errors(view)
+        for named in _topics_named(view):
+            topic = self._topic_of(view, named)
             use = topic.user(role, client, link)
             use.requests += 1
             users[named] = topic, use
@@ -122,11 +122,11 @@ class TopicTraffic:
                 topic.seen(partition)
                 if error:
                     use.errors[error_name(error)] += 1
-        for records in record_sets(turn.exchange):
-            section = records.records_field
-            key: str | bytes = section.topic if section.topic is not None else section.topic_id or b""
+        for records in record_sets(view.exchange):
+            field = records.records_field
+            key: str | bytes = field.topic if field.topic is not None else field.topic_id or b""
             if key in users:
-                self._records(records, users[key], errors.get((key, section.partition)), role)
+                self._records(records, users[key], errors.get((key, field.partition)), role)
 
     def _records(self, records: RecordSet, user: tuple[Topic, Use], error: int | None, role: Role) -> None:
         topic, use = user
@@ -142,8 +142,8 @@ class TopicTraffic:
             if acquired is not None:
                 use.share(batch, acquired, count)
 
-    def _topic_of(self, turn: ExchangeView, topic: str | bytes) -> Topic:
-        name = self._names.name(turn.info, topic) if isinstance(topic, bytes) else topic
+    def _topic_of(self, view: ExchangeView, topic: str | bytes) -> Topic:
+        name = self._names.name(view.info, topic) if isinstance(topic, bytes) else topic
         return self._topic(Named(topic, name))
 
     def _topic(self, named: Named) -> Topic:
@@ -156,20 +156,20 @@ class TopicTraffic:
         return found
 
 
-def _topics_named(turn: ExchangeView) -> list[str | bytes]:
+def _topics_named(view: ExchangeView) -> list[str | bytes]:
     """The topics of a request, and those an answer brings: an incremental Fetch names only what changed."""
     found: dict[str | bytes, None] = {}
-    for body, fields in ((turn.request, ("topic_data", "topics")), (turn.response, ("responses",))):
+    for body, fields in ((view.request, ("topic_data", "topics")), (view.response, ("responses",))):
         for field in fields:
             for row in sent(body, field, None) or ():
                 found[_name(row)] = None
     return list(found)
 
 
-def partition_errors(turn: ExchangeView) -> dict[PartitionKey, int]:
+def partition_errors(view: ExchangeView) -> dict[PartitionKey, int]:
     """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
     found: dict[PartitionKey, int] = {}
-    for topic in sent(turn.response, "responses", None) or ():
+    for topic in sent(view.response, "responses", None) or ():
         name = _name(topic)
         for index, row in _rows(topic):
             found[name, index] = row.error_code
@@ -179,11 +179,11 @@ def partition_errors(turn: ExchangeView) -> dict[PartitionKey, int]:
 def topic_bytes(exchange: Exchange, names: TopicNames) -> Iterator[tuple[str, int]]:
     """The topic of each records field of an exchange, by name or id, and the field's size in bytes."""
     for records in record_sets(exchange):
-        section = records.records_field
-        name, topic_id = section.topic, section.topic_id or b""
+        field = records.records_field
+        name, topic_id = field.topic, field.topic_id or b""
         if name is None:
             name = names.name(exchange.connection, topic_id) or topic_id_text(topic_id)
-        yield name, section.end - section.start
+        yield name, field.end - field.start
 
 
 def _rows(topic: Any) -> Iterator[tuple[int, Any]]:
@@ -205,13 +205,13 @@ _Topic = str | bytes
 """A topic's name, or its id of 16 bytes."""
 
 
-def _denied_topics(turn: ExchangeView) -> set[_Topic]:
+def _denied_topics(view: ExchangeView) -> set[_Topic]:
     """The topics of an answer that stand beside or above the error; those of the request if none does."""
-    if TOPIC_AUTHORIZATION_FAILED not in turn.exchange.response_summary().errors:
+    if TOPIC_AUTHORIZATION_FAILED not in view.exchange.response_summary().errors:
         return set()
-    answer = turn.response
+    answer = view.response
     found = set() if answer is None else set(_topics_below(answer, None))
-    return found or set(turn.exchange.request_summary().topics)
+    return found or set(view.exchange.request_summary().topics)
 
 
 def _topics_below(value: Value, topic: _Topic | None) -> Iterator[_Topic]:

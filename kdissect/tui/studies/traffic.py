@@ -49,8 +49,8 @@ class TrafficStudy(Study):
             )
         self.takes_blocks = self._counter is not None
 
-    def _keys(self, turn: ExchangeView) -> Sequence[Key]:
-        return self._key_of(turn)
+    def _keys(self, view: ExchangeView) -> Sequence[Key]:
+        return self._key_of(view)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Take what fits."""
@@ -62,11 +62,11 @@ class TrafficStudy(Study):
             if isinstance(event, ConnectionClosed) and self._counter is not None:
                 self._counter.close(event.connection)
             return
-        turn = ExchangeView(event)
+        view = ExchangeView(event)
         if self.by == "group":
-            self._links.learn(turn)
+            self._links.learn(view)
         if self.takes:
-            self._traffic.add(turn)
+            self._traffic.add(view)
             if event.latency_ns is not None:
                 self._latency.add(time_of(event), event.latency_ns)
         else:
@@ -134,11 +134,11 @@ class TrafficByConnection(TrafficStudy):
         super().__init__(context)
         self._ends: dict[str, str] = {}
 
-    def _keys(self, turn: ExchangeView) -> Sequence[Key]:
+    def _keys(self, view: ExchangeView) -> Sequence[Key]:
         if len(self._ends) < self._traffic.most:
-            info = turn.info
+            info = view.info
             self._ends.setdefault(info.id, f"{info.client_text} > {info.broker_text}")
-        return super()._keys(turn)
+        return super()._keys(view)
 
     def result(self) -> dict[str, Any]:
         """Rows with their ends."""

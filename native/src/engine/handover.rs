@@ -27,7 +27,7 @@ type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<
 /// `kdissect.session.conversation.ConversationState`.
 type ConversationState<'py> =
     (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>);
-/// Direction of the client, time of the last packet, both streams, both readers, the dialogue.
+/// Direction of the client, time of the last packet, both streams, both readers, the conversation.
 pub type HeldState<'py> = (
     usize,
     i64,
@@ -38,9 +38,9 @@ pub type HeldState<'py> = (
 
 impl Lent {
     pub fn of(py: Python<'_>, engine: &Engine, state: HeldState<'_>) -> PyResult<Lent> {
-        let (client, last_time_ns, streams, framings, dialogue) = state;
+        let (client, last_time_ns, streams, framings, conversation) = state;
         let directions = [direction_of(streams.0, framings.0), direction_of(streams.1, framings.1)];
-        Ok(Lent { directions, client, talk: talk_of(py, engine, dialogue)?, last_time_ns, taken: 0 })
+        Ok(Lent { directions, client, talk: talk_of(py, engine, conversation)?, last_time_ns, taken: 0 })
     }
 
     pub fn state<'py>(self, py: Python<'py>) -> PyResult<HeldState<'py>> {

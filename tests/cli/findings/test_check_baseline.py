@@ -133,15 +133,15 @@ def test_a_baseline_that_cannot_be_written(tmp_path: Path, capfd: pytest.Capture
 
 def talk(**where: Any) -> ScriptedConnection:
     """A conversation from anywhere at any time."""
-    dialogue = ScriptedConnection(negotiate=False, handshake=False)
-    dialogue.talk = Conversation(**where).handshake()
-    return dialogue
+    conversation = ScriptedConnection(negotiate=False, handshake=False)
+    conversation.talk = Conversation(**where).handshake()
+    return conversation
 
 
-def finding(dialogue: ScriptedConnection, acks: int = 7, topics: int = 0, version: int = 9) -> Finding:
+def finding(conversation: ScriptedConnection, acks: int = 7, topics: int = 0, version: int = 9) -> Finding:
     data = [{"name": f"t-{index}", "partition_data": []} for index in range(topics)]
-    dialogue.ask("Produce", version, {"acks": acks, "timeout_ms": 1, "topic_data": data})
-    found = findings(dialogue.answer("Produce", version, {"responses": []}).close())
+    conversation.ask("Produce", version, {"acks": acks, "timeout_ms": 1, "topic_data": data})
+    found = findings(conversation.answer("Produce", version, {"responses": []}).close())
     (only,) = [each for each in found if each.code == "PRD001"]
     return only
 

@@ -112,15 +112,15 @@ def many_topics() -> bytes:
 # Name, value and a capture that is fine without it. Told by words: the test is below.
 REACHED: dict[str, tuple[str, Callable[[], bytes]]] = {
     "connections": ("1", lambda: talks(4)),
-    "parked_bytes": ("8B", behind_a_hole),
+    "out_of_order_bytes": ("8B", behind_a_hole),
     "frame_bytes": ("1MiB", large),
     "pending_bytes": ("60", unanswered),
     "pending_requests": ("5", unanswered),
     "packet_depth": ("2", lambda: tower(4, b"", 3)),
     "fragmented_packets": ("1", unfinished),
     "fragments": ("2", fragments),
-    "direction_parked_bytes": ("20", behind_a_hole),
-    "direction_parked_segments": ("3", behind_a_hole),
+    "direction_out_of_order_bytes": ("20", behind_a_hole),
+    "direction_out_of_order_segments": ("3", behind_a_hole),
     "frame_size": ("1MiB", large),
     "connection_pending_requests": ("5", unanswered),
     "connection_pending_bytes": ("60", unanswered),
@@ -257,8 +257,8 @@ def test_what_makes_no_sense_is_told(text: str, why: str, capfd: pytest.CaptureF
 
 
 def test_they_are_read_with_units_and_add_up() -> None:
-    found = parse_limits("batch_bytes=1GiB, parked_bytes=2kB,connections=50_000")
-    assert (found.batch_bytes, found.parked_bytes, found.connections) == (1 << 30, 2000, 50_000)
+    found = parse_limits("batch_bytes=1GiB, out_of_order_bytes=2kB,connections=50_000")
+    assert (found.batch_bytes, found.out_of_order_bytes, found.connections) == (1 << 30, 2000, 50_000)
     assert parse_limits("anomalies=3", found) == found._replace(anomalies=3)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
-from kdissect.cli.event_loop import read_turns
+from kdissect.cli.event_loop import read_views
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
@@ -25,7 +25,7 @@ SECOND = 1_000_000_000
 def counted(dissection: Dissection) -> int:
     """How many exchanges commands count."""
     found: list[ExchangeView] = []
-    read_turns(dissection, found.append)
+    read_views(dissection, found.append)
     return len(found)
 
 

@@ -17,10 +17,10 @@ TIMES = 200
 
 
 def talk(asked: bytes, answered: Callable[[int], bytes], key: int) -> list[Event]:
-    dialogue = ScriptedConnection()
+    conversation = ScriptedConnection()
     for number in range(1, TIMES + 1):
-        dialogue.talk.client(request(key, 1 if key == 3 else 0, number, asked)).broker(answered(number))
-    return list(events_of(dialogue.close()))
+        conversation.talk.client(request(key, 1 if key == 3 else 0, number, asked)).broker(answered(number))
+    return list(events_of(conversation.close()))
 
 
 def without_entries() -> list[Event]:
