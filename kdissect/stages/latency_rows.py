@@ -24,7 +24,9 @@ DIMENSIONS = KEYS[1:]
 _DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
 _NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
 _NOBODY = (None,) * len(KEYS)
-_TOLD_APART_BY = ("day", "connection", "client_id", "api", "api_version")
+_TOLD_APART_BY = (
+    "day", "broker", "client", "client_id", "software", "principal", "api", "api_version",
+)  # fmt: skip
 Key = tuple[Any, ...]
 
 

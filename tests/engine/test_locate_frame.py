@@ -1,10 +1,10 @@
 """A frame among thousands of its size in one packet is found without putting each of them together."""
 
 import struct
-from zlib import crc32
 
 import pytest
 
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.exchange_log import locate_frame as refind
 from kdissect.engine.exchange_log.log_columns import MARK_BYTES
 from kdissect.engine.exchange_log.logged_frames import Want
@@ -33,7 +33,7 @@ def test_frames_of_one_size_are_told_apart_where_they_lie(
     info = ConnectionInfo("x", "", *ends, packets[0].time_ns)
     content = frame(number)[4:]
     ref, time_ns = packets[-1].ref, packets[-1].time_ns
-    want = Want(info, True, ref, ref, time_ns, time_ns, 16, 16, crc32(content[:MARK_BYTES]), False)
+    want = Want(info, True, ref, ref, time_ns, time_ns, 16, 16, crc32c(content[:MARK_BYTES]), False)
     finder = refind.Refinder(want)
     assert finder.feed(packets)
     assert finder.found is not None
@@ -49,7 +49,7 @@ def test_a_frame_that_goes_on_in_the_next_packet_is_put_together() -> None:
     first = packets[3 + 51 * 20 // 33]
     last = packets[3 + (51 * 20 + 19) // 33]
     assert first is not last
-    want = Want(info, True, first.ref, last.ref, 0, 0, 16, 16, crc32(content[:MARK_BYTES]), False)
+    want = Want(info, True, first.ref, last.ref, 0, 0, 16, 16, crc32c(content[:MARK_BYTES]), False)
     finder = refind.Refinder(want)
     assert finder.feed(packets)
     assert finder.found is not None

@@ -1,11 +1,13 @@
 """What studies of the screen say of captures: functions that give values that can be pickled and compared."""
 
+from itertools import chain
 from typing import Any
 
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.tui.processes.screen_worker import Worker
-from kdissect.tui.processes.worker_messages import Order, Result
+from kdissect.tui.processes.worker_messages import Codes, Order, Result
+from kdissect.tui.studies.findings import FindingsSoFar
 from kdissect.tui.studies.study import Study
 
 
@@ -48,7 +50,11 @@ def said(paths: list[str], study: str, expression: str) -> Any:
     """The last result of a study."""
     worker = HeardWorker(Order(tuple(paths), studies=(study,), filter=expression))
     worker.run()
-    return [message.value for message in worker.heard if isinstance(message, Result)][-1]
+    value = [message.value for message in worker.heard if isinstance(message, Result)][-1]
+    if isinstance(value, FindingsSoFar):
+        codes = [message.codes for message in worker.heard if isinstance(message, Codes)]
+        return value._replace(findings=[]), [repr(found) for found in value.findings], sorted(chain(*codes))
+    return value
 
 
 def given_one_by_one(paths: list[str], study: str, expression: str = "") -> int:
