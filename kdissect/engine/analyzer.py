@@ -20,12 +20,9 @@ from kdissect.engine.flows import (
     ONE_SYN,
     SWEEP_EVERY_NS,
     Connection,
-    Fed,
     Flow,
     HalfOpen,
-    Open,
     heard_longest_ago,
-    once,
     over_ns,
 )
 from kdissect.engine.unread import ConnectionTally
@@ -281,11 +278,11 @@ class Analyzer:
         holds_syns, self._holds_syns = self._holds_syns, False  # what is held has no place for it
         self._feed_segment(segment, ref, time_ns)
         self._holds_syns = holds_syns
-        flow = self._flows.get(segment[0])
-        if flow is not None and flow[0] is not None:
+        found, _ = self._find(segment[0])
+        if found is not None and not isinstance(found, HalfOpen):
             source, destination = flow_endpoints(segment[0])
             end = {True: source, False: destination, None: None}[local_end.is_sender]
-            flow[2].info.note_process(end, local_end.process)
+            found.info.note_process(end, local_end.process)
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
@@ -300,12 +297,20 @@ class Analyzer:
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
-        flow = self._flows.get(segment[0])
-        if flow is None or flow[0] is None or time_ns > self._due_ns or segment[3] & SYN:
-            flow = self._slow(segment, ref, time_ns)
-            if flow is None:
+        found, direction = self._find(segment[0])
+        if found is None or isinstance(found, HalfOpen) or time_ns > self._due_ns or segment[3] & SYN:
+            found = self._slow(segment, ref, time_ns)
+            if found is None:
                 return
-        flow[0].feed(flow[1], segment, ref, time_ns)
+            direction = self._find(segment[0])[1]  # one that begins anew may begin with the other
+        found.feed(direction, segment, ref, time_ns)
+
+    def _find(self, key: bytes) -> tuple[Flow | None, int]:
+        """The connection that a segment with this flow key belongs to, and its direction there."""
+        found = self._flows.get(key)
+        if found is not None:
+            return found, 0
+        return self._flows.get(reverse_flow(key)), 1
 
     def is_due(self, ref: int, time_ns: int) -> bool:
         """Whether `advance` has anything to do."""
@@ -324,7 +329,7 @@ class Analyzer:
 
     def next_end_ns(self) -> int | None:
         """When the first open connection is over if nothing more comes, told by `advance`; None without."""
-        ends = (over_ns(one) for table in self._tables.values() for one, _ in once(table))
+        ends = (over_ns(one) for table in self._tables.values() for one in table.values())
         return min(ends, default=None)
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
@@ -343,9 +348,8 @@ class Analyzer:
         for capture_set in self._tables:
             self._switch_set(capture_set)
             for flow in list(self._flows):
-                found = self._flows.get(flow)
-                if found is not None and found[1] == 0:
-                    self._drop(found[2], flow, CloseKind.CAPTURE_END, found[2].last_ns)
+                found = self._flows[flow]
+                self._drop(found, flow, CloseKind.CAPTURE_END, found.last_ns)
                 if len(self._events) >= CLOSED_AT_ONCE:
                     yield self._take()
         self.parser.close()
@@ -355,7 +359,7 @@ class Analyzer:
         """What connections came to so far, those that are open included."""
         tally = self._tally.copy()
         for table in self._tables.values():
-            for connection, _ in once(table):
+            for connection in table.values():
                 if not isinstance(connection, HalfOpen):
                     tally.add(connection.info)
         return tally
@@ -382,7 +386,7 @@ class Analyzer:
         if self._duplicate_taps is not None:
             self._duplicate_taps.hear(capture_set)
 
-    def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+    def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection.
 
         None: the segment was taken, or belongs to nothing.
@@ -391,66 +395,51 @@ class Analyzer:
             self._sweep(time_ns)
         if plain[3] & ACK and self._holds_syns and self._goes_on(plain, ref, time_ns):
             return None
-        flow = self._known(plain[0])
-        if flow is None:
+        found, direction = self._find(plain[0])
+        if found is None:
             if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
                 return None
             if self.open_connections() >= self.limits.connections and _begins(plain):
                 self._make_room(time_ns)
             return self._first(plain, ref, time_ns)
+        key = reverse_flow(plain[0]) if direction else plain[0]
+        if isinstance(found, HalfOpen):
+            found = self._complete(found, key)
         if plain[3] & SYN:
             segment = Segment._make(plain)
-            if flow[2].tcp.opens_new_incarnation(flow[1], segment, time_ns):
-                self._drop(flow[2], segment.flow, CloseKind.REUSED, time_ns)
+            if found.tcp.opens_new_incarnation(direction, segment, time_ns):
+                self._drop(found, key, CloseKind.REUSED, time_ns)
                 return self._open(segment, time_ns, self.place)
-        return flow
+        return found
 
     def _goes_on(self, plain: PlainSegment, ref: int, time_ns: int) -> bool:
         """Hold the next segment of a handshake; False, and nothing is held, of anything else."""
-        key, direction = plain[0], 0
-        flow = self._flows.get(key)
-        if flow is None:
-            key, direction = reverse_flow(key), 1
-            flow = self._flows.get(key)
-        if flow is None or flow[0] is not None:
+        found, direction = self._find(plain[0])
+        if not isinstance(found, HalfOpen):
             return False
-        half = flow[2].followed_by(direction, plain, ref, time_ns)
+        half = found.followed_by(direction, plain, ref, time_ns)
         if half is None:
             return False
-        self._flows[key] = None, 0, half
+        self._flows[reverse_flow(plain[0]) if direction else plain[0]] = half
         return True
 
-    def _known(self, key: bytes) -> Open | None:
-        """The open connection of a flow, made of its handshake if nothing else was seen of it."""
-        flow = self._flows.get(key)
-        if flow is None:
-            back = reverse_flow(key)
-            flow = self._flows.get(back)
-            if flow is None or flow[0] is not None:  # of an open one both are there
-                return None
-            self._complete(flow[2], back)
-            flow = self._flows[key]
-        if flow[0] is None:
-            return self._complete(flow[2], key)
-        return flow
-
-    def _complete(self, half: HalfOpen, key: bytes) -> Open:
+    def _complete(self, half: HalfOpen, key: bytes) -> Connection:
         """Make a connection of what was held of it."""
         segments = half.segments(key)
         _, time_ns, place = half.opening()
         self._store.counts.connections -= 1  # it is opened a second time
-        flow = self._open(segments[0][0], time_ns, place)
+        connection = self._open(segments[0][0], time_ns, place)
         for number, (segment, ref, at_ns) in enumerate(segments):
-            flow[0].feed(number % 2, segment, ref, at_ns)
-        return flow
+            connection.feed(number % 2, segment, ref, at_ns)
+        return connection
 
-    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
         """The first segment of a flow."""
         if self._holds_syns:
             half = HalfOpen.of(plain, ref, time_ns, self.place)
             if half is not None:
                 self._store.counts.connections += 1
-                self._flows[plain[0]] = None, 0, half
+                self._flows[plain[0]] = half
                 return None
         return self._open(Segment._make(plain), time_ns, self.place) if _begins(plain) else None
 
@@ -465,25 +454,23 @@ class Analyzer:
         info.opened_at = place
         return info
 
-    def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
+    def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Connection:
         info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
-        fed, connection = self._connection(info, segment.flow)
+        connection = self._connection(info, segment.flow)
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
         self._store.counts.connections += 1
-        self._flows[segment.flow] = flow = fed, 0, connection
-        self._flows[reverse_flow(segment.flow)] = fed, 1, connection
-        return flow
+        self._flows[segment.flow] = connection
+        return connection
 
-    def _connection(self, info: ConnectionInfo, _flow: bytes) -> tuple[Fed, Connection]:
-        """A connection that begins with a flow's segment, and what its segments are fed to."""
+    def _connection(self, info: ConnectionInfo, _flow: bytes) -> Connection:
+        """A connection that begins with a flow's segment."""
         forced = info.client_direction if self._ports and info.broker.port in self._ports else None
-        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
-        return connection, connection
+        return ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
 
     def _drop(
         self,
-        connection: Connection | HalfOpen,
+        connection: Flow,
         flow: bytes,
         how: CloseKind,
         time_ns: int,
@@ -491,7 +478,7 @@ class Analyzer:
     ) -> None:
         """End a connection of the capture set at hand. Its last event is that it is closed."""
         if isinstance(connection, HalfOpen) and not connection.is_one_syn:
-            connection = self._complete(connection, flow)[2]
+            connection = self._complete(connection, flow)
         self._store.counts.connections -= 1
         self._flows.pop(flow, None)
         if isinstance(connection, HalfOpen):
@@ -499,7 +486,6 @@ class Analyzer:
             info.over_ns, info.close, info.tcp = over_at_ns, Close(None, how, time_ns), ONE_SYN
             self._events.append(ConnectionClosed(info))
             return
-        self._flows.pop(reverse_flow(flow), None)
         self.ended = connection.info
         if self._duplicate_taps is not None:
             self._duplicate_taps.close(connection.info)
@@ -512,7 +498,7 @@ class Analyzer:
         self._due_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
         due = [
             (over_at_ns, connection, flow)
-            for connection, flow in once(self._flows)
+            for flow, connection in self._flows.items()
             if (over_at_ns := over_ns(connection)) < time_ns
         ]
         due.sort(key=_first)
@@ -527,7 +513,7 @@ class Analyzer:
         for name, flow in heard_longest_ago(self._tables, number):
             if name != self._capture_set:
                 self._switch_set(name)
-            self._drop(self._flows[flow][2], flow, CloseKind.IDLE, time_ns)
+            self._drop(self._flows[flow], flow, CloseKind.IDLE, time_ns)
             detail = ""
             if self._log.has_room:
                 gone = self._events[-1].connection.id

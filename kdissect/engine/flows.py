@@ -33,7 +33,6 @@ _ROLES = SYN | ACK
 _HANDSHAKE = (0, SYN), (1, SYN | ACK), (0, ACK)
 _CONTROL = SYN | FIN | RST | ACK
 
-_NOT_FIRST = 1 << 64  # later than any time in nanoseconds: of the way back of a flow
 NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
 # The health of its TCP: one packet.
 ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -51,6 +50,8 @@ class HalfOpen(bytes):
 
     is_over = False
     """Neither direction ended."""
+    held = None
+    """It is not lent to the compiled engine."""
 
     @classmethod
     def of(cls, segment: PlainSegment, ref: int, time_ns: int, place: tuple[int, int]) -> Self | None:
@@ -94,6 +95,8 @@ class HalfOpen(bytes):
     def opening(self) -> tuple[bool, int, tuple[int, int]]:
         """Whether it is the answer of who was connected to, its time, and its place in the order of all."""
         time_ns, _, first, second, _, _, flags, _, _ = _unpack(self[-_FIRST:])
+        if first == time_ns:
+            first = time_ns  # mostly: one number for both, in each of a hundred thousand connections
         return flags & _ROLES == _ROLES, time_ns, (first, second) if first or second else NO_PLACE
 
     def segments(self, flow: bytes) -> list[tuple[Segment, int, int]]:
@@ -109,13 +112,6 @@ class HalfOpen(bytes):
 
 def _segment(flow: bytes, seq: int, ack: int, flags: int, window: int, ip_id: int) -> Segment:
     return Segment(flow, seq, ack, flags, window, b"", 0, ip_id)
-
-
-class Fed(Protocol):
-    """What segments are fed to: a connection, or who listens to it."""
-
-    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-        """Take the next segment of a direction."""
 
 
 class Connection(Protocol):
@@ -136,22 +132,18 @@ class Connection(Protocol):
     def held(self) -> native.Held | None:
         """Its place in the compiled engine; None where every segment must be fed."""
 
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction; that of the first packet is 0."""
+
     def close(self, how: CloseKind, time_ns: int) -> None:
         """It is over, and takes nothing any more."""
 
 
-# What takes the segments of a connection, their direction in it, the connection. A half-open one is fed
-# nothing, and has one flow.
-Open = tuple[Fed, int, Connection]
-Flow = Open | tuple[None, int, HalfOpen]
+Flow = Connection | HalfOpen
+"""What a flow leads to. A table has each once, under the flow key of its first packet."""
 
 
-def once(table: Mapping[bytes, Flow]) -> list[tuple[Connection | HalfOpen, bytes]]:
-    """Each connection of a table once, with the flow key of its first packet."""
-    return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
-
-
-def over_ns(connection: Connection | HalfOpen) -> int:
+def over_ns(connection: Flow) -> int:
     """When a connection is over if nothing more comes."""
     silent_ns = LINGER_NS if connection.is_over else IDLE_NS
     return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
@@ -168,10 +160,7 @@ def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -
     # Hot: every connection there is, again and again in a flood: each is looked at once, no tuple is made.
     for name, table in tables.items():
         flows += table
-        heard += [
-            _NOT_FIRST if direction else time_of(one)[0] if type(one) is HalfOpen else one.last_ns
-            for _, direction, one in table.values()
-        ]
+        heard += [time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in table.values()]
         names += [name] * len(table)
     by_time = sorted(range(len(flows)), key=heard.__getitem__)
-    return [(names[at], flows[at]) for at in by_time[:number] if heard[at] is not _NOT_FIRST]
+    return [(names[at], flows[at]) for at in by_time[:number]]

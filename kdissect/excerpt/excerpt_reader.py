@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
-from kdissect.engine.flows import Connection, Fed, Open
+from kdissect.engine.flows import Connection
 from kdissect.excerpt.copied_state import UNKNOWN, CopiedDirection, CopiedState
 from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
@@ -401,7 +401,7 @@ class Tap(Analyzer):
             heard.flush()
         self._over.clear()
 
-    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
         # who listens must hear each packet as it comes
         info = self._info(plain[0], is_answer(plain[3]), time_ns, self.place)
         self._holds_syns = info.id not in self._wanted
@@ -410,11 +410,10 @@ class Tap(Analyzer):
     def _syns(self) -> None:
         """Each SYN is for `_first`."""
 
-    def _connection(self, info: ConnectionInfo, flow: bytes) -> tuple[Fed, Connection]:
+    def _connection(self, info: ConnectionInfo, flow: bytes) -> Connection:
         listening = self._listening(info.id) if info.id in self._wanted else ()
         copied = None if self._copier is None else self._copied_flows()
-        heard = _Heard(info, listening, self._packet, self._over, self._store, self._noted, copied, flow)
-        return heard, heard
+        return _Heard(info, listening, self._packet, self._over, self._store, self._noted, copied, flow)
 
     def _packet_of(self, ref: int) -> PlainPacket:
         if not self._by_ref:

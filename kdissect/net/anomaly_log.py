@@ -43,3 +43,7 @@ class AnomalyLog:
         self.counts[kind] += 1
         if self.has_room:
             self.kept = [*self.kept, Anomaly(kind, detail, ref, time_ns)]
+
+
+NOTHING_NOTED = AnomalyLog(0)
+"""In the place of a log where nothing can be noted for now, and nothing was."""

@@ -1,32 +1,29 @@
-"""The open flows of a capture set by their keys, with their places in the compiled engine beside them."""
+"""The open connections of a capture set by their flow keys, with their places in the compiled engine."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from kdissect.model.native import is_compiled, native
 
-Flow = tuple[Any, Any, Any]
-
 
 class FlowTable(dict[bytes, Any]):
-    """A dict whose flows the compiled engine finds without an object for a key: `held` has the same.
+    """A dict whose connections the compiled engine finds without an object for a key: `held` has the same.
 
-    It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
+    It changes by setting and popping a key and by `clear` alone. Pickled it is a dict.
     """
 
     __slots__ = ("held",)
 
-    def __init__(self, flows: Mapping[bytes, Flow]) -> None:
+    def __init__(self, flows: Mapping[bytes, Any]) -> None:
         super().__init__()
         self.held = native.HeldFlows()
         for key, flow in flows.items():
             self[key] = flow
 
-    def __setitem__(self, key: bytes, flow: Flow) -> None:
-        fed, direction, connection = flow
-        held = None if fed is None else connection.held
+    def __setitem__(self, key: bytes, flow: Any) -> None:
+        held = flow.held
         if held is not None:
-            self.held.set(key, held, direction)
+            self.held.set(key, held)
         elif len(self.held):
             self.held.drop(key)
         super().__setitem__(key, flow)

@@ -246,8 +246,8 @@ class Judge:
         self._suppressed = set(outcome.suppressed)
         if outcome.has_ranges and exchange.response is not None:
             view.learn_again(exchange.response)
-        if outcome.is_refusal:
-            view.refused = exchange.ordinal
+        if outcome.is_refusal and view.refusal is not None:
+            view.refusal = view.refusal._replace(ordinal=exchange.ordinal)
         self._judged(exchange, view)
 
     def _passes(self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None) -> bool:

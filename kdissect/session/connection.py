@@ -140,6 +140,7 @@ class ConnectionAnalyzer:
         if is_ordinary(self.tcp, self._readers, self._conversation):
             client = self.info.client_direction
             self._kept = lend(held, self, self.tcp, self._readers, self._conversation, client)
+            self.info.tcp_log = self.tcp.log
             del self._readers, self._conversation
         elif not self.tcp.troubled:
             self._wait = self._conversation.waiting
@@ -152,7 +153,7 @@ class ConnectionAnalyzer:
         readers = FrameReader(self, 0, self._store), FrameReader(self, 1, self._store)
         self._conversation = Conversation(self.info, self._events, self._store)
         self._readers = take_back(self._held, self._kept, self.tcp, readers, self._conversation, self._store)
-        self._kept = None
+        self._kept, self.info.tcp_log = None, self.tcp.log
         self._patience, self._wait = patience(self._patience, taken, self._conversation)
 
     def close(self, how: CloseKind, time_ns: int) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.model.native import is_compiled, native
+from kdissect.net.anomaly_log import NOTHING_NOTED, AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.oddities import NOTHING_ODD, Oddities
 from kdissect.net.streams.reassembly import Reassembly, StreamState
@@ -117,6 +118,8 @@ def lend(
     """Hand over a connection that `is_ordinary`. `readers` and `conversation` are not to be used any more."""
     time_ns = tcp.last_time_ns
     first, second = tcp.lend(lender)
+    if not tcp.log.counts:
+        tcp.log = NOTHING_NOTED
     framings = _framing(readers[0]), _framing(readers[1])
     held.lend(HeldState(client, time_ns, (first.state(), second.state()), framings, conversation.state()))
     sides = _side(first, readers[0]), _side(second, readers[1])
@@ -150,6 +153,8 @@ def take_back(
 ) -> tuple[FrameReader, FrameReader]:
     """Have a connection again, in new readers and a new conversation; gives its readers."""
     client, time_ns, states, framings, of_conversation = held.take_back()
+    if tcp.log is NOTHING_NOTED:
+        tcp.log = AnomalyLog(store.limits.anomalies)
     conversation.take_over(of_conversation, kept.conversation)
     found, streams = [], []
     for side, new, framing, state in zip(kept.sides, readers, framings, states, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.frame import Frame
@@ -58,17 +59,29 @@ class Tally:
         "wait",
     )  # fmt: skip
 
+    states: Counter[str]
+    errors: Counter[str]
+    latency: Distribution
+    broker: Distribution
+    throttle: Distribution
+    wait: Distribution
+
     def __init__(self) -> None:
         self.exchanges = self.failed = self.unclear = self.empty_early = 0
         self.request_bytes = self.response_bytes = 0
         self.first_ns: int | None = None
         self.last_ns: int | None = None
-        self.states: Counter[str] = Counter()
-        self.errors: Counter[str] = Counter()
-        self.latency = Distribution()
-        self.broker = Distribution()
-        self.throttle = Distribution()
-        self.wait = Distribution()
+
+    if not TYPE_CHECKING:  # else every misspelt attribute of a tally would pass the type check
+
+        def __getattr__(self, name: str) -> Any:
+            """What is not counted yet begins when it is asked for: of 20,000 rows most have little."""
+            made_of = _MADE_OF.get(name)
+            if made_of is None:
+                raise AttributeError(name)
+            made = made_of()
+            setattr(self, name, made)
+            return made
 
     def add(self, exchange: Exchange, errors: Sequence[int], times: ResponseTime | None) -> None:
         """Count one exchange with the error codes of its response."""
@@ -98,10 +111,9 @@ class Tally:
             self._seen(time_ns)
         for code, count in errors:
             self.errors[error_name(code)] += count
-        distributions = self.latency, self.broker, self.throttle, self.wait
-        for distribution, values in zip(distributions, times, strict=True):
+        for name, values in zip(("latency", "broker", "throttle", "wait"), times, strict=True):
             if values is not None:
-                distribution.add_bins(*values)
+                getattr(self, name).add_bins(*values)
 
     def merge(self, other: Tally) -> None:
         """Count everything of another tally, which stays as it is."""
@@ -130,6 +142,11 @@ class Tally:
     def _seen(self, time_ns: int) -> None:
         self.first_ns = time_ns if self.first_ns is None else min(self.first_ns, time_ns)
         self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
+
+
+_MADE_OF = {"states": Counter, "errors": Counter} | dict.fromkeys(
+    ("latency", "broker", "throttle", "wait"), Distribution
+)
 
 
 class Traffic:

@@ -27,6 +27,20 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// The key for both directions, and whether this one is the other of the two.
+    pub fn either_way(&self) -> (EitherWay, bool) {
+        match self {
+            Flow::V4(key) => {
+                let (key, is_turned) = lower_first::<12, 4>(key);
+                (EitherWay::V4(key), is_turned)
+            }
+            Flow::V6(key) => {
+                let (key, is_turned) = lower_first::<36, 16>(key);
+                (EitherWay::V6(key), is_turned)
+            }
+        }
+    }
+
     /// The key of the other direction (`kdissect.model.packets.segment.reverse_flow`).
     pub fn reverse(&self) -> Vec<u8> {
         let (addresses, ports) = self.key().split_at(self.key().len() - PORTS);
@@ -34,6 +48,37 @@ impl<'a> Flow<'a> {
         let (from, to) = ports.split_at(PORTS / 2);
         [destination, source, to, from].concat()
     }
+}
+
+/// One key for both directions of a connection.
+pub enum EitherWay {
+    V4([u8; 12]),
+    V6([u8; 36]),
+}
+
+impl EitherWay {
+    /// The key as one of its flows.
+    pub fn flow(&self) -> Flow<'_> {
+        match self {
+            EitherWay::V4(key) => Flow::V4(key),
+            EitherWay::V6(key) => Flow::V6(key),
+        }
+    }
+}
+
+/// The lower end first; whether the ends changed places for that.
+fn lower_first<const KEY: usize, const ADDRESS: usize>(key: &[u8; KEY]) -> ([u8; KEY], bool) {
+    let (source, rest) = key.split_at(ADDRESS);
+    let (destination, ports) = rest.split_at(ADDRESS);
+    let (from, to) = ports.split_at(PORTS / 2);
+    if (source, from) <= (destination, to) {
+        return (*key, false);
+    }
+    let mut turned = *key;
+    for (room, part) in [(0, destination), (ADDRESS, source), (2 * ADDRESS, to), (2 * ADDRESS + 2, from)] {
+        turned[room..room + part.len()].copy_from_slice(part);
+    }
+    (turned, true)
 }
 
 /// Two ports of two bytes end a key.

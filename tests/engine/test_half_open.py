@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.hostile_load import ACK, FIN, PSH, START_NS, SYN, Wire, request, response, syn_flood
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import HalfOpen, Open
+from kdissect.engine.flows import Connection, HalfOpen
 from kdissect.model.endpoint import Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
@@ -81,7 +81,7 @@ def test_a_handshake_is_half_open_and_any_more_is_not() -> None:
         1,
     ):
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
-        assert isinstance(next(iter(analyzer._flows.values()))[2], HalfOpen) is is_half
+        assert isinstance(next(iter(analyzer._flows.values())), HalfOpen) is is_half
         assert analyzer.open_connections() == 1
 
 
@@ -91,7 +91,7 @@ def test_what_acknowledges_something_else_is_no_handshake() -> None:
     wire_packets = [wire.say(0, b"", SYN), other.say(1, b"", SYN | ACK)]
     for number, said in enumerate(wire_packets, 1):
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
-    assert not any(isinstance(flow[2], HalfOpen) for flow in analyzer._flows.values())
+    assert not any(isinstance(flow, HalfOpen) for flow in analyzer._flows.values())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -117,7 +117,7 @@ def test_a_flood_in_a_block_is_held_as_packet_by_packet(
         one.feed_batch([packet])
     calls, first = [], Analyzer._first
 
-    def counted(self: Analyzer, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+    def counted(self: Analyzer, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
         calls.append(ref)
         return first(self, plain, ref, time_ns)
 
@@ -125,6 +125,6 @@ def test_a_flood_in_a_block_is_held_as_packet_by_packet(
     for block in blocks(given, [300]):
         assert list(other.feed_each(block)) == []
     assert list(other._flows.items()) == list(one._flows.items())
-    assert {type(flow[2]) for flow in other._flows.values()} == {HalfOpen}
+    assert {type(flow) for flow in other._flows.values()} == {HalfOpen}
     assert other.open_connections() == 1000
     assert len(calls) == (1 if native is not None and not ports.only else 1000)

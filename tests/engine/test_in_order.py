@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.flows import HalfOpen
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
@@ -126,7 +127,10 @@ def told(batches: list[Any]) -> tuple[list[Any], Any]:
     parser = analyzer.parser
     counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
     said += [
-        list(stream.recent) for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp.streams
+        list(stream.recent)
+        for flow in analyzer._flows.values()
+        if not isinstance(flow, HalfOpen)
+        for stream in flow.tcp.streams
     ]
     said.append(plain(analyzer.close()))
     return said, (counts, repr(parser.anomalies), repr(analyzer.anomalies))

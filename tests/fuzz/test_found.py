@@ -211,7 +211,7 @@ def test_holes_of_a_connection_of_headers_alone_are_held_as_one() -> None:
         conversation.packet(CLIENT, bytes(1000), PSH | ACK, snap=54)
     analyzer = Analyzer()
     analyzer.feed_batch(conversation.packets)
-    ((_, _, connection), _) = analyzer._flows.values()
+    (connection,) = analyzer._flows.values()
     assert connection._detection is not None
     assert len(connection._detection._held) == 1
 

@@ -14,6 +14,7 @@ from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.flows import HalfOpen
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, Packet, PlainPacket
@@ -122,7 +123,8 @@ def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
 
 def streams(analyzer: Analyzer) -> list[Any]:
     """Directions of its connections."""
-    return [stream for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp.streams]
+    open_ones = (one for one in analyzer._flows.values() if not isinstance(one, HalfOpen))
+    return [stream for one in open_ones for stream in one.tcp.streams]
 
 
 def with_link(packets: list[PlainPacket], how: str) -> list[PlainPacket]:
@@ -192,7 +194,7 @@ def told_of_talk(
 def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
     """What a connection holds, taken back if it was lent."""
     (analyzer,) = analyzers(talk(said), Limits())
-    connection = next(iter(analyzer._flows.values()))[2]
+    connection: Any = next(iter(analyzer._flows.values()))
     streams = [[getattr(one, name) for name in StreamState._fields] for one in connection.tcp.streams]
     conversation = connection._conversation
     waiting = [

@@ -124,14 +124,14 @@ def test_most_exchanges_are_those_of_the_engine(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_connection_is_in_one_place(native: Any) -> None:
     (analyzer,) = asked.analyzers(asked.talk([*in_order(2)]), Limits())
-    held = next(flow[2].held for flow in analyzer._flows.values())
+    held = next(one.held for one in analyzer._flows.values())
     assert held.is_lent
     state = held.take_back()
     held.lend(state)
     with pytest.raises(ValueError, match="lent already"):
         held.lend(state)
-    flow = next(iter(analyzer._flows.values()))
-    assert flow[2].tcp.health[0].packets > 2  # who asks has it taken back
+    connection = next(iter(analyzer._flows.values()))
+    assert connection.tcp.health[0].packets > 2  # who asks has it taken back
     assert not held.is_lent
     for call in (held.take_back, lambda: held.taken, lambda: held.last_time_ns):
         with pytest.raises(ValueError, match="not lent"):

@@ -234,7 +234,7 @@ def test_what_nobody_asks_for_is_counted_too(native: Any, asked_for: int | None)
     """At the exchange asked for a connection counts those up to it, behind the block all of them."""
     analyzer, fed = block_of_exchanges()
     block = first_block(native, fed)
-    info = next(flow[2].info for flow in analyzer._flows.values())
+    info = next(one.info for one in analyzer._flows.values())
     before = info.complete
     if asked_for is not None:
         assert block[asked_for].connection is info
@@ -253,7 +253,7 @@ def test_the_rest_of_a_block_can_be_left_out(native: Any) -> None:
     assert number == 2
     assert len(block) == 3
     list(fed)
-    assert next(flow[2].info for flow in analyzer._flows.values()).complete == block[2].ordinal + 1
+    assert next(one.info for one in analyzer._flows.values()).complete == block[2].ordinal + 1
 
 
 def test_exchanges_come_in_blocks(native: Any) -> None:

@@ -102,7 +102,7 @@ class Outcome:
             answer is not None and answer.fits and answer.value.error_code == 0
         )
         """Whether it tells the versions of the broker."""
-        self.is_refusal = view.refused == exchange.ordinal
+        self.is_refusal = view.refusal is not None and view.refusal.ordinal == exchange.ordinal
         """Whether it refuses ApiVersions."""
 
     def holds(self, exchange: Exchange, view: ConnectionView) -> bool:
@@ -157,7 +157,7 @@ def outcome_of(
             return None
     if exchange.api_key != API_VERSIONS and (request is None or request.time_ns < before.advertised_ns):
         return None  # it was not held to the versions yet
-    if request is None or request.time_ns < view.refused_ns:
+    if request is None or (view.refusal is not None and request.time_ns < view.refusal.first_ns):
         return None  # nor to the refusal
     return Outcome(exchange, view, before, occurrences, suppressed)
 

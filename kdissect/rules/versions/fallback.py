@@ -106,14 +106,15 @@ class IgnoredFallback(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The next request against the refusal."""
-        listed, request, version = view.refused_versions, exchange.request, exchange.api_version
-        if listed is None or request is None or version is None or request.time_ns < view.refused_ns:
+        refusal, request, version = view.refusal, exchange.request, exchange.api_version
+        if refusal is None or request is None or version is None or request.time_ns < refusal.first_ns:
             return
+        listed = refusal.versions
         if exchange.api_key != API_VERSIONS:
             if (
                 view.advertised is None
                 and view.previous is not None
-                and view.previous.ordinal == view.refused
+                and view.previous.ordinal == refusal.ordinal
             ):
                 what = f"{api_name(exchange.api_key or 0) or f'API key {exchange.api_key}'} v{version}"
                 yield Violation("ApiVersions again", what, start=0, end=4)

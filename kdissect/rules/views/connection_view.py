@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Self, Union
+from typing import NamedTuple, Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
@@ -65,15 +65,24 @@ MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW, VERSIONS_REFUSE
 )
 
 
+class Refusal(NamedTuple):
+    """That ApiVersions was refused (KIP-511): the range of it that the last refusal lists, empty where it
+    lists none, when the first one came, and the ordinal of the last exchange refused.
+    """
+
+    versions: tuple[int, int] | tuple[()]
+    first_ns: int
+    ordinal: int
+
+
 class ConnectionView:
     """One connection as far as it was judged.
 
     `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
-    one; `refused_versions` the range of ApiVersions in a refused one (KIP-511), empty where it has none. The
-    first of those came at `refused_ns`, the last is exchange `refused`. `previous` is the request before the
-    one judged. `spoken` are codes that speak once per connection. Large exchanges are in `previous` and
-    `in_flight` without their bytes, which `large` keeps, if there is room; so are those of a connection at
-    rest. `first` is the ordinal of the first request.
+    one; `refusal` what is known of refused ones. `previous` is the request before the one judged. `spoken`
+    are codes that speak once per connection. Large exchanges are in `previous` and `in_flight` without their
+    bytes, which `large` keeps, if there is room; so are those of a connection at rest. `first` is the ordinal
+    of the first request.
     """
 
     __slots__ = (
@@ -81,7 +90,6 @@ class ConnectionView:
         "_large",
         "_looked_ns",
         "_recent",
-        "_refused",
         "_waiting",
         "advertised",
         "advertised_ns",
@@ -91,9 +99,7 @@ class ConnectionView:
         "in_flight",
         "info",
         "previous",
-        "refused",
-        "refused_ns",
-        "refused_versions",
+        "refusal",
         "spoken",
         "suppressed",
     )  # fmt: skip
@@ -107,11 +113,7 @@ class ConnectionView:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
         self.advertised_ns = NEVER_NS
-        self.refused_versions: tuple[int, int] | tuple[()] | None = None
-        self.refused_ns = NEVER_NS
-        self.refused = -1
-        self._refused = 0
-        """`VERSIONS_REFUSED` from then on."""
+        self.refusal: Refusal | None = None
         self.first: int | None = None
         self.previous: Earlier | None = None
         self.in_flight: Sequence[Earlier] = []
@@ -147,7 +149,7 @@ class ConnectionView:
     def facts(self, exchange: Exchange) -> int:
         """What is so of the next exchange: members of `ExchangeFact`, as a number."""
         # Hot, once an exchange.
-        facts = self._facts_of_frames(exchange) | self._refused
+        facts = self._facts_of_frames(exchange) | (VERSIONS_REFUSED if self.refusal else 0)
         client_id, previous = exchange.client_id, self.previous
         if exchange.anomalies:
             facts |= ANOMALY
@@ -272,7 +274,7 @@ class ConnectionView:
         which versions were refused.
         """
         previous = self.previous
-        if self.first is None or self._refused or not isinstance(previous, Exchange):
+        if self.first is None or self.refusal or not isinstance(previous, Exchange):
             return None
         if not self._recent.holds(self.info.id):
             return None
@@ -368,11 +370,12 @@ class ConnectionView:
         """Remember what an ApiVersions answer says."""
         error = getattr(answer, "error_code", -1)
         ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
+        if exchange.response is None:
+            return
         if error == UNSUPPORTED_VERSION:
-            if not self._refused and exchange.response is not None:
-                self._refused, self.refused_ns = VERSIONS_REFUSED, exchange.response.end_time_ns
-            self.refused, self.refused_versions = exchange.ordinal, ranges.get(API_VERSIONS, ())
-        elif error == 0 and exchange.response is not None:
+            first_ns = self.refusal.first_ns if self.refusal else exchange.response.end_time_ns
+            self.refusal = Refusal(ranges.get(API_VERSIONS, ()), first_ns, exchange.ordinal)
+        elif error == 0:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns
 

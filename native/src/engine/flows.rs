@@ -5,12 +5,12 @@ use pyo3::prelude::*;
 use crate::engine::held::Held;
 use crate::flow::{ByFlow, Flow};
 
-/// The places of a capture set's open flows, and the direction that each is. They lead to connections, and nothing of
-/// a connection leads here: the garbage collector need not know them.
+/// The places of a capture set's open connections, each once, for both of its flows. They lead to connections, and
+/// nothing of a connection leads here: the garbage collector need not know them.
 #[pyclass(module = "kdissect._native")]
 #[derive(Default)]
 pub struct HeldFlows {
-    pub by_flow: ByFlow<(Py<Held>, usize)>,
+    by_flow: ByFlow<Py<Held>>,
 }
 
 #[pymethods]
@@ -24,10 +24,12 @@ impl HeldFlows {
         self.by_flow.len()
     }
 
-    /// Segments of the flow are of a direction of this connection from here on.
-    fn set(slf: &Bound<'_, Self>, flow: &[u8], held: Py<Held>, direction: usize) -> PyResult<()> {
+    /// Segments of the flow are those of direction 0 of this connection from here on, those of the way back of 1.
+    fn set(slf: &Bound<'_, Self>, py: Python<'_>, flow: &[u8], held: Py<Held>) -> PyResult<()> {
         let Some(flow) = Flow::of(flow) else { return Ok(()) };
-        let before = slf.try_borrow_mut()?.by_flow.insert(&flow, (held, direction.min(1)));
+        let (key, is_turned) = flow.either_way();
+        held.try_borrow_mut(py)?.is_turned = is_turned;
+        let before = slf.try_borrow_mut()?.by_flow.insert(&key.flow(), held);
         drop(before); // may run anything, which is why the map is not held any more
         Ok(())
     }
@@ -35,15 +37,23 @@ impl HeldFlows {
     /// The flow is that of no connection any more.
     fn drop(slf: &Bound<'_, Self>, flow: &[u8]) -> PyResult<()> {
         let Some(flow) = Flow::of(flow) else { return Ok(()) };
-        let lane = slf.try_borrow_mut()?.by_flow.remove(&flow);
-        drop(lane);
+        let held = slf.try_borrow_mut()?.by_flow.remove(&flow.either_way().0.flow());
+        drop(held);
         Ok(())
     }
 
     fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let lanes = std::mem::take(&mut slf.try_borrow_mut()?.by_flow);
-        drop(lanes);
+        let flows = std::mem::take(&mut slf.try_borrow_mut()?.by_flow);
+        drop(flows);
         Ok(())
+    }
+}
+
+impl HeldFlows {
+    /// The connection of a flow, and whether it goes the way that the key for both goes.
+    pub fn get(&self, flow: &Flow<'_>) -> Option<(&Py<Held>, bool)> {
+        let (key, is_turned) = flow.either_way();
+        self.by_flow.get(&key.flow()).map(|held| (held, is_turned))
     }
 }
 

@@ -36,7 +36,7 @@ impl Syns {
         let made = packed(&syn, packet.ip_id, time_ns, reference, latest_ns);
         let half = self.1.bind(py).call1((PyBytes::new(py, &made),))?;
         counts.open();
-        flows.set_item(flow, (py.None(), 0, half))?;
+        flows.set_item(flow, half)?;
         Ok(true)
     }
 }

@@ -117,6 +117,8 @@ pub struct Held {
     pub engine: Py<Engine>,
     pub info: Py<PyAny>,
     pub lent: Option<Box<Lent>>,
+    /// Whether the flow of direction 0 goes the other way than the key for both (`Flow::either_way`).
+    pub is_turned: bool,
     /// Where it stands in the block of this number.
     pub in_block: (u64, u32),
 }
@@ -129,7 +131,7 @@ impl Held {
     /// Exchanges are of the connection `info`.
     #[new]
     fn new(engine: Py<Engine>, info: Py<PyAny>) -> Self {
-        Held { engine, info, lent: None, in_block: (0, 0) }
+        Held { engine, info, lent: None, is_turned: false, in_block: (0, 0) }
     }
 
     /// Whether the connection is here.

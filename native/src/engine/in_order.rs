@@ -20,7 +20,7 @@ pub struct InOrder {
     first_ref: i64,
     places: Py<Places>,
     at: usize,
-    lanes: Py<HeldFlows>,
+    flows: Py<HeldFlows>,
     until_ns: i64,
     /// The latest time of all packets so far; None where nobody asks for the order of all.
     latest_ns: Option<i64>,
@@ -49,18 +49,18 @@ enum Taken {
 
 #[pymethods]
 impl InOrder {
-    /// Packets of a block from index `at` on, of the flows in `lanes`, up to the time `until_ns`. `latest_ns` is the
+    /// Packets of a block from index `at` on, of the connections in `flows`, up to the time `until_ns`. `latest_ns` is the
     /// latest time of packets before them, where somebody asks for the order of all. Packets of the flows in `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index
     /// of each packet that is for Python, and the latest time up to it, which puts what it completes into `events`, and gives the next `until_ns`.
     #[new]
-    #[pyo3(signature = (data, first_ref, places, at, lanes, until_ns, latest_ns, events, others, syns, unusual))]
+    #[pyo3(signature = (data, first_ref, places, at, flows, until_ns, latest_ns, events, others, syns, unusual))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         data: Py<PyBytes>,
         first_ref: i64,
         places: Py<Places>,
         at: usize,
-        lanes: Py<HeldFlows>,
+        flows: Py<HeldFlows>,
         until_ns: &Bound<'_, PyAny>,
         latest_ns: Option<i64>,
         events: Py<PyList>,
@@ -74,7 +74,7 @@ impl InOrder {
             first_ref,
             places,
             at,
-            lanes,
+            flows,
             until_ns,
             latest_ns,
             events,
@@ -160,7 +160,7 @@ impl InOrder {
         let block = Block {
             data: self.data.bind(py).as_bytes(),
             until_ns: self.until_ns,
-            lanes: self.lanes.bind(py).try_borrow()?,
+            flows: self.flows.bind(py).try_borrow()?,
             others: self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?,
             syns: self.syns.as_ref(),
         };
@@ -197,11 +197,11 @@ impl InOrder {
     }
 }
 
-/// What the packets of a block share. Its lanes stay as they are while it is there.
+/// What the packets of a block share. Its flows stay as they are while it is there.
 struct Block<'a, 'py> {
     data: &'a [u8],
     until_ns: i64,
-    lanes: PyRef<'py, HeldFlows>,
+    flows: PyRef<'py, HeldFlows>,
     others: Option<PyRef<'py, PassedBy>>,
     syns: Option<&'a Syns>,
 }
@@ -222,12 +222,12 @@ impl Block<'_, '_> {
         let Some(packet) = Packet::read(self.data, place.start, place.end, place.link_type) else {
             return Ok(Taken::Unusual);
         };
-        if let Some((held, direction)) = self.lanes.by_flow.get(&packet.flow) {
+        if let Some((held, is_turned)) = self.flows.get(&packet.flow) {
             let Some(plain) = packet.plain() else { return Ok(Taken::Unusual) };
             let Some(payload) = self.data.get(plain.begin..plain.end) else { return Ok(Taken::Unusual) };
             let packet_of = framing::Packet { payload, reference: stands.reference, time_ns: place.time_ns };
             let segment = Segment { seq: plain.seq, ack: plain.ack, ip_id: packet.ip_id, packet: packet_of };
-            return give(py, held, *direction, &segment, work);
+            return give(py, held, is_turned, &segment, work);
         }
         if self.others.as_ref().is_some_and(|others| others.by_flow.get(&packet.flow).is_some()) {
             return Ok(Taken::Done);
@@ -245,12 +245,13 @@ impl Block<'_, '_> {
 fn give(
     py: Python<'_>,
     held: &Py<Held>,
-    direction: usize,
+    is_turned: bool,
     segment: &Segment<'_>,
     work: &mut Work,
 ) -> PyResult<Taken> {
     let mut there = held.bind(py).try_borrow_mut()?;
     let there = &mut *there;
+    let direction = usize::from(is_turned != there.is_turned);
     let turn = match &mut there.lent {
         Some(lent) => lent.take(py, there.engine.get(), &there.info, direction, segment, work)?,
         None => Turn::Unusual,

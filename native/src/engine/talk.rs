@@ -220,6 +220,9 @@ impl Talk {
         engine.counts().wait(-1, -bytes);
         if self.pending.is_empty() {
             self.highest_id = i64::MIN;
+            if self.pending.capacity() == 1 {
+                self.pending = VecDeque::new(); // of a hundred thousand connections most wait for nothing
+            }
         }
     }
 }
