@@ -74,6 +74,7 @@ class _Production:
                 self._add(placed)
             except Exception as error:
                 note(error, placed[1])
+        events.clear()  # of a flood they are many, and the next ones are made while these are held
 
     def _add(self, placed: Placed) -> None:
         order, event = placed
