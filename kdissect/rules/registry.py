@@ -16,6 +16,7 @@ _MODULES = (
     "framing.frame_too_short",
     "framing.frame_cut_by_close",
     "framing.size_counts_itself",
+    "framing.size_off_by_one",
     "headers.malformed_header",
     "headers.negative_version",
     "headers.header_version",
