@@ -353,3 +353,43 @@ def _unknown_leader(answer: Any, _: Any) -> bool:
     for row in answer.topics[0].partitions:
         row.leader_id = 99
     return True
+
+
+# numbers and sets
+
+
+@fault("BDY028", "Produce: base offset -7", "produce", "Produce")
+def _base_offset(answer: Any, _: Any) -> bool:
+    for row in _results(answer):
+        row.base_offset = -7
+    return True
+
+
+@fault("BDY028", "Fetch: high watermark -7", "consume", "Fetch")
+def _high_watermark(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.high_watermark = -7
+    return bool(rows)
+
+
+@fault("BDY028", "Metadata: port -7 of a broker", "produce", "Metadata")
+def _port(answer: Any, _: Any) -> bool:
+    answer.brokers[0].port = -7
+    return True
+
+
+@fault("MET008", "Metadata: a partition names a replica twice", "produce", "Metadata", times=9)
+def _replica_twice(answer: Any, _: Any) -> bool:
+    rows = [row for topic in answer.topics for row in topic.partitions]
+    for row in rows:
+        row.replica_nodes = [*row.replica_nodes, *row.replica_nodes]
+    return bool(rows)
+
+
+@fault("MET008", "Metadata: an offline replica that is no replica", "produce", "Metadata", times=9)
+def _offline(answer: Any, _: Any) -> bool:
+    rows = [row for topic in answer.topics for row in topic.partitions]
+    for row in rows:
+        row.offline_replicas = [4711]
+    return bool(rows)

@@ -349,6 +349,25 @@ def _offsets_not_added(room: Room) -> str:
     return answered(answer.topics[0].partitions[0].error_code)
 
 
+# topics
+
+
+def _create(room: Room, **more: int) -> str:
+    topic = {"name": f"{room.name}-new", "num_partitions": 1, "replication_factor": 1} | more
+    answer = room.client.ask("CreateTopics", 7, topics=[topic], timeout_ms=5000)
+    return answered(answer.topics[0].error_code)
+
+
+@fault("ADM016", "CreateTopics of a topic with no partitions")
+def _no_partitions(room: Room) -> str:
+    return _create(room, num_partitions=0)
+
+
+@fault("ADM016", "CreateTopics of a topic with no replicas")
+def _no_replicas(room: Room) -> str:
+    return _create(room, replication_factor=0)
+
+
 # reading
 
 
