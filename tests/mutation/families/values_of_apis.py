@@ -302,7 +302,7 @@ def _below(name: str) -> Edit:
 
 
 for _name, _apis in BELOW.items():
-    _says = f"{_name} is -1, or counted from 0"
+    _says = f"{_name} is counted from 0"
     edits(f"{_name.replace('_', '-')}-below-all", "BDY028", _says, _apis, BROKER)(_below(_name))
 
 
