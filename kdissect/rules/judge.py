@@ -372,6 +372,7 @@ class Judge:
 
     def _undecodable(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes reports it."""
+        view.note_misfit(body)
         for rule in self._subjects.undecodable_rules:
             if error.kind not in rule.kinds:
                 continue

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kdissect.model.finding import Severity
 from kdissect.model.wording import plural
 from kdissect.rules.answer_keys import Answer, Owed
+from kdissect.rules.replays import replays_of
 from kdissect.rules.rule import Rule
 from kdissect.schema.citations import resolve
 from kdissect.schema.types import NO_UPPER_BOUND
@@ -24,6 +25,13 @@ twice may be answered twice.
 
 """
 
+_PLAYED = """
+What real software did with it (`python -m captures.replay`):
+
+| fault | software | what it did |
+|---|---|---|
+"""
+
 
 def rule_line(rule: Rule) -> str:
     """One line of the list."""
@@ -41,14 +49,24 @@ def rule_text(rule: Rule) -> str:
     """The page for a terminal."""
     facts = "".join(f"{name:10}{value}\n" for name, value in _facts(rule))
     cites = "".join(f"{'cites':10}{citation}: {_url(citation)}\n" for citation in rule.cites)
-    return f"{rule.code} {rule.name}\n\n{page(rule)}\n\n{facts}{cites}"
+    played = "".join(
+        f"{'played':10}{one.fault}; {one.software}: {one.did}\n" for one in replays_of(rule.code)
+    )
+    return f"{rule.code} {rule.name}\n\n{page(rule)}\n\n{facts}{cites}{played}"
 
 
 def rule_markdown(rule: Rule) -> str:
     """The page for docs/rules."""
     facts = "".join(f"| {name} | {value} |\n" for name, value in _facts(rule))
     cites = "".join(f"- [{citation}]({_url(citation)})\n" for citation in rule.cites)
-    return f"# {rule.code} {rule.name}\n\n{page(rule)}\n\n| | |\n|---|---|\n{facts}\nSources:\n\n{cites}"
+    head = f"# {rule.code} {rule.name}\n\n{page(rule)}\n\n| | |\n|---|---|\n{facts}\nSources:\n\n{cites}"
+    return head + _played_markdown(rule)
+
+
+def _played_markdown(rule: Rule) -> str:
+    """What real software did with faults of the rule; nothing where none was played."""
+    rows = "".join(f"| {one.fault} | {one.software} | {one.did} |\n" for one in replays_of(rule.code))
+    return f"{_PLAYED}{rows}" if rows else ""
 
 
 def index_markdown(rules: Sequence[Rule]) -> str:

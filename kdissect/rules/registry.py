@@ -16,6 +16,7 @@ _MODULES = (
     "framing.frame_too_short",
     "framing.frame_cut_by_close",
     "framing.size_counts_itself",
+    "framing.size_off_by_one",
     "headers.malformed_header",
     "headers.negative_version",
     "headers.header_version",
@@ -50,6 +51,7 @@ _MODULES = (
     "bodies.message_without_error",
     "bodies.illegal_topic_name",
     "bodies.odd_replica_id",
+    "bodies.impossible_numbers",
     "pairing.unsolicited_response",
     "pairing.out_of_order_response",
     "pairing.duplicate_response",
@@ -67,12 +69,14 @@ _MODULES = (
     "sasl.other_principal",
     "sasl.mechanism_not_offered",
     "sasl.login_refused",
+    "sasl.mechanism_not_listed",
     "metadata.topic_id_too_early",
     "metadata.unknown_leader",
     "metadata.isr_not_replicas",
     "metadata.missing_topic_id",
     "metadata.leader_epoch",
     "metadata.advertised_unreached",
+    "metadata.odd_replicas",
     "produce.invalid_acks",
     "produce.no_records",
     "produce.idempotence",
@@ -142,6 +146,7 @@ _MODULES = (
     "admin.cursor_does_not_advance",
     "admin.nested_envelope",
     "admin.colliding_topic_names",
+    "admin.no_partitions",
 )
 
 

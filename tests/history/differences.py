@@ -38,6 +38,7 @@ DIFFERENCES = frozenset(
         ThrottleFact.IGNORED, ThrottleFact.NEGATIVE,
         ProducerFact.NEVER_GIVEN, ProducerFact.RETRIED, ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK,
         ProducerFact.EPOCH_NOT_FROM_ZERO, ProducerFact.EPOCH_BACK, ProducerFact.WEAK_ACKS,
+        ProducerFact.GIVEN_TWICE,
         ProducerFact.TOO_MANY_IN_FLIGHT, ProducerFact.MIXED_FIELDS, ProducerFact.OTHER_TRANSACTIONAL_ID,
         TransactionFact.PRODUCED_BEFORE_ADDED, TransactionFact.END_WITHOUT_BEGIN,
         TransactionFact.PRODUCED_WHILE_ENDING, TransactionFact.OTHER_PRODUCER, TransactionFact.OLD_EPOCH,

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from kdissect.schema import protocol_messages
 from tests.mutation.mutators import Mutator
 from tests.mutation.outcome import outcome_of
 from tests.mutation.unreached import UNREACHED
 
+ENOUGH = 3  # captures that a mutator should meet
 _HEAD = """# Mutants and what is said of them
 
 Each mutator changes one thing in real exchanges of the corpus (`captures`); the rule that owns the change
@@ -30,15 +32,29 @@ def row_of(mutator: Mutator) -> str:
 
 def collateral_page(mutators: Sequence[Mutator]) -> str:
     """The whole page."""
-    outcomes = [outcome_of(mutator) for mutator in mutators]
-    total = sum(outcome.mutants for outcome in outcomes)
-    owners = {mutator.owner for mutator in mutators}
-    kinds = frozenset[tuple[int | None, int | None]]().union(*(outcome.kinds for outcome in outcomes))
-    captures = frozenset[str]().union(*(outcome.captures for outcome in outcomes))
     rows = "".join(row_of(mutator) for mutator in mutators)
     silent = "".join(f"| {code} | {reason} |\n" for code, reason in sorted(UNREACHED.items()))
     return (
-        f"{_HEAD}{rows}\n{total} mutants of {len(mutators)} mutators for {len(owners)} rules, "
-        f"in exchanges of {len(kinds)} API versions from {len(captures)} captures.\n\n"
+        f"{_HEAD}{rows}\n{figures(mutators)}\n\n"
         f"## Rules without a mutator\n\n| rule | reason |\n|---|---|\n{silent}"
+    )
+
+
+def figures(mutators: Sequence[Mutator]) -> str:
+    """How many there are, of how much traffic, and how many are found, in a paragraph and a list."""
+    outcomes = {mutator.name: outcome_of(mutator) for mutator in mutators}
+    total = sum(outcome.mutants for outcome in outcomes.values())
+    found = total - sum(len(outcome.missed) for outcome in outcomes.values())
+    owners = {mutator.owner for mutator in mutators}
+    versions = frozenset[tuple[int | None, int | None]]().union(*(each.kinds for each in outcomes.values()))
+    apis = {key for key, _ in versions} & protocol_messages.api_keys()
+    captures = frozenset[str]().union(*(outcome.captures for outcome in outcomes.values()))
+    few = {name: each.captures for name, each in outcomes.items() if len(each.captures) < ENOUGH}
+    return (
+        f"{total} mutants of {len(mutators)} mutators for {len(owners)} rules, in exchanges of "
+        f"{len(versions)} versions of {len(apis)} APIs (the schema has {len(protocol_messages.api_keys())}) "
+        f"from {len(captures)} captures. Of these {found} are found by the rule that owns the change "
+        f"({100 * found / total:.2f} %).\n\n"
+        f"{len(mutators) - len(few)} mutators change traffic of {ENOUGH} captures or more. For the others "
+        f"the corpus has fewer: {', '.join(f'{name} ({len(of)})' for name, of in sorted(few.items()))}."
     )

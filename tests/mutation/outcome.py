@@ -1,6 +1,7 @@
 """What became of the mutants of a mutator."""
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ def outcome_of(mutator: Mutator) -> Outcome:
         kinds.add((mutant.scene.exchange.api_key, mutant.scene.exchange.api_version))
         captures.add(mutant.scene.capture)
         found = judged(mutant.talk).findings.all()
-        if not any(f.code == mutator.owner and is_there(f, mutant) for f in found):
+        if not is_found(found, mutant, mutator.owner):
             missed.append(f"{mutant}: {', '.join(map(repr, found)) or 'nothing'}")
         known = codes_before(mutant.scene) | {mutator.owner}
         others = [f for f in found if f.code not in known]
@@ -48,6 +49,11 @@ def outcome_of(mutator: Mutator) -> Outcome:
         loud |= {f.code for f in others if f.severity is not Severity.INFO}
     info = frozenset(collateral) - loud
     return Outcome(count, tuple(missed), collateral, info, frozenset(kinds), frozenset(captures))
+
+
+def is_found(found: Iterable[Finding], mutant: Mutant, owner: str) -> bool:
+    """Whether the owner found what was changed."""
+    return any(finding.code == owner and is_there(finding, mutant) for finding in found)
 
 
 def is_there(finding: Finding, mutant: Mutant) -> bool:

@@ -99,6 +99,42 @@ def test_a_size_that_counts_itself() -> None:
         assert found.code == "FRM006"
 
 
+def off_by_one(found: list[Finding]) -> list[str]:
+    return [one.seen for one in found if one.code == "FRM008"]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (1, "instead of 25: the last byte of the frame is the first of the next size"),
+        (-1, "instead of 25: the byte behind the frame ends its body"),
+    ],
+)
+def test_a_size_that_is_off_by_one(more: int, why: str) -> None:
+    """With a frame behind it; as the last one a size too large makes the receiver wait."""
+    frame = encode_request(METADATA, 12, 2, "test", {"topics": None, "allow_auto_topic_creation": True})
+    wrong = (len(frame) - 4 + more).to_bytes(4) + frame[4:]
+    right = len(frame) - 4
+    (seen,) = off_by_one(findings(ScriptedConnection().send(CLIENT, wrong + frame).close()))
+    assert seen == f"Metadata request 1 has the size {right + more} {why.replace('25', str(right))}"
+    assert not off_by_one(findings(ScriptedConnection().send(CLIENT, wrong).close()))
+    if more > 0:
+        (cut,) = (f for f in findings(ScriptedConnection().send(CLIENT, wrong).close()) if f.code == "FRM005")
+        assert cut.seen.endswith("it is whole: the size is 1 too large")
+
+
+@pytest.mark.parametrize(("more", "version", "size"), [(b"\0", 8, 0x1300), (b"", 0, 60), (b"", 8, 0x1C00)])
+def test_a_byte_too_many_or_too_few_is_no_size_off_by_one(more: bytes, version: int, size: int) -> None:
+    """The frame behind it begins where it should, also where one byte off it looks like Produce v0."""
+    frame = encode_request(METADATA, 12, 2, "test", {"topics": None, "allow_auto_topic_creation": True})
+    body: dict[str, Any] = {"acks": 0, "timeout_ms": 1, "topic_data": []}
+    behind = encode_request(0, version, 3, "test", body)
+    behind = encode_request(0, version, 3, "test" + "x" * (size + 4 - len(behind)), body)
+    talk = ScriptedConnection().raw(CLIENT, frame[4:] + more if more else frame[4:-1])
+    assert int.from_bytes(behind[:4]) == size
+    assert not off_by_one(findings(talk.send(CLIENT, behind).close()))
+
+
 COMMITTED = {"topics": [{"name": "orders-of-all", "partitions": [{"partition_index": 0, "error_code": 0}]}]}
 
 

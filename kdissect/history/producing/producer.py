@@ -143,19 +143,22 @@ class PartitionSequence:
 class Producer:
     """One producer id.
 
-    `given_by` is the exchange that gave its current epoch, None where that was not captured. `is_ambiguous`
-    when the id was given twice, so that nothing more is expected of it.
+    `given_by` is the exchange that gave its current epoch, None where that was not captured, `given_at` the
+    address of the broker that did. `is_ambiguous` when the id was given twice, so that nothing more is
+    expected of it.
     """
 
     __slots__ = (
-        "batches", "client_ids", "duplicates", "epoch", "given_by", "given_epochs", "is_ambiguous", "jumps",
-        "partitions", "producer_id", "records", "refusals", "retries", "transactional_id", "uses_ids",
+        "batches", "client_ids", "duplicates", "epoch", "given_at", "given_by", "given_epochs",
+        "is_ambiguous", "jumps", "partitions", "producer_id", "records", "refusals", "retries",
+        "transactional_id", "uses_ids",
     )  # fmt: skip
 
     def __init__(self, producer_id: int) -> None:
         self.producer_id = producer_id
         self.epoch: int | None = None
         self.given_by: Evidence | None = None
+        self.given_at = ""
         self.given_epochs: set[int] = set()
         self.transactional_id: str | None = None
         self.client_ids: dict[str | None, int] = {}

@@ -36,6 +36,7 @@ class ProducerFact(StrEnum):
     """What can be learned of producers. Sequences and epochs are expected and seen."""
 
     INITIALISED = "initialised"  # a new producer id
+    GIVEN_TWICE = "given_twice"  # a producer id in epoch 0, by a broker that gave it before
     EPOCH_RAISED = "epoch_raised"  # the same id, a new epoch
     FIRST_SEEN = "first_seen"  # a batch of an id whose InitProducerId was not captured
     NEVER_GIVEN = "never_given"  # an id without InitProducerId, on a connection that was given another
@@ -144,13 +145,17 @@ class Producers:
         if known is None:
             known = self.producers.put(key, Producer(producer_id))
         before, earlier = known.epoch, known.given_by
+        facts = []
         if view.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
-            known.is_ambiguous = True  # an id is given once: this is a second cluster
+            known.is_ambiguous = True  # an id is given once: a second cluster, or a fault
+            if known.given_at == view.info.broker_address:
+                kind, field = ProducerFact.GIVEN_TWICE, "producer_id"
+                facts.append(Fact(kind, key, view.evidence, "response", field, "", producer_id, earlier))
+        known.given_at = view.info.broker_address
         known.epoch = epoch
         known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
         known.given_by = view.evidence
         known.client(view.exchange.client_id)
-        facts = []
         if not fresh and known.transactional_id not in (None, transactional_id) and not known.is_ambiguous:
             facts.append(
                 Fact(

@@ -13,6 +13,8 @@ from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
+_TOO_LARGE = {SIZE_PREFIX: "the size counts its own 4 bytes", 1: "the size is 1 too large"}
+
 
 class FrameCutByClose(ConnectionRule):
     """A connection must not be closed inside a frame.
@@ -23,7 +25,7 @@ class FrameCutByClose(ConnectionRule):
     Example: a size of 200, 90 bytes, FIN.
 
     What to do: find out why the sender gave up: a crash, a timeout while sending, a size that is too large.
-    A size that counts itself makes the receiver wait for 4 bytes too many.
+    A size that counts itself makes the receiver wait for 4 bytes too many, one that is off by one for 1.
     """
 
     code = "FRM005"
@@ -46,8 +48,9 @@ class FrameCutByClose(ConnectionRule):
         api = protocol_messages.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
-        if frame.size - len(frame.data) == SIZE_PREFIX and _is_whole(exchange, side):
-            what += "; it is whole: the size counts its own 4 bytes"
+        why = _TOO_LARGE.get(frame.size - len(frame.data))
+        if why is not None and _is_whole(exchange, side):
+            what += f"; it is whole: {why}"
         yield Violation("a whole frame before the connection ends", what, who=sender)
 
 

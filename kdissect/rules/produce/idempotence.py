@@ -215,3 +215,29 @@ class OffsetGivenBefore(FactRule):
     facts = (ProducerFact.OFFSET_BACK,)
     expects = "{} or more, behind the batch before"
     sees = "base offset {}"
+
+
+class GivenTwice(FactRule):
+    """A broker must not give a producer id twice.
+
+    InitProducerId gives each producer an id that nobody had, in epoch 0; who asks again for its own gets a
+    higher epoch. Two producers with one id and epoch overtake each other: leaders take the batches of one for
+    retries of the other, and drop them. A cluster that was made anew at the same address begins anew.
+
+    Example: producer id 4000 in epoch 0 for two clients.
+
+    What to do: look at the blocks of ids that the controller gave to brokers (AllocateProducerIds).
+    """
+
+    code = "PRD013"
+    name = "producer-id-given-twice"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = (
+        "KIP-98 Proposed Changes",
+        "org.apache.kafka.coordinator.transaction.ProducerIdManager#generateProducerId",
+    )
+    facts = (ProducerFact.GIVEN_TWICE,)
+    expects = "an id that was not given before{}"
+    sees = "producer id {} in epoch 0 again"

@@ -11,7 +11,9 @@ from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
+from kdissect.rules.views.misplaced_end import MisplacedEnd
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo
@@ -98,6 +100,7 @@ class ConnectionView:
         "highest_id",
         "in_flight",
         "info",
+        "misplaced_end",
         "previous",
         "refusal",
         "spoken",
@@ -120,6 +123,8 @@ class ConnectionView:
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame inside of which its stream ended, and the side."""
+        self.misplaced_end: MisplacedEnd | None = None
+        """The first frame whose size seems to be off by one, as long as that is not refuted."""
         self.spoken = _NOTHING_SPOKEN
         self.suppressed: dict[int, frozenset[str]] = _NONE_SUPPRESSED
         """Codes that other rules silenced, by the ordinal of the exchange."""
@@ -247,6 +252,8 @@ class ConnectionView:
             size += response.size
             if len(response.data) < response.size and is_cut_by_end(response):
                 self.cut = exchange, RESPONSE
+        if self.misplaced_end is not None:
+            self._hear(exchange, self.misplaced_end)
         exchange = self._keep(exchange, size)
         if request is None:
             return
@@ -256,12 +263,30 @@ class ConnectionView:
             self.highest_id = number
         self._wait(exchange)
 
+    def note_misfit(self, body: Body) -> None:
+        """A body does not fit: its frame's size may be off by one."""
+        if self.misplaced_end is None:
+            found = MisplacedEnd(body)
+            self.misplaced_end = None if found.is_over else found
+
+    def _hear(self, exchange: Exchange, found: MisplacedEnd) -> None:
+        found.hear(exchange)
+        if found.is_over:
+            self._hear_sound(found)
+
+    def _hear_sound(self, found: MisplacedEnd) -> None:
+        """Frames went by that are whole: what is not proven by now is refuted."""
+        if not found.told:
+            self.misplaced_end = None
+
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
         """`end` of an exchange, captured whole, that no rule was shown.
 
         Without a response it is one that expects none.
         """
         size = request.size if response is None else request.size + response.size
+        if self.misplaced_end is not None:
+            self._hear_sound(self.misplaced_end)
         self.previous = exchange = self._keep(exchange, size)
         self.highest_id = exchange.correlation_id or 0  # higher than all before, else HDR008 was shown it
         if response is not None:
@@ -306,6 +331,8 @@ class ConnectionView:
         """
         if recent:
             self._recent.extend(self.info.id, recent)
+        if self.misplaced_end is not None:
+            self._hear_sound(self.misplaced_end)
         self.previous = last
         self.highest_id, answered_ns, looked_ns = numbers
         self._answered_ns = max(self._answered_ns, answered_ns)
@@ -349,6 +376,8 @@ class ConnectionView:
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
         self.info.forget_ends()
+        if self.misplaced_end is not None:
+            self._hear_sound(self.misplaced_end)  # a few bytes of each of many connections would be many
         if self.previous is not None:
             before, self.previous = self.previous, AtRest(self.previous, self._answered_ns)
             waiting = self._waiting

@@ -12,9 +12,8 @@ PLAIN = b"\0alice\0secret"
 
 
 def handshake(talk: Talk, mechanism: str = "PLAIN", version: int = 1, error: int = 0) -> Exchange:
-    return talk.ask(
-        HANDSHAKE, version, {"mechanism": mechanism}, {"error_code": error, "mechanisms": ["PLAIN"]}
-    )
+    listed = ["PLAIN"] if error else ["PLAIN", mechanism]
+    return talk.ask(HANDSHAKE, version, {"mechanism": mechanism}, {"error_code": error, "mechanisms": listed})
 
 
 def authenticate(

@@ -137,8 +137,8 @@ def test_unknown_starts_and_losses_expect_nothing() -> None:
 
 
 def test_an_id_given_twice_is_two_clusters() -> None:
-    talk, machine = Talk(), Producers()
-    facts = feed(machine, init(talk), produce(talk, 0), produce(talk, 1), init(talk), produce(talk, 0))
+    talk, other, machine = Talk(), Talk(broker="10.0.0.9"), Producers()
+    facts = feed(machine, init(talk), produce(talk, 0), produce(talk, 1), init(other), produce(other, 0))
     assert odd(facts) == []
 
 
@@ -186,3 +186,12 @@ def test_an_offset_may_be_lost_with_acks_of_one() -> None:
     talk, machine = Talk(), Producers()
     facts = feed(machine, init(talk), produce(talk, 0, given=9, acks=1), produce(talk, 1, given=9, acks=1))
     assert "offset_back" not in kinds(facts)
+
+
+def test_an_id_that_is_given_twice() -> None:
+    """By one broker it is a fault, by another one it is a second cluster, and a raised epoch is neither."""
+    machine = Producers()
+    feed(machine, init(Talk("10.0.0.1")))
+    assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.1"), epoch=1)))
+    assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.1", "10.0.0.9"))))
+    assert "given_twice" in kinds(feed(machine, init(Talk("10.0.0.3", "10.0.0.9"))))

@@ -8,6 +8,7 @@ from kdissect.decoders.headers import request_header_version, response_header_ve
 from tests.mutation.corpus import (
     API_VERSIONS,
     SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
     Recording,
     Scene,
     Side,
@@ -123,6 +124,28 @@ def _size_counts_itself(rng: random.Random) -> Iterator[Mutant]:
         if any(other.side == body.side for other in talk.lines[talk.lines.index(line) + 1 :]):
             line.size = len(line.content) + 4
             yield Mutant(body.scene, talk, body.scene.target, body.side)
+
+
+def _off_by(more: int, rng: random.Random) -> Iterator[Mutant]:
+    """Another frame of the same side follows. Behind SaslHandshake v0 come tokens without a header."""
+    for body in bodies(rng):
+        talk = body.scene.talk()
+        line = talk.line(body.scene.target, body.side)
+        if (body.api.key, body.version) == (SASL_HANDSHAKE, 0) or (more < 0 and line.content[-1]):
+            continue  # a byte that is not 0 makes a size beyond all of what follows: FRM001
+        if any(other.side == body.side for other in talk.lines[talk.lines.index(line) + 1 :]):
+            line.size = len(line.content) + more
+            yield Mutant(body.scene, talk, None, body.side)  # the connection's end tells of it
+
+
+@mutator("size-one-too-large", "FRM008", "a size is the length of header and body", MANY)
+def _one_too_large(rng: random.Random) -> Iterator[Mutant]:
+    yield from _off_by(1, rng)
+
+
+@mutator("size-one-too-small", "FRM008", "a size is the length of header and body", MANY)
+def _one_too_small(rng: random.Random) -> Iterator[Mutant]:
+    yield from _off_by(-1, rng)
 
 
 # header fields
@@ -299,7 +322,8 @@ def _less(rng: random.Random) -> Iterator[Mutant]:
 def _no_api_versions(rng: random.Random) -> Iterator[Mutant]:
     for scene in rng.sample(scenes(), len(scenes())):
         keys = [exchange.api_key for exchange in scene.exchanges]
-        if keys[0] == API_VERSIONS and keys.count(API_VERSIONS) == 1 and scene.target == 1:
+        is_login = scene.exchange.api_key in (SASL_HANDSHAKE, SASL_AUTHENTICATE)  # which may come first
+        if keys[0] == API_VERSIONS and keys.count(API_VERSIONS) == 1 and scene.target == 1 and not is_login:
             talk = scene.talk().drop(0, CLIENT).drop(0, BROKER)
             yield Mutant(scene, talk, 0)
 

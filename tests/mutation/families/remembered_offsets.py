@@ -134,6 +134,23 @@ def _no_id(value: Any, _: Any) -> bool:
     return not value.error_code
 
 
+@mutator("producer-id-given-twice", "PRD013", "a producer id is given once", MANY)
+def _given_twice(rng: random.Random) -> Iterator[Mutant]:
+    """The connection gave the same id before: InitProducerId is asked twice, with the same answer."""
+    for _, scene in places(rng, INIT_PRODUCER_ID):
+        answer = side_of(scene, BROKER)
+        if answer is None or answer.value().error_code or answer.value().producer_epoch:
+            continue
+        talk = scene.talk()
+        asked, told = (talk.line(scene.target, side) for side in (CLIENT, BROKER))
+        again, number = told.at_ns + SECOND, (1 << 30).to_bytes(4)
+        content = asked.content[:4] + number + asked.content[8:]
+        talk.lines.append(asked.copy(content=content, at_ns=again, exchange=scene.target + 1))
+        content = number + told.content[4:]
+        talk.lines.append(told.copy(content=content, at_ns=again + SECOND, exchange=scene.target + 1))
+        yield Mutant(scene, talk, scene.target + 1)
+
+
 @mutator("old-epoch-taken", "TXN010", "a coordinator refuses epochs that are lower than the one it gave")
 def _old_epoch(rng: random.Random) -> Iterator[Mutant]:
     """InitProducerId gave an epoch that is higher by seven."""

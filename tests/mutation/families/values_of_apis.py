@@ -3,7 +3,8 @@
 import copy
 from typing import Any
 
-from tests.mutation.mutators import edits
+from kdissect.decoders.generated.values import Value, present
+from tests.mutation.mutators import Edit, edits
 from tests.support.messages.traffic import BROKER
 
 ENVELOPE = 58
@@ -261,3 +262,89 @@ def _novel(value: Any, _: Any) -> bool:
     if row is not None:
         row.committed_metadata = "x" * 4097
     return row is not None
+
+
+# numbers
+
+
+def _first_of(value: Any, name: str) -> Any:
+    """The first struct below that has a field, and no error."""
+    for _, _, item in present(value):
+        rows = item if isinstance(item, list) else [item]
+        for row in rows:
+            if isinstance(row, Value):
+                if hasattr(row, name) and not getattr(row, "error_code", 0):
+                    return row
+                found = _first_of(row, name)
+                if found is not None:
+                    return found
+    return None
+
+
+BELOW = {
+    "base_offset": ("Produce",),
+    "high_watermark": ("Fetch",),
+    "offset": ("ListOffsets",),
+    "leader_id": ("Metadata",),
+    "port": ("Metadata", "DescribeCluster"),
+    "low_watermark": ("DeleteRecords",),
+}
+
+
+def _below(name: str) -> Edit:
+    def edit(value: Any, _: Any) -> bool:
+        row = _first_of(value, name)
+        if row is not None:
+            setattr(row, name, -7)
+        return row is not None
+
+    return edit
+
+
+for _name, _apis in BELOW.items():
+    _says = f"{_name} is counted from 0"
+    edits(f"{_name.replace('_', '-')}-below-all", "BDY028", _says, _apis, BROKER)(_below(_name))
+
+
+@edits(
+    "heartbeat-interval-negative", "BDY028", "an interval is not negative",
+    ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"), BROKER,
+)  # fmt: skip
+def _interval(value: Any, _: Any) -> bool:
+    value.heartbeat_interval_ms = -1
+    return not value.error_code
+
+
+@edits("replica-twice", "MET008", "a partition has one replica on a broker", ("Metadata",), BROKER)
+def _replica_twice(value: Any, _: Any) -> bool:
+    row = _first_of(value, "replica_nodes")
+    if row is None or not row.replica_nodes:
+        return False
+    row.replica_nodes = [*row.replica_nodes, row.replica_nodes[0]]
+    return True
+
+
+@edits("offline-not-replica", "MET008", "offline replicas are replicas", ("Metadata",), BROKER, range(5, 14))
+def _offline(value: Any, _: Any) -> bool:
+    row = _first_of(value, "offline_replicas")
+    if row is not None:
+        row.offline_replicas = [*row.offline_replicas, 4711]
+    return row is not None
+
+
+@edits("topic-without-partitions", "ADM016", "a broker refuses a topic of no partitions", ("CreateTopics",))
+def _no_partitions(value: Any, answer: Any) -> bool:
+    value.topics[0].num_partitions = 0
+    return created(answer) and not value.topics[0].assignments
+
+
+@edits("topic-without-replicas", "ADM016", "a broker refuses a topic of no replicas", ("CreateTopics",))
+def _no_replicas(value: Any, answer: Any) -> bool:
+    value.topics[0].replication_factor = 0
+    return created(answer) and not value.topics[0].assignments
+
+
+@edits("accepted-not-listed", "SAS015", "what is accepted is listed", ("SaslHandshake",), BROKER)
+def _not_listed(value: Any, asked: Any) -> bool:
+    value.mechanisms = [name for name in value.mechanisms if name != asked.mechanism] or ["OTHER"]
+    return not value.error_code

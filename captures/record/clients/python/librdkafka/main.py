@@ -136,10 +136,16 @@ def _member(bootstrap: str, options: Options, name: str) -> Consumer:
 
 
 def group(bootstrap: str, options: Options) -> None:
-    """Two members: one reads alone, the second joins, both commit, the second leaves, then the first."""
+    """Two members: one reads alone, the second joins, both commit, the second leaves, then the first.
+
+    With --members 1 the first one alone.
+    """
     first = _member(bootstrap, options, "first")
     read([first], int(options.get("count", "6")), 10)
     _commit(first, options)
+    if options.get("members") == "1":
+        _leave(first, options, "first")
+        return
     second = _member(bootstrap, options, "second")
     read([first, second], 99, 6)
     _commit(second, options)

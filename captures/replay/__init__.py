@@ -1,0 +1,1 @@
+"""Faults that rules tell of, played to real software: `python -m captures.replay`."""

@@ -1,0 +1,195 @@
+"""Faults that rules tell of, played to real software: `python -m captures.replay [CODE ...]`.
+
+What a client does wrong is sent to Apache Kafka; what a broker does wrong is put into the answers of Apache
+Kafka on their way to the Java client and to librdkafka. What they did is written into
+`kdissect/rules/replays.table`, from where it goes into the pages of the rules.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from captures.record import java, workshop
+from captures.record.broker import Cluster
+from captures.record.spec import Listener, Spec
+from captures.replay import faults_of_brokers, faults_of_clients
+from captures.replay.clients import Client, Seen, clients, outcome, run
+from captures.replay.faults_of_brokers import BrokerFault
+from captures.replay.proxy import Proxy
+from captures.replay.raw_client import RawClient, batch
+from kdissect.rules.replays import Replay, read_replays, replays_text
+
+_TABLE = workshop.REPOSITORY / "kdissect" / "rules" / "replays.table"
+_BEHIND, _PROXY = 6, 7  # roles of ports: a listener behind the proxy, and where the proxy listens
+_BROKER = Spec(
+    "4.4.0",
+    listeners=(Listener("BEHIND", "PLAINTEXT", _BEHIND, told_role=_PROXY),),
+    properties={"connections.max.reauth.ms": "60000"},  # SAS012 logs in again
+)
+_KAFKA = f"Apache Kafka {_BROKER.version}"
+_PARTITIONS = 2
+_GROUP_RESOURCE, _SET = 32, 0  # ConfigResource.Type.GROUP, AlterConfigOp.OpType.SET
+_READERS = ("consume", "linger", "group", "modern group", "share")
+_LATER_SECONDS = 3.0  # when the story "linger" has read all there was
+_GROUPS = ("group", "modern group", "share", "transactions")
+
+
+class Stage:
+    """A running broker, the proxy before it, and topics that nobody used."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        node = cluster.nodes[0]
+        self.cluster = cluster
+        self.proxy = Proxy(node.port(_PROXY), node.port(_BEHIND))
+        self.behind = f"127.0.0.1:{node.port(_PROXY)}"
+        self.setup = RawClient(cluster.bootstrap)
+        self._numbers = count(1)
+
+    def names(self) -> tuple[str, bytes]:
+        """A new topic with its id."""
+        name = f"replay-{next(self._numbers)}"
+        wanted = [{"name": name, "num_partitions": _PARTITIONS, "replication_factor": 1}]
+        made = self.setup.ask("CreateTopics", 7, topics=wanted, timeout_ms=5000)
+        while True:  # until every partition can be written to
+            told = self.setup.ask("Metadata", 12, topics=[{"topic_id": bytes(16), "name": name}]).topics[0]
+            if len(told.partitions) == _PARTITIONS and not any(row.error_code for row in told.partitions):
+                return name, bytes(made.topics[0].topic_id)
+            time.sleep(0.1)
+
+    def fill(self, topic: str) -> None:
+        """Three batches of one record in each partition."""
+        for number in range(3 * _PARTITIONS):
+            rows = [{"index": number % _PARTITIONS, "records": batch([f"value-{number}".encode()])}]
+            topics = [{"name": topic, "partition_data": rows}]
+            while True:  # until the partition's leader knows that it is
+                answer = self.setup.ask("Produce", 11, acks=-1, timeout_ms=5000, topic_data=topics)
+                if not answer.responses[0].partition_responses[0].error_code:
+                    break
+                time.sleep(0.1)
+
+    def share_from_start(self, group: str) -> None:
+        """A share group reads from the start of its topics: a setting of the group on the broker."""
+        setting = {"name": "share.auto.offset.reset", "config_operation": _SET, "value": "earliest"}
+        resource = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": [setting]}
+        self.setup.ask("IncrementalAlterConfigs", 1, resources=[resource])
+
+    def wait_for_coordinators(self) -> None:
+        """Until the topics of groups and transactions are there."""
+        for kind in (0, 1):
+            while (
+                self.setup.ask("FindCoordinator", 4, key_type=kind, coordinator_keys=["x"])
+                .coordinators[0]
+                .error_code
+            ):
+                time.sleep(0.3)
+
+
+def main() -> int:
+    """Play the faults; 0 when all were, 1 when something is missing, which one line says."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the broker is stopped on the way out
+    options = _parser().parse_args()
+    try:
+        with _stage(options.port_base) as stage:
+            found = [*_to_the_broker(stage, options.codes), *_to_clients(stage, options.codes)]
+    except workshop.MissingProgramError as missing:
+        print(f"python -m captures.replay: {missing}", file=sys.stderr)
+        return 1
+    played = {replay.code for replay in found}
+    kept = [replay for replay in read_replays() if replay.code not in played]
+    _TABLE.write_text(replays_text([*kept, *found]))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m captures.replay", description=__doc__)
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="rules whose faults are played; all of them")
+    ports = int(os.environ.get("KDISSECT_RECORD_PORTS", "19000"))
+    parser.add_argument("--port-base", type=int, default=ports, help="first of 100 ports to use")
+    return parser
+
+
+@contextmanager
+def _stage(base: int) -> Iterator[Stage]:
+    cluster = Cluster(_BROKER, base, java.extensions())
+    try:
+        cluster.start()
+        stage = Stage(cluster)
+        stage.wait_for_coordinators()
+        yield stage
+        stage.proxy.close()
+        stage.setup.close()
+    finally:
+        cluster.close()
+
+
+def _to_the_broker(stage: Stage, codes: Sequence[str]) -> Iterator[Replay]:
+    for fault in faults_of_clients.FAULTS:
+        if codes and fault.code not in codes:
+            continue
+        topic, topic_id = stage.names()
+        client = RawClient(stage.cluster.bootstrap)
+        room = faults_of_clients.Room(client, stage.cluster.sasl, topic, topic_id, topic)
+        yield _told(Replay(fault.code, _KAFKA, fault.says, faults_of_clients.played(fault.play, room)))
+        client.close()
+
+
+def _to_clients(stage: Stage, codes: Sequence[str]) -> Iterator[Replay]:
+    faults = [fault for fault in faults_of_brokers.FAULTS if not codes or fault.code in codes]
+    for client in clients() if faults else ():
+        healthy: dict[tuple[str, tuple[str, ...]], Seen] = {}
+        for fault in faults:
+            without = fault._replace(
+                change=_nothing
+            )  # the same answers, decoded and encoded, are as they were
+            key = fault.story, fault.apis
+            if key not in healthy:
+                healthy[key] = _seen(stage, client, without)
+                print(f"{client.name}, {fault.story}: {healthy[key]}", flush=True)
+            seen = _seen(stage, client, fault)
+            if stage.proxy.played:
+                yield _told(Replay(fault.code, client.name, fault.says, outcome(seen, healthy[key])))
+            else:
+                print(f"{fault.code}: {client.name}: {fault.says}: there was no such answer", flush=True)
+
+
+def _nothing(_answer: Any, _asked: Any) -> bool:
+    return True
+
+
+def _seen(stage: Stage, client: Client, fault: BrokerFault) -> Seen:
+    """What became of a fault in its story, on a new topic."""
+    story = fault.story
+    topic, _ = stage.names()
+    names = {"topic": topic}
+    if story in _READERS:
+        stage.fill(topic)
+    if story in _GROUPS:
+        names["group"] = topic
+    if story == "transactions":
+        names |= {client.once: topic, "source": topic}
+    if story == "share":
+        stage.share_from_start(topic)
+    stage.proxy.play(fault.apis, fault.change, fault.times)
+    later = threading.Timer(_LATER_SECONDS, stage.fill, (topic,))
+    if story == "linger":
+        later.start()
+    seen = run(client, story, stage.behind, names)
+    if story == "linger":
+        later.join()
+    return seen._replace(left_for=stage.proxy.left_for)
+
+
+def _told(replay: Replay) -> Replay:
+    print(" | ".join(replay), flush=True)
+    return replay
+
+
+if __name__ == "__main__":
+    sys.exit(main())

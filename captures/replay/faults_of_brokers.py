@@ -1,0 +1,395 @@
+"""What a broker answers wrong, sent to real clients: each fault by the code of its rule.
+
+A fault is a change of one decoded answer. `story` is what the client does meanwhile (`clients.STORIES`).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from captures.replay.proxy import Change
+
+_NOT_LEADER, _REBALANCE = 6, 27
+
+
+class BrokerFault(NamedTuple):
+    """`change` is made in answers of `apis`, `times` times."""
+
+    code: str
+    says: str
+    story: str
+    apis: tuple[str, ...]
+    change: Change
+    times: int
+
+
+FAULTS: list[BrokerFault] = []
+
+
+def fault(code: str, says: str, story: str, *apis: str, times: int = 1) -> Callable[[Change], Change]:
+    """Register a fault."""
+
+    def register(change: Change) -> Change:
+        FAULTS.append(BrokerFault(code, says, story, apis, change, times))
+        return change
+
+    return register
+
+
+def _results(answer: Any) -> list[Any]:
+    """The results of partitions in an answer, those of the last topic."""
+    topics = (
+        getattr(answer, "responses", None)
+        or getattr(answer, "topics", None)
+        or answer.results_by_topic_v3_and_below
+    )
+    if not topics:
+        return []
+    rows: list[Any] = next(
+        getattr(topics[-1], name)
+        for name in ("partition_responses", "partitions", "results_by_partition")
+        if hasattr(topics[-1], name)
+    )
+    return rows
+
+
+# what of an answer belongs to what of its request
+
+
+def _without_last(answer: Any, _: Any) -> bool:
+    rows = _results(answer)
+    if not rows:
+        return False
+    rows.pop()
+    return True
+
+
+def _last_twice(answer: Any, _: Any) -> bool:
+    rows = _results(answer)
+    if not rows:
+        return False
+    rows.append(rows[-1])
+    return True
+
+
+def _of_a_stranger(answer: Any, _: Any) -> bool:
+    rows = _results(answer)
+    if not rows:
+        return False
+    name = next(name for name in ("index", "partition_index") if hasattr(rows[-1], name))
+    setattr(rows[-1], name, getattr(rows[-1], name) + 77)
+    return True
+
+
+fault("PAI008", "Produce: the result of a partition is missing", "produce", "Produce")(_without_last)
+fault("PAI008", "Produce: the result of a partition comes twice", "produce", "Produce")(_last_twice)
+fault("PAI008", "Produce: the result is that of partition 77 or more", "produce", "Produce")(_of_a_stranger)
+fault("PAI008", "OffsetFetch: the result of a partition is missing", "group", "OffsetFetch")(
+    lambda answer, _: _groups_offset(answer)
+)
+fault("PAI008", "OffsetCommit: the result of a partition is missing", "group", "OffsetCommit")(_without_last)
+fault("PAI008", "TxnOffsetCommit: the result of a partition is missing", "transactions", "TxnOffsetCommit")(
+    _without_last
+)
+
+
+def _groups_offset(answer: Any) -> bool:
+    rows = answer.groups[0].topics if hasattr(answer, "groups") else answer.topics
+    if not rows:
+        return False
+    rows[-1].partitions.pop()
+    return True
+
+
+@fault("PAI009", "Metadata: the topic that was asked for is missing", "produce", "Metadata", times=3)
+def _topic_missing(answer: Any, asked: Any) -> bool:
+    if not asked.topics or not answer.topics:
+        return False
+    answer.topics.clear()
+    return True
+
+
+@fault("PAI009", "FindCoordinator: another key is answered", "group", "FindCoordinator")
+def _other_key(answer: Any, _: Any) -> bool:
+    if not getattr(answer, "coordinators", None):
+        return False
+    answer.coordinators[0].key += "-other"
+    return True
+
+
+@fault("PAI011", "Metadata: a broker is listed twice", "produce", "Metadata", times=9)
+def _broker_twice(answer: Any, _: Any) -> bool:
+    answer.brokers.append(answer.brokers[0])
+    return True
+
+
+@fault("PAI011", "Metadata: a partition stands twice", "produce", "Metadata", times=9)
+def _partition_twice(answer: Any, _: Any) -> bool:
+    if not answer.topics or not answer.topics[0].partitions:
+        return False
+    answer.topics[0].partitions.append(answer.topics[0].partitions[0])
+    return True
+
+
+@fault("PAI015", "Produce: the answer never comes, those behind it do", "produce", "Produce")
+def _never(_answer: Any, _asked: Any) -> bytes:
+    return b""
+
+
+@fault("PAI001", "Produce: the answer has another correlation id", "produce", "Produce")
+def _other_correlation_id(_answer: Any, _asked: Any) -> bytes:
+    return (4).to_bytes(4) + (123_456).to_bytes(4)
+
+
+# producers
+
+
+@fault("PRD011", "InitProducerId: producer id -1 without an error", "produce", "InitProducerId")
+def _no_id(answer: Any, _: Any) -> bool:
+    answer.producer_id = -1
+    return True
+
+
+@fault("PRD012", "Produce: the second batch is given the offset 0 again", "batches", "Produce", times=9)
+def _offset_again(answer: Any, _: Any) -> bool:
+    for row in _results(answer):
+        row.base_offset = 0
+    return True
+
+
+# reading
+
+
+def _rows(answer: Any) -> list[Any]:
+    """Partitions of a Fetch or ShareFetch that bring records."""
+    return [row for topic in answer.responses for row in topic.partitions if row.records]
+
+
+@fault("FET004", "Fetch: a partition that nobody asked for", "consume", "Fetch")
+def _unasked(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows[:1]:
+        row.partition_index += 77
+    return bool(rows)
+
+
+@fault("PAI011", "Fetch: a partition is answered twice", "consume", "Fetch")
+def _fetched_twice(answer: Any, _: Any) -> bool:
+    for topic in answer.responses:
+        for row in topic.partitions:
+            if row.records:
+                topic.partitions.append(row)
+                return True
+    return False
+
+
+@fault("FET018", "Fetch: an error at the top beside records", "consume", "Fetch")
+def _failed_with_data(answer: Any, _: Any) -> bool:
+    answer.error_code = -1
+    return bool(_rows(answer))
+
+
+@fault("FET019", "Fetch: NOT_LEADER_OR_FOLLOWER beside records", "consume", "Fetch")
+def _beside_error(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.error_code = _NOT_LEADER
+    return bool(rows)
+
+
+@fault("FET020", "Fetch: a preferred replica beside records", "consume", "Fetch")
+def _beside_replica(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.preferred_read_replica = 2
+    return bool(rows)
+
+
+@fault("FET021", "Fetch: aborted transactions for one who reads uncommitted records", "consume", "Fetch")
+def _aborted(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.aborted_transactions = [{"producer_id": 1, "first_offset": 0}]
+    return bool(rows)
+
+
+@fault("FET022", "Fetch: the session id of another session", "linger", "Fetch")
+def _other_session(answer: Any, asked: Any) -> bool:
+    answer.session_id += 11
+    return bool(asked.session_epoch > 0 and answer.session_id > 11)
+
+
+@fault("FET025", "Fetch: a high watermark of 0 behind one of 6", "linger", "Fetch", times=3)
+def _high_watermark_back(answer: Any, asked: Any) -> bool:
+    rows = [row for topic in answer.responses for row in topic.partitions]
+    for row in rows:
+        row.high_watermark = row.last_stable_offset = 0
+    return bool(rows) and asked.session_epoch > 0
+
+
+@fault("REC043", "Fetch: the second batch has leader epoch 0, the first 7", "consume", "Fetch")
+def _epoch_back(answer: Any, _: Any) -> bool:
+    rows = [row for row in _rows(answer) if len(row.records) > 12 + int.from_bytes(row.records[8:12])]
+    for row in rows:
+        row.records = bytes(row.records[:12]) + (7).to_bytes(4) + bytes(row.records[16:])
+    return bool(rows)
+
+
+@fault("PAI016", "Fetch: a throttle time that is the wait for records", "linger", "Fetch", times=9)
+def _throttled(answer: Any, asked: Any) -> bool:
+    answer.throttle_time_ms = asked.max_wait_ms
+    return not _rows(answer)
+
+
+# groups
+
+
+@fault("GRP019", "JoinGroup: generation -5", "group", "JoinGroup")
+def _generation(answer: Any, _: Any) -> bool:
+    answer.generation_id = -5
+    return not answer.error_code
+
+
+@fault("GRP020", "JoinGroup: the leader is no member", "group", "JoinGroup")
+def _leader(answer: Any, _: Any) -> bool:
+    answer.leader = "nobody"
+    return not answer.error_code
+
+
+@fault("GRP022", "SyncGroup: partition 77 instead of what the leader assigned", "group", "SyncGroup")
+def _other_assignment(answer: Any, _: Any) -> bool:
+    data = bytes(answer.assignment)
+    if answer.error_code or not data:
+        return False
+    at = 6 + 2 + int.from_bytes(data[6:8]) + 4  # version, one topic, its name, count of its partitions
+    answer.assignment = data[:at] + (77).to_bytes(4) + data[at + 4 :]
+    return True
+
+
+@fault("GRP024", "SyncGroup: an assignment of 5 bytes of noise", "group", "SyncGroup")
+def _noise(answer: Any, _: Any) -> bool:
+    answer.assignment = b"\xff\xfe\xfd\xfc\xfb"
+    return not answer.error_code
+
+
+@fault("GRP026", "JoinGroup: the leader is told metadata that no member sent", "group", "JoinGroup")
+def _other_metadata(answer: Any, _: Any) -> bool:
+    for member in answer.members:
+        member.metadata = bytes(member.metadata).replace(b"replay", b"yalper")
+    return bool(answer.members) and not answer.error_code
+
+
+@fault("GRP029", "JoinGroup: joined without a member id", "group", "JoinGroup")
+def _no_member_id(answer: Any, _: Any) -> bool:
+    answer.member_id = ""
+    return not answer.error_code
+
+
+@fault("GRP029", "JoinGroup: REBALANCE_IN_PROGRESS beside members", "group", "JoinGroup")
+def _members_beside_error(answer: Any, _: Any) -> bool:
+    answer.error_code = _REBALANCE
+    return bool(answer.members)
+
+
+@fault("GRP003", "JoinGroup: a protocol that the member did not offer", "group", "JoinGroup")
+def _not_offered(answer: Any, _: Any) -> bool:
+    answer.protocol_name = "nobodys"
+    return not answer.error_code
+
+
+@fault("GRP016", "ConsumerGroupHeartbeat: the id of another member", "modern group", "ConsumerGroupHeartbeat")
+def _other_member(answer: Any, _: Any) -> bool:
+    if not answer.member_id:
+        return False
+    answer.member_id = "CCCCCCCCCCCCCCCCCCCCCA"
+    return True
+
+
+@fault("GRP019", "ConsumerGroupHeartbeat: member epoch 0", "modern group", "ConsumerGroupHeartbeat")
+def _epoch_0(answer: Any, _: Any) -> bool:
+    answer.member_epoch = 0
+    return not answer.error_code
+
+
+# share groups
+
+
+@fault("FET024", "ShareFetch: 500 offsets more are acquired than records came", "share", "ShareFetch")
+def _acquired(answer: Any, _: Any) -> bool:
+    for row in _rows(answer):
+        for held in row.acquired_records[-1:]:
+            held.last_offset += 500
+            return True
+    return False
+
+
+@fault("FET019", "ShareFetch: NOT_LEADER_OR_FOLLOWER beside records", "share", "ShareFetch")
+def _shared_beside_error(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.error_code = _NOT_LEADER
+    return bool(rows)
+
+
+@fault("PAI008", "ShareAcknowledge: the result of a partition is missing", "share", "ShareAcknowledge")
+def _unacknowledged(answer: Any, asked: Any) -> bool:
+    return bool(asked.topics) and _without_last(answer, asked)
+
+
+# versions
+
+
+@fault("VER007", "ApiVersions: Produce from version 9 to 5", "produce", "ApiVersions", times=9)
+def _upside_down(answer: Any, _: Any) -> bool:
+    for row in answer.api_keys:
+        if row.api_key == 0:
+            row.min_version, row.max_version = 9, 5
+    return not answer.error_code
+
+
+@fault("MET002", "Metadata: the leader of a partition is no broker", "produce", "Metadata", times=3)
+def _unknown_leader(answer: Any, _: Any) -> bool:
+    if not answer.topics or not answer.topics[0].partitions:
+        return False
+    for row in answer.topics[0].partitions:
+        row.leader_id = 99
+    return True
+
+
+# numbers and sets
+
+
+@fault("BDY028", "Produce: base offset -7", "produce", "Produce")
+def _base_offset(answer: Any, _: Any) -> bool:
+    for row in _results(answer):
+        row.base_offset = -7
+    return True
+
+
+@fault("BDY028", "Fetch: high watermark -7", "consume", "Fetch")
+def _high_watermark(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.high_watermark = -7
+    return bool(rows)
+
+
+@fault("BDY028", "Metadata: port -7 of a broker", "produce", "Metadata")
+def _port(answer: Any, _: Any) -> bool:
+    answer.brokers[0].port = -7
+    return True
+
+
+@fault("MET008", "Metadata: a partition names a replica twice", "produce", "Metadata", times=9)
+def _replica_twice(answer: Any, _: Any) -> bool:
+    rows = [row for topic in answer.topics for row in topic.partitions]
+    for row in rows:
+        row.replica_nodes = [*row.replica_nodes, *row.replica_nodes]
+    return bool(rows)
+
+
+@fault("MET008", "Metadata: an offline replica that is no replica", "produce", "Metadata", times=9)
+def _offline(answer: Any, _: Any) -> bool:
+    rows = [row for topic in answer.topics for row in topic.partitions]
+    for row in rows:
+        row.offline_replicas = [4711]
+    return bool(rows)
