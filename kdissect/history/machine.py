@@ -11,6 +11,10 @@ from kdissect.history.sessions.fetch_parts import FetchParts, fetch_parts
 from kdissect.session.exchange import Exchange
 
 
+def nothing_lent() -> None:
+    """What the compiled part goes on with is handed over: there is nothing (`Producers.have_back`)."""
+
+
 class Machine(Protocol):
     """A state machine over exchanges. Between calls its state is plain and picklable."""
 

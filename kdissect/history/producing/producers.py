@@ -5,20 +5,21 @@ connection only when its leader does. Sequences are counted as they were sent, s
 one fact and not all that follow.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView, PartitionKey
-from kdissect.history.fact import Evidence, Fact, evidence_of
+from kdissect.history.fact import Fact, evidence_of
 from kdissect.history.listed_partitions import topic_namer
+from kdissect.history.machine import nothing_lent
 from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
@@ -61,6 +62,8 @@ class Producers:
     reads_parts: ClassVar[bool] = True
 
     def __init__(self) -> None:
+        self.have_back: Callable[[], None] = nothing_lent
+        """Take back sequences that are lent (`lent_sequences`), before they are looked at."""
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
         self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
         """The producer id that a connection gave last."""
@@ -69,6 +72,7 @@ class Producers:
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""
+        self.have_back()
         if view.key == apis.PRODUCE:
             return self._produce(view)
         answer = view.response
@@ -81,6 +85,7 @@ class Producers:
         """A Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
         if parts is None:
             return False
+        self.have_back()
         if len(parts.batches) == 1:  # nearly always
             header = parts.batches[0]
             return header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, header, parts)
@@ -98,23 +103,7 @@ class Producers:
             ((topic, ((number, error, base_offset),)),) = results
             if error or (topic, number) != header[0]:
                 return False
-        evidence = evidence_of(exchange)
-        return self.take_next(exchange.connection, exchange.client_id, header, evidence, base_offset)
-
-    def take_next(
-        self,
-        info: ConnectionInfo,
-        client_id: str | None,
-        header: BatchHeader,
-        evidence: Evidence,
-        base_offset: int | None,
-    ) -> bool:
-        """Take a batch that comes next, of a Produce with acks=all that was taken, or not answered.
-
-        `base_offset` is what it was given, None without an answer. False, and nothing is learned, of one of
-        which there may be something to tell.
-        """
-        # Hot, once an exchange of an idempotent producer.
+        info, evidence = exchange.connection, evidence_of(exchange)
         partition, bits, last_delta, producer_id, epoch, sequence, count = header
         known = None if bits & _SPECIAL else self.producers.peek((info.capture_set, producer_id))
         if known is None:
@@ -127,7 +116,7 @@ class Producers:
             return False
         self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
         known.partitions.get(partition)
-        known.client(client_id)
+        known.client(exchange.client_id)
         known.batches += 1
         known.records += max(0, count)
         here.append(Sent(sequence, last_delta, evidence, None if evidence.response is None else 0))

@@ -13,8 +13,10 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.history.history import History
-from kdissect.history.row_asks import TakeFetch, TakeMember, TakeProduce
-from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.lent_connections import LentConnections
+from kdissect.history.producing.lent_sequences import LentSequences
+from kdissect.history.row_asks import TakeMember
+from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.rules.coverage import Coverage
@@ -38,6 +40,8 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
+_MOST_LENT = 1 << 12
+"""Sequences, or sessions and their partitions, that are held at most behind a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
@@ -45,7 +49,7 @@ LentRow = tuple[
 ]  # fmt: skip
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
-    TakeProduce | None, bool, TakeFetch | None, bool,
+    "native.Sequences | None", bool, "native.Sessions | None", bool,
     tuple[TakeMember, "native.Layout", list[str]] | None,
 ]  # fmt: skip
 PlanRow = tuple[
@@ -84,7 +88,8 @@ class UnmarkedRows:
         self._history = history
         self._batches = batches
         self._coverage = coverage
-        self._sessions: FetchSessions | None = None
+        self._sequences = LentSequences(history.producers, LentConnections())
+        self._sessions = LentSessions(history.fetch_sessions, LentConnections())
         limits, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
         self._rows = native.UnmarkedRows(
             (
@@ -96,11 +101,20 @@ class UnmarkedRows:
             (limits, snappy, lz4, zstd, decompress),
         )  # fmt: skip
         self.give_back = self._rows.give_back
-        self.give_back_all = self._rows.give_back_all
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass rows of a block from one on; gives the first that stays, or how many there are."""
-        return self._rows.take(block, start, not self._recent.are_many)
+        done = self._rows.take(block, start, not self._recent.are_many)
+        for lent in self._sequences, self._sessions:
+            if len(lent.rows) > _MOST_LENT:
+                lent.take()
+        return done
+
+    def give_back_all(self) -> None:
+        """Give everything back."""
+        self._rows.give_back_all()
+        self._sequences.take()
+        self._sessions.take()
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
         """The state of a connection.
@@ -146,10 +160,10 @@ class UnmarkedRows:
         members = None
         if asks.members is not None and asks.member_fields is not None:
             members = asks.members, native_layout(request, version)[0], list(asks.member_fields)
-        if asks.sessions is not None:
-            self._sessions = asks.sessions
         guards = shown.guards.with_others(map(_is_set, asks.zeros))
-        told = asks.produces, asks.is_transactional, asks.fetches, asks.is_of_quorum, members
+        sequences = self._sequences.rows if asks.asks_sequences else None
+        sessions = self._sessions.rows if asks.asks_sessions else None
+        told = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
         return guards, carriage, rows, told
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
@@ -178,14 +192,11 @@ class UnmarkedRows:
         self,
         pairs: list[tuple[BodyPair, int, int, list[int]]],
         times_ns: list[int],
-        without_session: int,
     ) -> None:
         """What of that counts."""
         for pair, exchanges, batches, latencies in pairs:
             pair.add(exchanges, batches, latencies)
         self._coverage.traffic.wait_all(times_ns)
-        if self._sessions is not None:
-            self._sessions.without_session += without_session
 
 
 def _has_batches(api_key: int) -> bool:

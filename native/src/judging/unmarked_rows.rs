@@ -10,19 +10,20 @@ use super::batches::{batches_of, Batches, CarriageRow, Found};
 use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
 use super::members::Members;
 use crate::bodies::guards::Guards;
-use crate::bodies::partition_rows::{Body, PartitionRows, Told, Topic};
+use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
 use crate::bodies::plan::Layout;
-use crate::engine::completed::{Row, Span};
+use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::{Batch, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
+use crate::transfers::sequences::{Placed, Sequences};
+use crate::transfers::sessions::{Passing, Sessions};
 
 /// Kinds, and rules by kind and facts, that are remembered; Kafka has 368 kinds.
 const MOST: usize = 4096;
-/// acks of an idempotent producer, and the epoch of a Fetch that opens no session (KIP-227).
+/// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
-const NO_SESSION_EPOCH: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
 type Marks = (Vec<u8>, Vec<u8>);
 
@@ -33,7 +34,7 @@ type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
 /// quorum's epochs do; of members of groups which fields tell them.
 type AsksRow =
-    (Option<Py<PyAny>>, bool, Option<Py<PyAny>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
+    (Option<Py<Sequences>>, bool, Option<Py<Sessions>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask.
 type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow);
 
@@ -42,9 +43,9 @@ struct Plan {
     guards: Py<Guards>,
     carriage: Option<CarriageRow>,
     rows: Option<RowsOf>,
-    produces: Option<Py<PyAny>>,
+    produces: Option<Py<Sequences>>,
     is_transactional: bool,
-    fetches: Option<Py<PyAny>>,
+    fetches: Option<Py<Sessions>>,
     is_of_quorum: bool,
     members: Option<(Py<PyAny>, Members)>,
 }
@@ -80,8 +81,6 @@ struct Stretch<'py> {
     connections: Vec<Option<Known>>,
     pairs: HashMap<(usize, u32, bool), Option<Pair<'py>>>,
     times: Vec<i64>,
-    /// Fetches that neither had nor got a session.
-    without_session: u64,
 }
 
 /// What was read of a row, as far as its history wants it.
@@ -90,10 +89,6 @@ struct Reading<'a> {
     answered: Option<Body<'a>>,
     batches: Vec<Found>,
 }
-
-/// A batch that is sent: topic and partition; attributes, last offset delta, producer id and epoch, base sequence,
-/// count.
-type Header<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
 
 /// Callables of `kdissect.rules.judging.unmarked_rows`.
 struct Asked {
@@ -155,14 +150,14 @@ impl UnmarkedRows {
                 at += usize::from(matches!(done, Ok(true)));
             }
         }
-        let Stretch { connections, pairs, times, without_session } = stretch;
+        let Stretch { connections, pairs, times } = stretch;
         self.keep(py, &block.borrow(), connections, keeps)?;
         if at > start {
             block.borrow_mut().at = at - 1;
             let pairs = pairs.into_values().flatten().filter(|pair| pair.exchanges > 0);
             let pairs: Vec<_> =
                 pairs.map(|pair| (pair.object, pair.exchanges, pair.batches, pair.latencies)).collect();
-            self.asked.settle.bind(py).call1((pairs, times, without_session))?;
+            self.asked.settle.bind(py).call1((pairs, times))?;
         }
         done.map(|_| at)
     }
@@ -193,7 +188,7 @@ impl UnmarkedRows {
         let Some(of) = rows.rows.get(at) else { return Ok(false) };
         let (number, row) = (of.connection as usize, &of.row);
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let Stretch { connections, pairs, times, without_session } = stretch;
+        let Stretch { connections, pairs, times } = stretch;
         let Some(known) = connections.get_mut(number) else { return Ok(false) };
         let connection = match known {
             Some(Known::Lent(connection)) => connection,
@@ -240,7 +235,7 @@ impl UnmarkedRows {
                 batches = read.batches.len() as u64;
             }
         }
-        if !self.is_history(py, &plan, info, row, read.as_ref(), without_session)? {
+        if !self.is_history(py, &plan, info, row, read.as_ref())? {
             return Ok(false);
         }
         self.passed += 1;
@@ -344,7 +339,6 @@ impl UnmarkedRows {
         info: &Py<PyAny>,
         row: &Row,
         read: Option<&Reading<'_>>,
-        without_session: &mut u64,
     ) -> PyResult<bool> {
         if let Some((door, members)) = &plan.members {
             let content = &row.request.content;
@@ -357,13 +351,11 @@ impl UnmarkedRows {
             return door.call1(py, (info, member, content.span.first_time))?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
-        if let Some(door) = &plan.produces {
-            return produce(py, door, info, row, read);
+        if let Some(sequences) = &plan.produces {
+            return produce(&mut sequences.bind(py).borrow_mut(), py, info, row, read);
         }
-        let Some(door) = &plan.fetches else { return Ok(true) };
-        let is_passed = fetch(py, door, info, row, read)?;
-        *without_session += u64::from(is_passed == Some(false));
-        Ok(is_passed.is_some())
+        let Some(sessions) = &plan.fetches else { return Ok(true) };
+        fetch(&mut sessions.bind(py).borrow_mut(), py, info, row, read)
     }
 
     /// Whether a machine is to be fed a row, as far as its values alone tell.
@@ -488,8 +480,8 @@ fn produced<'a, 'r>(read: &'r Reading<'a>) -> Option<Option<(&'r Topic<'a>, i64,
 
 /// `Producers.passes` of a row.
 fn produce(
+    sequences: &mut Sequences,
     py: Python<'_>,
-    door: &Py<PyAny>,
     info: &Py<PyAny>,
     row: &Row,
     read: &Reading<'_>,
@@ -501,64 +493,21 @@ fn produce(
     };
     let base_offset =
         read.answered.as_ref().and_then(|answered| answered.rows.first()).map(|row| row.values[1]);
-    let Some(topic) = topic.object(py) else { return Ok(false) };
-    let header: Header<'_> = (
-        (topic, partition),
-        batch.attributes,
-        batch.last_offset_delta,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        batch.count,
-    );
-    door.call1(py, (info, &row.request.client_id, header, evidence(row), base_offset))?.extract(py)
+    let who = sequences.numbers(info, row.request.client_id.bind(py))?;
+    sequences.take_next(py, who, row, &Placed { topic, partition, batch, base_offset })
 }
 
-/// `FetchSessions.passes` of a row: None where it does not, Some(false) of one that has no session.
+/// `FetchSessions.passes` of a row.
 fn fetch(
+    sessions: &mut Sessions,
     py: Python<'_>,
-    door: &Py<PyAny>,
     info: &Py<PyAny>,
     row: &Row,
     read: &Reading<'_>,
-) -> PyResult<Option<bool>> {
-    let [_, session, epoch, forgets, ..] = read.asked.facts.map(|fact| fact.unwrap_or(0));
-    let Some(answered) = &read.answered else { return Ok(None) };
-    let answered_session = answered.facts[0].unwrap_or(0);
-    if answered.has_other_errors || forgets != 0 {
-        return Ok(None);
-    }
-    if session == 0 {
-        return Ok((epoch == NO_SESSION_EPOCH && answered_session == 0).then_some(false));
-    }
-    if epoch <= 0 || answered_session != session {
-        return Ok(None);
-    }
-    let (Some(asks), Some(answers)) = (named(py, &read.asked), answered.listed(py)) else { return Ok(None) };
-    let (topics, has_records) = ((asks, answers), answered.has_records());
-    let found = door.call1(py, (info, (session, epoch), topics, evidence(row), has_records))?;
-    Ok(found.extract::<bool>(py)?.then_some(true))
-}
-
-/// Topics with their partitions; None for a name that is no text.
-fn named<'py>(py: Python<'py>, body: &Body<'_>) -> Option<Vec<(Bound<'py, PyAny>, Vec<i64>)>> {
-    let numbers = |rows: Vec<Told>| rows.into_iter().map(|told| told.0).collect();
-    Some(body.listed(py)?.into_iter().map(|(topic, rows)| (topic, numbers(rows))).collect())
-}
-
-/// What `history.fact.Evidence` has behind the connection.
-type EvidenceRow = (i64, i16, i16, (i64, i64), Option<(i64, i64)>, i64, i64);
-
-fn evidence(row: &Row) -> EvidenceRow {
-    let packets = |span: &Span| (span.first_ref, span.last_ref);
-    let (request, response) = (&row.request.content.span, row.response.as_ref().map(|content| &content.span));
-    (
-        row.request.ordinal,
-        row.request.kind.api_key,
-        row.request.kind.version,
-        packets(request),
-        response.map(packets),
-        request.first_time,
-        response.map_or(0, |span| span.last_time),
-    )
+) -> PyResult<bool> {
+    let Some(answered) = &read.answered else { return Ok(false) };
+    let connection = sessions.number(py, info)?;
+    let passing = sessions.look(py, connection, row, &read.asked, answered)?;
+    sessions.take_in(connection, row, answered, &passing);
+    Ok(!matches!(passing, Passing::Left))
 }

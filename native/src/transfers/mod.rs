@@ -5,6 +5,8 @@ mod connections;
 pub mod fetch_polls;
 pub mod fetch_positions;
 pub mod produced_batches;
+pub mod sequences;
+pub mod sessions;
 pub mod topic_sums;
 mod topics;
 
