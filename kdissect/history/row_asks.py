@@ -8,10 +8,11 @@ from functools import partial
 from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
+from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblems
 from kdissect.history.epochs.leader_epochs import LeaderEpochs, tells_in_tags
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.groups.classic_groups import ClassicGroups
-from kdissect.history.machine import Machine
+from kdissect.history.machine import Again, Machine
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
@@ -42,6 +43,8 @@ class RowAsks(NamedTuple):
     """Whether Fetches of the metadata log are."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
+    again: tuple[Again, ...] = ()
+    """Who takes an answer of `ANNOUNCING` that was given before, where it stands."""
 
 
 def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:
@@ -65,6 +68,8 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
             return asks._replace(asks_sessions=True)
         case QuorumEpochs(), apis.FETCH:
             return asks._replace(is_of_quorum=True)
+        case LeaderEpochs() | ConnectionProblems(), _ if api_key in ANNOUNCING:
+            return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
             return asks
         case ClassicGroups(), _ if api_key in _MEMBER_FIELDS:

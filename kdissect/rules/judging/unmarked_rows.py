@@ -7,6 +7,7 @@ object. The compiled part looks at the rows (native/src/judging). Compiled only;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from kdissect.decoders.body_schemas import known_body
@@ -26,11 +27,11 @@ from kdissect.rules.judging.batch_judge import (
     BatchJudge,
     CarriageRow,
     carries_batches,
-    has_topic_names,
 )
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.judging.told_again import Kind, ToldAgain
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
@@ -57,8 +58,11 @@ PlanRow = tuple[
     CarriageRow | None,
     tuple["native.PartitionRows", "native.PartitionRows"] | None,
     _Asks,
+    Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
 ]
-"""The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask."""
+"""The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
+exchanges that come again.
+"""
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Exchange, tuple[int, int, int | None], list[Earlier], int
 ]  # fmt: skip
@@ -88,6 +92,8 @@ class UnmarkedRows:
         self._history = history
         self._batches = batches
         self._coverage = coverage
+        self._again = ToldAgain()
+        self.note = self._again.note
         self._sequences = LentSequences(history.producers, LentConnections())
         self._sessions = LentSessions(history.fetch_sessions, LentConnections())
         limits, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
@@ -142,14 +148,15 @@ class UnmarkedRows:
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
         """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
-        if api_key == API_VERSIONS or has_topic_names(api_key) or self._subjects.open_node_rules:
+        if api_key == API_VERSIONS or self._subjects.open_node_rules:
             return None
         request, response = known_body(api_key, version, False), known_body(api_key, version, True)
         asks = self._history.row_asks(api_key, version)
         if request is None or response is None or asks is None:
             return None
         shown = self._subjects.shown_of((api_key, version, version))
-        if not shown.is_guarded:
+        again = self._again.take if self._again.watch((api_key, version), asks.again) else None
+        if not shown.is_guarded and again is None:
             return None
         carriage = None
         if self._batches.has_rules and _has_batches(api_key):
@@ -164,7 +171,7 @@ class UnmarkedRows:
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         told = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
-        return guards, carriage, rows, told
+        return guards, carriage, rows, told, again
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """The rules about exchanges that are shown one with these facts."""

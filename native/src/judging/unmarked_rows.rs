@@ -17,6 +17,7 @@ use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::{Batch, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
+use crate::transfers::connections::evidence;
 use crate::transfers::sequences::{Placed, Sequences};
 use crate::transfers::sessions::{Passing, Sessions};
 
@@ -35,8 +36,8 @@ type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// quorum's epochs do; of members of groups which fields tell them.
 type AsksRow =
     (Option<Py<Sequences>>, bool, Option<Py<Sessions>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
-/// The guards of bodies, carriage of batches, rows of bodies, what machines ask.
-type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow);
+/// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again.
+type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>);
 
 /// A kind of exchange.
 struct Plan {
@@ -48,13 +49,14 @@ struct Plan {
     fetches: Option<Py<Sessions>>,
     is_of_quorum: bool,
     members: Option<(Py<PyAny>, Members)>,
+    again: Option<Py<PyAny>>,
 }
 
 impl From<PlanRow> for Plan {
-    fn from((guards, carriage, rows, asks): PlanRow) -> Self {
+    fn from((guards, carriage, rows, asks, again): PlanRow) -> Self {
         let (produces, is_transactional, fetches, is_of_quorum, members) = asks;
         let members = members.map(|(door, layout, names)| (door, Members::of(layout.get(), &names)));
-        Plan { guards, carriage, rows, produces, is_transactional, fetches, is_of_quorum, members }
+        Plan { guards, carriage, rows, produces, is_transactional, fetches, is_of_quorum, members, again }
     }
 }
 
@@ -349,6 +351,14 @@ impl UnmarkedRows {
                 return Ok(false);
             }
             return door.call1(py, (info, member, content.span.first_time))?.extract(py);
+        }
+        if let Some(door) = &plan.again {
+            let Some(answer) = &row.response else { return Ok(false) };
+            let kind = (row.request.kind.api_key, row.request.kind.version);
+            let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
+                return Ok(false);
+            };
+            return door.call1(py, (info, kind, (asked, answered), evidence(0, row)))?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
         if let Some(sequences) = &plan.produces {

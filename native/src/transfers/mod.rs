@@ -1,7 +1,7 @@
 //! What Produces and Fetches come to, by client, topic and partition.
 
 pub mod block;
-mod connections;
+pub mod connections;
 pub mod fetch_polls;
 pub mod fetch_positions;
 pub mod produced_batches;
