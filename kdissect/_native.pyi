@@ -34,6 +34,7 @@ from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
 from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.traffic_counts import CountedRow
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
@@ -607,6 +608,9 @@ _Contents = tuple[
     Callable[[int, bytes, int], bytes | None],
 ]  # limits, three libraries, what decompresses all else, of `compiled_records.BatchQuestions`
 
+_Latencies = list[tuple[tuple[int, int], CountedRow]]  # by API key and version
+_Slots = list[tuple[int, int]]  # times of slots, and exchanges
+
 @final
 class UnmarkedRows:
     # `asked` are methods of `rules.judging.unmarked_rows`, `marks` name and id of the metadata log, `topics`
@@ -615,21 +619,24 @@ class UnmarkedRows:
         cls,
         asked: tuple[
             Callable[[ConnectionInfo], LentRow | bool],
-            Callable[[JudgedConnection], bool],
+            Callable[[list[JudgedConnection]], list[bool]],
             Callable[[list[tuple[JudgedConnection, Exchange]], list[TakenBack]], None],
             Callable[[int, int], PlanRow | None],
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool], tuple[BodyPair, int, bool] | None],
-            Callable[[list[tuple[BodyPair, int, int, list[int]]], list[int]], None],
+            Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
         ],
         marks: tuple[bytes, bytes],
         topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool]],
         contents: _Contents,
+        multiplier: float,
     ) -> Self: ...
     # From one on; the first that is Python's, or how many there are. Connections stay lent if `keeps`.
     def take(self, block: ExchangeBlock, start: int, keeps: bool) -> int: ...
     def give_back(self, info: ConnectionInfo) -> None: ...
     def give_back_all(self) -> None: ...
+    # Have everything counted that passed.
+    def settle(self) -> None: ...
 
 # Statistics
 

@@ -160,7 +160,7 @@ class Judge:
 
     def __getstate__(self) -> dict[str, Any]:
         """What looks at blocks is made anew elsewhere."""
-        self._take_back()
+        self._settle()
         return self.__dict__ | {"_unmarked": None}
 
     def _take_back(self) -> None:
@@ -168,9 +168,14 @@ class Judge:
         if self._unmarked is not None:
             self._unmarked.give_back_all()
 
+    def _settle(self) -> None:
+        """The same, and count what passed."""
+        if self._unmarked is not None:
+            self._unmarked.finish()
+
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""
-        self._take_back()
+        self._settle()
         due, facts = self._history.take_rest()
         for exchange in due:
             self._exchange(exchange, self._view(exchange))

@@ -72,7 +72,6 @@ class Producers:
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""
-        self.have_back()
         if view.key == apis.PRODUCE:
             return self._produce(view)
         answer = view.response
@@ -85,7 +84,6 @@ class Producers:
         """A Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
         if parts is None:
             return False
-        self.have_back()
         if len(parts.batches) == 1:  # nearly always
             header = parts.batches[0]
             return header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, header, parts)
@@ -103,6 +101,7 @@ class Producers:
             ((topic, ((number, error, base_offset),)),) = results
             if error or (topic, number) != header[0]:
                 return False
+        self.have_back()
         info, evidence = exchange.connection, evidence_of(exchange)
         partition, bits, last_delta, producer_id, epoch, sequence, count = header
         known = None if bits & _SPECIAL else self.producers.peek((info.capture_set, producer_id))
@@ -124,6 +123,7 @@ class Producers:
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
+        self.have_back()
         key: ProducerKey = view.info.capture_set, producer_id
         self._given_on.put(view.info.id, producer_id)
         request = view.request
@@ -175,9 +175,11 @@ class Producers:
         return self._damaged.peek(connection) or 0
 
     def _damage(self, connection: str) -> None:
+        self.have_back()
         self._damaged.put(connection, (self._damaged.get(connection) or 0) + 1)
 
     def _batch(self, batch: "_Batch") -> list[Fact]:
+        self.have_back()
         view, header = batch.view, batch.header
         key: ProducerKey = view.info.capture_set, header.producer_id
         known = self.producers.get(key)

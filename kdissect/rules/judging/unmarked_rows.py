@@ -34,12 +34,14 @@ from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.judging.told_again import Kind, ToldAgain
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.traffic_counts import CountedRow
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.sketches.distribution import bin_multiplier
 
 _MOST_LENT = 1 << 12
 """Sequences, or sessions and their partitions, that are held at most behind a block: some MB."""
@@ -99,14 +101,16 @@ class UnmarkedRows:
         limits, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
         self._rows = native.UnmarkedRows(
             (
-                self._lend, self._is_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
+                self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
                 self._settle,
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic),
             (limits, snappy, lz4, zstd, decompress),
+            bin_multiplier(),
         )  # fmt: skip
         self.give_back = self._rows.give_back
+        self.give_back_all = self._rows.give_back_all
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass rows of a block from one on; gives the first that stays, or how many there are."""
@@ -116,9 +120,10 @@ class UnmarkedRows:
                 lent.take()
         return done
 
-    def give_back_all(self) -> None:
-        """Give everything back."""
+    def finish(self) -> None:
+        """Give everything back, and count what passed."""
         self._rows.give_back_all()
+        self._rows.settle()
         self._sequences.take()
         self._sessions.take()
 
@@ -140,11 +145,14 @@ class UnmarkedRows:
             view.software = info.software_name, info.software_version
         return view, exercise, *lent, *due
 
-    def _is_lent(self, view: JudgedConnection) -> bool:
-        """Whether rows of a connection that was lent go on to pass as they did."""
-        info = view.info
-        software = view.software == (info.software_name, info.software_version)
-        return software and self._history.lends(info)
+    def _are_lent(self, views: list[JudgedConnection]) -> list[bool]:
+        """Whether rows of connections that were lent go on to pass as they did."""
+        # Hot, once a block for each of its connections.
+        lends = self._history.lends
+        return [
+            view.software == (view.info.software_name, view.info.software_version) and lends(view.info)
+            for view in views
+        ]
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
         """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
@@ -197,13 +205,17 @@ class UnmarkedRows:
 
     def _settle(
         self,
-        pairs: list[tuple[BodyPair, int, int, list[int]]],
-        times_ns: list[int],
-    ) -> None:
-        """What of that counts."""
-        for pair, exchanges, batches, latencies in pairs:
-            pair.add(exchanges, batches, latencies)
-        self._coverage.traffic.wait_all(times_ns)
+        pairs: list[tuple[BodyPair, int, int]],
+        latencies: list[tuple[tuple[int, int], CountedRow]],
+        slots: list[tuple[int, int]],
+    ) -> int:
+        """What of all that counts; gives the width of a slot of the time line."""
+        for pair, exchanges, batches in pairs:
+            pair.add(exchanges, batches)
+        traffic = self._coverage.traffic
+        for kind, counted in latencies:
+            traffic.add_latencies(kind, counted)
+        return traffic.add_slots(slots)
 
 
 def _has_batches(api_key: int) -> bool:

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use super::batches::{batches_of, Batches, CarriageRow, Found};
 use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
+use super::counted::{Counted, Settled};
 use super::members::Members;
 use crate::bodies::guards::Guards;
 use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
@@ -23,6 +24,8 @@ use crate::transfers::sessions::{Passing, Sessions};
 
 /// Kinds, and rules by kind and facts, that are remembered; Kafka has 368 kinds.
 const MOST: usize = 4096;
+/// Rows whose connections Python is asked about together.
+const ASKED_TOGETHER: usize = 64;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
@@ -66,25 +69,6 @@ enum Known {
     Lent(Box<Connection>),
 }
 
-/// Bodies of a kind for one software: `judging.body_kind.BodyPair`, and what passed of it.
-struct Pair<'py> {
-    object: Bound<'py, PyAny>,
-    /// One that came no later may stand first.
-    first_ns: i64,
-    is_watched: bool,
-    exchanges: u64,
-    batches: u64,
-    latencies: Vec<i64>,
-}
-
-/// What passes until something does not.
-#[derive(Default)]
-struct Stretch<'py> {
-    connections: Vec<Option<Known>>,
-    pairs: HashMap<(usize, u32, bool), Option<Pair<'py>>>,
-    times: Vec<i64>,
-}
-
 /// What was read of a row, as far as its history wants it.
 struct Reading<'a> {
     asked: Body<'a>,
@@ -95,7 +79,7 @@ struct Reading<'a> {
 /// Callables of `kdissect.rules.judging.unmarked_rows`.
 struct Asked {
     lend: Py<PyAny>,
-    is_lent: Py<PyAny>,
+    are_lent: Py<PyAny>,
     take_back: Py<PyAny>,
     plan_of: Py<PyAny>,
     codes_of: Py<PyAny>,
@@ -112,26 +96,35 @@ pub struct UnmarkedRows {
     codes: HashMap<(u32, u32), Vec<Py<PyAny>>>,
     /// Connections that stay lent behind a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
+    counted: Counted,
     /// Rows that passed.
     passed: u64,
 }
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `is_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose records have formats,
-    /// and what tells them by id; `contents` are limits, three libraries and what decompresses all else.
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose
+    /// records have formats, and what tells them by id; `contents` are limits, three libraries and what decompresses
+    /// all else; `multiplier` tells the bins of a distribution.
     #[new]
-    fn new(asked: Seven, marks: Marks, topics: (Vec<Vec<u8>>, Py<PyAny>), contents: Five) -> Self {
-        let (lend, is_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
+    fn new(
+        asked: Seven,
+        marks: Marks,
+        topics: (Vec<Vec<u8>>, Py<PyAny>),
+        contents: Five,
+        multiplier: f64,
+    ) -> Self {
+        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
         let (limits, snappy, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, [snappy, lz4, zstd], decompress);
         UnmarkedRows {
-            asked: Asked { lend, is_lent, take_back, plan_of, codes_of, pair_of, settle },
+            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle },
             marks,
             batches: Batches::new(contents, topics.0, topics.1),
             plans: QuickMap::default(),
             codes: HashMap::new(),
             lent: QuickMap::default(),
+            counted: Counted::of(multiplier),
             passed: 0,
         }
     }
@@ -141,25 +134,24 @@ impl UnmarkedRows {
     fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize, keeps: bool) -> PyResult<usize> {
         let py = block.py();
         self.batches.look(py)?;
-        let mut stretch = Stretch::default();
+        let mut connections = Vec::new();
         let mut at = start;
         let mut done = Ok(true);
         {
             let rows = block.borrow();
-            stretch.connections.resize_with(rows.connections.len(), || None);
+            connections.resize_with(rows.connections.len(), || None);
             while matches!(done, Ok(true)) {
-                done = self.pass(py, &rows, at, &mut stretch);
+                done = self.pass(py, &rows, at, &mut connections);
                 at += usize::from(matches!(done, Ok(true)));
             }
         }
-        let Stretch { connections, pairs, times } = stretch;
         self.keep(py, &block.borrow(), connections, keeps)?;
         if at > start {
             block.borrow_mut().at = at - 1;
-            let pairs = pairs.into_values().flatten().filter(|pair| pair.exchanges > 0);
-            let pairs: Vec<_> =
-                pairs.map(|pair| (pair.object, pair.exchanges, pair.batches, pair.latencies)).collect();
-            self.asked.settle.bind(py).call1((pairs, times))?;
+        }
+        if self.counted.has_many() {
+            let settled = self.counted.take_slots();
+            self.settle_by(py, settled)?;
         }
         done.map(|_| at)
     }
@@ -172,6 +164,12 @@ impl UnmarkedRows {
         }
     }
 
+    /// Have everything counted that passed.
+    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
+        let settled = self.counted.take();
+        self.settle_by(py, settled)
+    }
+
     fn give_back_all(&mut self, py: Python<'_>) -> PyResult<()> {
         let lent = std::mem::take(&mut self.lent);
         self.return_all(py, lent.into_values())
@@ -180,17 +178,19 @@ impl UnmarkedRows {
 
 impl UnmarkedRows {
     /// Whether there is nothing to tell of a row; then it is counted.
-    fn pass<'py>(
+    fn pass(
         &mut self,
-        py: Python<'py>,
+        py: Python<'_>,
         rows: &ExchangeBlock,
         at: usize,
-        stretch: &mut Stretch<'py>,
+        connections: &mut [Option<Known>],
     ) -> PyResult<bool> {
         let Some(of) = rows.rows.get(at) else { return Ok(false) };
         let (number, row) = (of.connection as usize, &of.row);
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let Stretch { connections, pairs, times } = stretch;
+        if matches!(connections.get(number), Some(None)) {
+            self.have_lent(py, rows, at, connections)?;
+        }
         let Some(known) = connections.get_mut(number) else { return Ok(false) };
         let connection = match known {
             Some(Known::Lent(connection)) => connection,
@@ -215,8 +215,9 @@ impl UnmarkedRows {
         if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(py, connection, row, facts)? {
             return Ok(false);
         }
-        let Some(pair) = self.pair(py, pairs, connection, row)? else { return Ok(false) };
-        if row.request.content.span.first_time <= pair.first_ns || !is_unmarked(py, &plan, row, latency) {
+        let pair_of = &self.asked.pair_of;
+        let Some(pair) = self.counted.pair(py, &connection.exercise, row, pair_of)? else { return Ok(false) };
+        if !is_unmarked(py, &plan, row, latency) {
             return Ok(false);
         }
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
@@ -242,22 +243,50 @@ impl UnmarkedRows {
         }
         self.passed += 1;
         connection.pass(py, at, row, self.passed);
-        pair.exchanges += 1;
-        pair.batches += batches;
-        if row.response.is_some() {
-            pair.latencies.push(latency);
-        }
-        times.push(row.request.content.span.first_time);
+        self.counted.add(&pair, row, batches, latency);
         Ok(true)
     }
 
-    fn lend(&mut self, py: Python<'_>, block: &ExchangeBlock, info: &Py<PyAny>) -> PyResult<Known> {
-        if let Some(connection) = self.lent.remove(&(info.as_ptr() as usize)) {
-            if self.asked.is_lent.bind(py).call1((&connection.view,))?.extract()? {
-                return Ok(Known::Lent(connection));
+    fn settle_by(&mut self, py: Python<'_>, settled: Settled) -> PyResult<()> {
+        let width = self.asked.settle.bind(py).call1(settled)?.extract()?;
+        self.counted.width(width);
+        Ok(())
+    }
+
+    /// Have those of the next connections that are lent and stay so, which Python is asked about together.
+    fn have_lent(
+        &mut self,
+        py: Python<'_>,
+        block: &ExchangeBlock,
+        at: usize,
+        connections: &mut [Option<Known>],
+    ) -> PyResult<()> {
+        let mut lent = Vec::new();
+        for row in block.rows.get(at..).into_iter().flatten().take(ASKED_TOGETHER) {
+            let number = row.connection as usize;
+            let (Some(None), Some(info)) = (connections.get(number), block.connections.get(number)) else {
+                continue;
+            };
+            if let Some(connection) = self.lent.remove(&(info.as_ptr() as usize)) {
+                lent.push((number, connection));
             }
-            self.return_all(py, [connection])?;
         }
+        if lent.is_empty() {
+            return Ok(());
+        }
+        let views: Vec<_> = lent.iter().map(|(_, connection)| connection.view.clone_ref(py)).collect();
+        let stay: Vec<bool> = self.asked.are_lent.bind(py).call1((views,))?.extract()?;
+        let mut returned = Vec::new();
+        for ((number, connection), stays) in lent.into_iter().zip(stay) {
+            match connections.get_mut(number) {
+                Some(known) if stays => *known = Some(Known::Lent(connection)),
+                _ => returned.push(connection),
+            }
+        }
+        self.return_all(py, returned)
+    }
+
+    fn lend(&mut self, py: Python<'_>, block: &ExchangeBlock, info: &Py<PyAny>) -> PyResult<Known> {
         let found = self.asked.lend.bind(py).call1((info,))?;
         match found.extract::<bool>() {
             Ok(is_passed) => Ok(Known::IsPassed(is_passed)),
@@ -306,31 +335,6 @@ impl UnmarkedRows {
             }
         }
         Ok(true)
-    }
-
-    fn pair<'a, 'py>(
-        &self,
-        py: Python<'py>,
-        pairs: &'a mut HashMap<(usize, u32, bool), Option<Pair<'py>>>,
-        connection: &Connection,
-        row: &Row,
-    ) -> PyResult<Option<&'a mut Pair<'py>>> {
-        let (kind, is_answered) = (&row.request.kind, row.response.is_some());
-        let key = (connection.exercise.as_ptr() as usize, kind.number(), is_answered);
-        if let std::collections::hash_map::Entry::Vacant(place) = pairs.entry(key) {
-            let asked = (&connection.exercise, kind.api_key, kind.version, is_answered);
-            let found = self.asked.pair_of.bind(py).call1(asked)?;
-            let found: Option<(Bound<'py, PyAny>, i64, bool)> = found.extract()?;
-            place.insert(found.map(|(object, first_ns, is_watched)| Pair {
-                object,
-                first_ns,
-                is_watched,
-                exchanges: 0,
-                batches: 0,
-                latencies: Vec::new(),
-            }));
-        }
-        Ok(pairs.get_mut(&key).and_then(Option::as_mut))
     }
 
     /// Whether machines of the histories tell nothing; what they learn is learned then.
