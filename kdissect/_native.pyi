@@ -34,6 +34,7 @@ from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
 from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.traffic_counts import CountedRow
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
@@ -523,69 +524,77 @@ class FetchPositions:
     ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
 
 EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
-# Its number and its producer's; epoch and losses; the last batch's sequence and delta; times of answers.
-SequenceRow = tuple[int, int, int, int, tuple[int, int], list[int]]
+# Its number and its producer's; epoch and losses; the last batch's sequence and delta; the least offset that
+# the next one can be given; times of answers.
+SequenceRow = tuple[int, int, int, int, tuple[int, int], int, list[int]]
+# Its number, the next epoch, whether it has ids, whether its partitions are known.
+SessionRow = tuple[int, int, bool | None, bool]
 _Due = list[tuple[int, int]]  # connections, each with the ordinal that is next
 _DueOf = Callable[[int], int | None]  # of a connection; None where its exchanges are Python's
 
 @final
-class FetchPolls:
-    # The first versions with sessions, and with topic ids.
-    def __new__(cls, sessions_from: int, ids_from: int) -> Self: ...
-    # `asked`: how exchanges are counted; fetcher and connection; what is due; of a connection's session its
-    # number, the next epoch, whether it has ids; whether a partition is in a session.
-    def count_block(
-        self,
-        block: ExchangeBlock,
-        start: int,
-        asked: tuple[
-            WayOf,
-            NumbersOf,
-            _DueOf,
-            Callable[[int, int], tuple[int, int, bool | None] | None],
-            Callable[[int, str | bytes, int], bool],
-        ],
-    ) -> tuple[int, int]: ...
-    # Then the fetchers that asked last on connections; fetchers with requests, those that were empty early;
-    # sessions with fetches, empty ones, next epoch, the last one; fetches without a session.
+class Sequences:
+    # Client and connection by number; what of a connection was lost or damaged; the sequences of a
+    # connection's producer in a partition.
+    def __new__(
+        cls,
+        numbers_of: Callable[[ConnectionInfo, str | None], tuple[int, int]],
+        losses_of: Callable[[int], int],
+        sequence_of: Callable[[int, int, str | bytes, int], SequenceRow | None],
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    # Producers with batches and records; their clients, and how often; sequences with the least next offset
+    # and the last batches: sequence, delta, exchange, whether that was answered.
     def take(
         self,
     ) -> tuple[
-        _Due,
-        list[tuple[int, int]],
         list[tuple[int, int, int]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int, list[tuple[int, int, EvidenceRow, bool]]]],
+    ]: ...
+
+@final
+class Sessions:
+    # The first version with topic ids; a connection by number, a session of it by its id, high watermark and
+    # log start of a partition in a session.
+    def __new__(
+        cls,
+        ids_from: int,
+        number_of: Callable[[ConnectionInfo], int],
+        session_of: Callable[[int, int], SessionRow | None],
+        offsets_of: Callable[[int, str | bytes, int], tuple[int, int] | None],
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    # Sessions with fetches, empty ones, next epoch, the last one; partitions of sessions, with both offsets
+    # and who told them; fetches without a session.
+    def take(
+        self,
+    ) -> tuple[
         list[tuple[int, int, int, int, EvidenceRow]],
+        list[tuple[int, tuple[str | bytes, int], tuple[int, int], EvidenceRow]],
         int,
     ]: ...
 
 @final
-class ProducedBatches:
-    def __new__(cls) -> Self: ...
-    # `asked`: how exchanges are counted; client and connection; what is due; what of a connection was lost or
-    # damaged; the sequences of a connection's producer in a partition.
+class FetchPolls:
+    # The first version with sessions.
+    def __new__(cls, sessions_from: int, sessions: Sessions) -> Self: ...
+    # `asked`: how exchanges are counted; fetcher and connection; what is due.
     def count_block(
-        self,
-        block: ExchangeBlock,
-        start: int,
-        asked: tuple[
-            WayOf,
-            NumbersOf,
-            _DueOf,
-            Callable[[int], int],
-            Callable[[int, int, str | bytes, int], SequenceRow | None],
-        ],
+        self, block: ExchangeBlock, start: int, asked: tuple[WayOf, NumbersOf, _DueOf]
     ) -> tuple[int, int]: ...
-    # Then clients with batches without an id; producers with batches and records; their clients, and how
-    # often; sequences with the last batches: sequence, delta, exchange, whether that was answered.
-    def take(
-        self,
-    ) -> tuple[
-        _Due,
-        list[tuple[int, int]],
-        list[tuple[int, int, int]],
-        list[tuple[int, int, int]],
-        list[tuple[int, list[tuple[int, int, EvidenceRow, bool]]]],
-    ]: ...
+    # Then the fetchers that asked last on connections; fetchers with requests, those that were empty early.
+    def take(self) -> tuple[_Due, list[tuple[int, int]], list[tuple[int, int, int]]]: ...
+
+@final
+class ProducedBatches:
+    def __new__(cls, sequences: Sequences) -> Self: ...
+    # `asked`: how exchanges are counted; client and connection; what is due.
+    def count_block(
+        self, block: ExchangeBlock, start: int, asked: tuple[WayOf, NumbersOf, _DueOf]
+    ) -> tuple[int, int]: ...
+    # Then clients with batches without an id.
+    def take(self) -> tuple[_Due, list[tuple[int, int]]]: ...
 
 # Rows that rules and histories have nothing to say of
 
@@ -599,6 +608,9 @@ _Contents = tuple[
     Callable[[int, bytes, int], bytes | None],
 ]  # limits, three libraries, what decompresses all else, of `compiled_records.BatchQuestions`
 
+_Latencies = list[tuple[tuple[int, int], CountedRow]]  # by API key and version
+_Slots = list[tuple[int, int]]  # times of slots, and exchanges
+
 @final
 class UnmarkedRows:
     # `asked` are methods of `rules.judging.unmarked_rows`, `marks` name and id of the metadata log, `topics`
@@ -607,21 +619,24 @@ class UnmarkedRows:
         cls,
         asked: tuple[
             Callable[[ConnectionInfo], LentRow | bool],
-            Callable[[JudgedConnection], bool],
+            Callable[[list[JudgedConnection]], list[bool]],
             Callable[[list[tuple[JudgedConnection, Exchange]], list[TakenBack]], None],
             Callable[[int, int], PlanRow | None],
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool], tuple[BodyPair, int, bool] | None],
-            Callable[[list[tuple[BodyPair, int, int, list[int]]], list[int], int], None],
+            Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
         ],
         marks: tuple[bytes, bytes],
         topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool]],
         contents: _Contents,
+        multiplier: float,
     ) -> Self: ...
     # From one on; the first that is Python's, or how many there are. Connections stay lent if `keeps`.
     def take(self, block: ExchangeBlock, start: int, keeps: bool) -> int: ...
     def give_back(self, info: ConnectionInfo) -> None: ...
     def give_back_all(self) -> None: ...
+    # Have everything counted that passed.
+    def settle(self) -> None: ...
 
 # Statistics
 

@@ -5,10 +5,15 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Evidence, Fact
 from kdissect.history.producing.produce_parts import ProduceParts, produce_parts
 from kdissect.history.sessions.fetch_parts import FetchParts, fetch_parts
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+
+def nothing_lent() -> None:
+    """What the compiled part goes on with is handed over: there is nothing (`Producers.have_back`)."""
 
 
 class Machine(Protocol):
@@ -41,6 +46,19 @@ class Passing(Protocol):
 
         `parts` are those values, which `PARTS` reads of an exchange whose bodies fit; None for any other one.
         """
+
+
+class Again(Protocol):
+    """A machine that tells by its state whether an answer that was given before is nothing to it now."""
+
+    def told(self, view: ExchangeView) -> Any:
+        """What an exchange whose bodies fit tells: for later ones with the same bodies."""
+
+    def stands(self, info: ConnectionInfo, told: Any) -> bool:
+        """Whether all of that is as it was told last: no fact, and nothing new, comes of being told again."""
+
+    def tell_again(self, info: ConnectionInfo, told: Any, evidence: Evidence) -> None:
+        """Take it, if it `stands`."""
 
 
 Parts = FetchParts | ProduceParts

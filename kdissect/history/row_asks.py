@@ -8,23 +8,16 @@ from functools import partial
 from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
+from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblems
 from kdissect.history.epochs.leader_epochs import LeaderEpochs, tells_in_tags
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
-from kdissect.history.fact import Evidence
 from kdissect.history.groups.classic_groups import ClassicGroups
-from kdissect.history.listed_partitions import Topics
-from kdissect.history.machine import Machine
-from kdissect.history.producing.produce_parts import BatchHeader
+from kdissect.history.machine import Again, Machine
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
-from kdissect.history.sessions.fetch_parts import ToldTopics
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.session.info import ConnectionInfo
 
-EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
-"""`Evidence` but for the connection."""
-TakeProduce = Callable[[ConnectionInfo, str | None, BatchHeader, EvidenceRow, int | None], bool]
-TakeFetch = Callable[[ConnectionInfo, tuple[int, int], tuple[Topics, ToldTopics], EvidenceRow, bool], bool]
 TakeMember = Callable[[ConnectionInfo, tuple[str, str | None, int | None], int], bool]
 _MEMBER_FIELDS = {
     apis.HEARTBEAT: ("group_id", "member_id", "generation_id"),
@@ -34,15 +27,14 @@ _MEMBER_FIELDS = {
 
 
 class RowAsks(NamedTuple):
-    """Who asks; each of the first three tells whether it took a row, and nothing is changed where it did not.
-
-    `produces` takes a Produce of one batch with a producer id, acks=all, that was taken or not answered;
-    `fetches` an incremental fetch that was answered in its session; `members` a request of a member, by
-    `member_fields`.
+    """Who asks. `members` tells whether it took a row, a request of a member, by `member_fields`; nothing is
+    changed where it did not.
     """
 
-    produces: TakeProduce | None = None
-    fetches: TakeFetch | None = None
+    asks_sequences: bool = False
+    """Whether batches with a producer id are for `lent_sequences`."""
+    asks_sessions: bool = False
+    """Whether Fetches are for `lent_sessions`."""
     members: TakeMember | None = None
     member_fields: tuple[str, str, str] | None = None
     is_transactional: bool = False
@@ -51,8 +43,8 @@ class RowAsks(NamedTuple):
     """Whether Fetches of the metadata log are."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
-    sessions: FetchSessions | None = None
-    """What counts Fetches without a session."""
+    again: tuple[Again, ...] = ()
+    """Who takes an answer of `ANNOUNCING` that was given before, where it stands."""
 
 
 def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:
@@ -71,11 +63,13 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
         case Transactions(), apis.PRODUCE:
             return asks._replace(is_transactional=True)
         case Producers(), apis.PRODUCE:
-            return asks._replace(produces=partial(_produce, machine))
+            return asks._replace(asks_sequences=True)
         case FetchSessions(), apis.FETCH:
-            return asks._replace(fetches=partial(_fetch, machine), sessions=machine)
+            return asks._replace(asks_sessions=True)
         case QuorumEpochs(), apis.FETCH:
             return asks._replace(is_of_quorum=True)
+        case LeaderEpochs() | ConnectionProblems(), _ if api_key in ANNOUNCING:
+            return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
             return asks
         case ClassicGroups(), _ if api_key in _MEMBER_FIELDS:
@@ -83,25 +77,3 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
             take = partial(machine.take_member, api_key)
             return asks._replace(members=take, member_fields=_MEMBER_FIELDS[api_key], zeros=zeros)
     return None
-
-
-def _produce(
-    machine: Producers,
-    info: ConnectionInfo,
-    client_id: str | None,
-    header: BatchHeader,
-    row: EvidenceRow,
-    base_offset: int | None,
-) -> bool:
-    return machine.take_next(info, client_id, header, Evidence(info.id, *row), base_offset)
-
-
-def _fetch(
-    machine: FetchSessions,
-    info: ConnectionInfo,
-    place: tuple[int, int],
-    topics: tuple[Topics, ToldTopics],
-    row: EvidenceRow,
-    has_records: bool,
-) -> bool:
-    return machine.take_increment(info, place, topics, Evidence(info.id, *row), has_records)

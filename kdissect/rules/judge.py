@@ -94,6 +94,7 @@ class Judge:
         self._recent = RecentExchanges(self._rest, self._take_back)
         self._suppressed: set[str] = set()  # codes suppressed for the exchange being judged
         self._at_ns = 0  # its time
+        self._silent: Exchange | None = None  # the one judged last, if no rule spoke of it or passed it over
         self._counted: list[Occurrence] | None = (
             None  # of an exchange that came again, if no finding was made
         )
@@ -113,28 +114,34 @@ class Judge:
         if self._unmarked is not None:
             self._unmarked.give_back(info)
         if isinstance(event, Exchange):
-            event.bodies()  # decoded for the histories too
-            view = self._views.get(info.id) or self._view(event)
-            repeated = view.repeated
-            if repeated is not None and not view.is_again(event):
-                repeated = None
-            before = None if repeated is None else view.previous
-            due, facts = self._history.take_exchange(event, before if isinstance(before, Exchange) else None)
-            if len(due) != 1 or due[0] is not event:
-                repeated = None
-            for exchange in due:
-                self._exchange(exchange, view, repeated)
-                if exchange is not event:
-                    exchange.forget_bodies()
-            if facts:
-                self._facts(facts, event)
-            event.bodies_cache = event.batches_cache = None  # `forget_bodies`, also if it is held back
+            self._add_exchange(event)
         elif isinstance(event, ConnectionClosed):
             # Of another kind nothing was judged.
             due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
             self._facts(facts, None)
             self._close(event, due)
             self._problems(self._history.close(event))
+
+    def _add_exchange(self, exchange: Exchange) -> None:
+        exchange.bodies()  # decoded for the histories too
+        view = self._views.get(exchange.connection.id) or self._view(exchange)
+        repeated = view.repeated
+        if repeated is not None and not view.is_again(exchange):
+            repeated = None
+        before = None if repeated is None else view.previous
+        due, facts = self._history.take_exchange(exchange, before if isinstance(before, Exchange) else None)
+        if len(due) != 1 or due[0] is not exchange:
+            repeated = None
+        for each in due:
+            self._exchange(each, view, repeated)
+            if each is not exchange:
+                each.forget_bodies()
+        if self._unmarked is not None and self._silent is exchange:
+            self._unmarked.note(exchange)
+        self._silent = None
+        if facts:
+            self._facts(facts, exchange)
+        exchange.bodies_cache = exchange.batches_cache = None  # `forget_bodies`, also if it is held back
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Judge exchanges of a block from `start` on, as long as nothing is to be told of them.
@@ -153,7 +160,7 @@ class Judge:
 
     def __getstate__(self) -> dict[str, Any]:
         """What looks at blocks is made anew elsewhere."""
-        self._take_back()
+        self._settle()
         return self.__dict__ | {"_unmarked": None}
 
     def _take_back(self) -> None:
@@ -161,9 +168,14 @@ class Judge:
         if self._unmarked is not None:
             self._unmarked.give_back_all()
 
+    def _settle(self) -> None:
+        """The same, and count what passed."""
+        if self._unmarked is not None:
+            self._unmarked.finish()
+
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""
-        self._take_back()
+        self._settle()
         due, facts = self._history.take_rest()
         for exchange in due:
             self._exchange(exchange, self._view(exchange))
@@ -294,6 +306,7 @@ class Judge:
     def _closely(self, exchange: Exchange, view: ConnectionView, what: Shown) -> None:
         """Show an exchange to its rules, and its bodies to those whose guards mark them."""
         self.coverage.add_exchange(exchange)
+        self._silent = exchange
         frame = exchange.request or exchange.response
         self._at_ns = 0 if frame is None else frame.time_ns
         self._suppressed.clear()
@@ -337,6 +350,7 @@ class Judge:
         body_rules, node_rules = shown.shown(marks)
         for rule in body_rules:
             if (suppressed and rule.code in suppressed) or (rule.refusable and not has_no_error(body)):
+                self._silent = None
                 self.coverage.pass_over(rule.code)
             else:
                 self._speak_all(rule, rule.check(body), view, exchange)
@@ -441,6 +455,7 @@ class Judge:
         return spoke
 
     def _speak(self, rule: Rule, fault: Violation, view: ConnectionView, exchange: Exchange | None) -> None:
+        self._silent = None
         why = fault.inconclusive or _lacking(rule, view)
         if why:
             self.inconclusive[rule.code, why] += 1

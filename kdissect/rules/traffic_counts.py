@@ -11,6 +11,8 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.sketches.intervals import Counts
 
 Kind = tuple[int | None, int | None]
+CountedRow = tuple[int, list[tuple[int, int]], int, int, int]
+"""What `Distribution.add_bins` takes."""
 
 # API keys and versions come from the wire: a peer that makes them up must not fill the memory. 95 APIs have
 # 368 versions; what comes after this many different ones counts as unknown. Each takes 24 KB at most.
@@ -108,12 +110,18 @@ class Traffic:
         if len(times) >= MOST_WAITING:
             self.settle()
 
-    def wait_all(self, times_ns: list[int]) -> None:
-        """The same for several."""
-        times = self.open_times
-        times += times_ns
-        if len(times) >= MOST_WAITING:
-            self.settle()
+    def add_slots(self, slots: list[tuple[int, int]]) -> int:
+        """Count exchanges that have the answers they should have, by the time of a slot of a line like this.
+
+        Gives the width of a slot from now on.
+        """
+        for time_ns, count in slots:
+            self._times.count(time_ns, (count, 0))
+        return self._times.width_ns
+
+    def add_latencies(self, kind: Kind, counted: CountedRow) -> None:
+        """Count latencies of a kind, which go with times."""
+        self._latencies[self._open(kind)].add_bins(*counted)
 
     def merge(self, other: Traffic) -> None:
         """Count what another one holds, which stays as it is."""

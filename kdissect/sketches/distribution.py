@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import repeat
-from math import ceil, log
+from math import ceil, log, log1p
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,9 @@ PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999"
 
 
 def bin_multiplier() -> float:
-    """A value above 0 is in bin ceil(log2(value) * this)."""
-    from ddsketch import DDSketch  # start-up, as below
-
-    sketch: Any = DDSketch(RELATIVE_ERROR)
-    return float(sketch._mapping._multiplier)  # noqa: SLF001
+    """A value above 0 is in bin ceil(log2(value) * this): that of ddsketch's `LogarithmicMapping`."""
+    # Worked out as the library does, which takes 20 ms to import. A test holds both equal.
+    return 1 / log1p(2 * RELATIVE_ERROR / (1 - RELATIVE_ERROR)) * log(2)
 
 
 class Distribution:

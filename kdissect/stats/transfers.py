@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kdissect.engine.exchange_rows import topic_id_text
-from kdissect.history.fact import Evidence
 from kdissect.history.history import History
+from kdissect.history.lent_connections import LentConnections
 from kdissect.history.topic_names import TopicNames
 from kdissect.history.transfer_rows import TransferRows
-from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
@@ -45,20 +44,12 @@ class Named(NamedTuple):
         return self.topic if isinstance(self.topic, bytes) else None
 
 
-class Connections:
-    """The connections of what is counted, by number, until `clear`, and what is due on them."""
+class Connections(LentConnections):
+    """The connections of what is counted, and what is due on them."""
 
     def __init__(self, history: History) -> None:
+        super().__init__()
         self._history = history
-        self._numbers: dict[ConnectionInfo, int] = {}
-        self.infos: list[ConnectionInfo] = []
-
-    def of(self, info: ConnectionInfo) -> int:
-        """The number of a connection."""
-        number = self._numbers.setdefault(info, len(self.infos))
-        if number == len(self.infos):
-            self.infos.append(info)
-        return number
 
     def due_of(self, number: int) -> int | None:
         """The ordinal of the exchange that is next; None where exchanges are Python's."""
@@ -69,17 +60,6 @@ class Connections:
         """Exchanges before these went by."""
         for number, ordinal in due:
             self._history.track_of(self.infos[number].id).go_on(ordinal)
-
-    def evidence(self, api_key: int, row: native.EvidenceRow) -> Evidence:
-        """An exchange of such a row."""
-        number, ordinal, version, request, response, sent_ns, answered_ns = row
-        connection = self.infos[number].id
-        return Evidence(connection, ordinal, api_key, version, request, response, sent_ns, answered_ns)
-
-    def clear(self) -> None:
-        """Forget all numbers."""
-        self._numbers.clear()
-        self.infos.clear()
 
 
 class Numbers:

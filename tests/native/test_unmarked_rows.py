@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.capture import byte_source, files
-from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.packet import Packet, PlainPacket, packet_ref
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
@@ -24,8 +24,9 @@ from kdissect.rules.views.kept_exchanges import RECENT
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
 from tests.rules.fixtures.batches import BASE, batch
-from tests.rules.scripted_connection import ScriptedConnection
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection
 from tests.rules.test_damaged_captures import DAMAGES, packets_of
+from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 
 SETTINGS = settings(
@@ -164,6 +165,12 @@ def test_small_blocks_where_few_connections_are_kept(
     _assert_same(native, str(CAPTURES / name))
 
 
+def _topic(name: str = "a", **partition: Any) -> dict[str, Any]:
+    """What Metadata tells of a topic."""
+    told = {"leader_id": 1, "leader_epoch": 3, "replica_nodes": [1, 2, 7], "isr_nodes": [1], **partition}
+    return {"name": name, "partitions": [told]}
+
+
 Change = tuple[str, bool, dict[str, Any]]
 """What is said otherwise once: of which exchange, whether in the answer, and how."""
 ROUNDS, CHANGED = 12, 8
@@ -202,6 +209,15 @@ CHANGES: dict[str, Change] = {
     "a later timestamp": ("Produce", False, {"max_timestamp": BASE + 5}),
     "acks of one": ("Produce", False, {"acks": 1}),
     "a refused batch": ("Produce", True, {"error_code": 6}),
+    "a leader of a higher epoch": ("Metadata", True, {"topics": [_topic(leader_epoch=4)]}),
+    "a leader of a lower epoch": ("Metadata", True, {"topics": [_topic(leader_epoch=2)]}),
+    "another leader": ("Metadata", True, {"topics": [_topic(leader_id=2)]}),
+    "a leader that is no broker": ("Metadata", True, {"topics": [_topic(leader_id=7, leader_epoch=4)]}),
+    "another topic": ("Metadata", True, {"topics": [_topic(), _topic("b")]}),
+    "a topic of Kafka's own": ("Metadata", True, {"topics": [_topic(), _topic("__consumer_offsets")]}),
+    "a broker elsewhere": ("Metadata", True, {"brokers": [{"node_id": 1, "host": "a", "port": 9093}]}),
+    "a slow answer": ("Metadata", True, {"throttle_time_ms": 50}),
+    "other topics that are asked for": ("Metadata", False, {"topics": [{"name": "b"}]}),
 }
 _OF_BATCH = frozenset(
     (
@@ -249,7 +265,12 @@ def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]
     records = [{"name": "a", "partition_data": [{"index": 0, "records": _batch(number)}]}]
     taken = [{"name": "a", "partition_responses": [{"index": 0, "base_offset": number}]}]
     told = [{"topic": "a", "partitions": [TOLD]}]
+    cluster = {
+        "brokers": [{"node_id": node, "host": "10.0.0.1", "port": 9090 + node} for node in (1, 2)],
+        "topics": [_topic()],
+    }
     return [
+        ("Metadata", 9, {"topics": [{"name": "a"}]}, cluster),
         ("Heartbeat", 4, {**member, "generation_id": 2}, {}),
         ("OffsetCommit", 8, commit, {"topics": []}),
         ("Fetch", 11, {**session, "max_wait_ms": 0, "min_bytes": 0}, {"session_id": 7, "responses": told}),
@@ -259,7 +280,7 @@ def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]
 
 def test_exchanges_that_are_alike_pass(native: Any, tmp_path: Path) -> None:
     passed = _assert_same(native, write_pcap(tmp_path / "steady.pcap", _steady()))
-    assert passed >= 4 * (ROUNDS - 3)
+    assert passed >= 5 * (ROUNDS - 3)
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -284,6 +305,53 @@ def test_one_that_is_not_is_seen(native: Any, tmp_path: Path, change: Change) ->
     changed = write_pcap(tmp_path / "changed.pcap", _steady(change))
     passed = _assert_same(native, changed)
     assert 0 < passed < _Way(native, path, in_blocks=True).passed
+
+
+ANSWERS = (
+    {}, {"leader_epoch": 4}, {"leader_id": 2}, {"leader_id": -1}, {"leader_id": 2, "leader_epoch": 4},
+    {"leader_id": 7}, {"isr_nodes": [1, 9]},
+)  # fmt: skip
+"""What Metadata tells of a partition: of the last two rules speak."""
+ENDS = (("10.0.0.1", "10.0.0.8", 40000), ("10.0.0.1", "10.0.0.9", 40001), ("10.0.0.2", "10.0.0.9", 40002))
+
+
+def _told(steps: list[tuple[int, int]]) -> list[Packet]:
+    """Answers to Metadata, each on one of three connections to two brokers."""
+    talks = []
+    for client, broker, port in ENDS:
+        talk = ScriptedConnection(negotiate=False, handshake=False)
+        talk.talk = Conversation(client, broker, (port, 9092)).handshake()
+        talks.append(talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS))
+    now = 0
+    for at, answer in steps:
+        talk = talks[at]
+        talk.talk.now = now = max(now, talk.talk.now)
+        brokers = [{"node_id": node, "host": ENDS[0][1], "port": 9090 + node} for node in (1, 2)]
+        topics = [_topic(**ANSWERS[answer]), _topic("b")]
+        talk.exchange(
+            "Metadata", 9, {"topics": [{"name": "a"}, {"name": "b"}]}, {"brokers": brokers, "topics": topics}
+        )
+        now = talk.talk.now
+    packets = [packet for talk in talks for packet in talk.talk.packets]
+    packets.sort(key=lambda packet: packet.time_ns)
+    return [packet._replace(ref=packet_ref(0, number)) for number, packet in enumerate(packets, 1)]
+
+
+@SETTINGS
+@given(steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, len(ANSWERS) - 1)), max_size=40))
+def test_answers_that_are_told_again(native: Any, tmp_path: Path, steps: list[tuple[int, int]]) -> None:
+    """By the same broker or another, to the same client or another, while leaders change."""
+    _assert_same(native, write_pcap(tmp_path / "told.pcap", _told(steps)))
+
+
+@pytest.mark.parametrize(("answers", "passed"), [([0], True), ([5], False), ([6], False)])
+def test_only_answers_of_which_no_rule_spoke_pass(
+    native: Any, tmp_path: Path, answers: list[int], passed: bool
+) -> None:
+    path = write_pcap(
+        tmp_path / "told.pcap", _told([(at, answer) for at in range(3) for answer in answers * 8])
+    )
+    assert (_assert_same(native, path) >= 3 * 6) is passed
 
 
 def test_without_guards_every_exchange_is_added(native: Any) -> None:

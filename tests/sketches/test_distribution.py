@@ -7,10 +7,17 @@ from math import ceil
 from random import Random
 
 import pytest
+from ddsketch import DDSketch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.sketches.distribution import FEW, PERCENTILES, RELATIVE_ERROR, Distribution
+from kdissect.sketches.distribution import (
+    FEW,
+    PERCENTILES,
+    RELATIVE_ERROR,
+    Distribution,
+    bin_multiplier,
+)
 
 
 def exact(values: list[int], share: float) -> int:
@@ -125,3 +132,7 @@ def test_few_values_are_told_as_a_sketch_tells_them(first: list[int], second: li
     for found in (few, sketched):
         found.merge(counted(second))
     assert (few.facts(), few.bins()) == (sketched.facts(), sketched.bins())
+
+
+def test_bins_are_those_of_the_library() -> None:
+    assert bin_multiplier() == DDSketch(RELATIVE_ERROR)._mapping._multiplier

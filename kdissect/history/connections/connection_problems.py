@@ -78,6 +78,8 @@ class ConnectionProblem(NamedTuple):
     advertised: Advertised | None = None
 
 
+Address = tuple[int, str, int]
+"""Node, host and port."""
 Client = tuple[str, str]
 End = tuple[str, Endpoint]
 
@@ -114,18 +116,26 @@ class ConnectionProblems:
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next answer that tells addresses; a fact is nothing of it."""
         if view.response is not None:
-            self._learn(view)
+            self.tell_again(view.info, self.told(view), view.evidence)
         return []
 
-    def _learn(self, view: ExchangeView) -> None:
-        info = view.info
+    def told(self, view: ExchangeView) -> list[Address]:
+        """Node, host and port of all that an answer tells."""
+        return list(_addresses(view.key, view.response))
+
+    def stands(self, _info: ConnectionInfo, _told: list[Address]) -> bool:
+        """What is told again may be told to another client."""
+        return True
+
+    def tell_again(self, info: ConnectionInfo, told: list[Address], evidence: Evidence) -> None:
+        """Take the addresses of an answer."""
         known = self._advertised.get_or((info.capture_set, info.client.host), dict)
         asking = self._asking.get_or(info.id, _Asking)
         asking.answers += 1
-        for node, host, port in _addresses(view.key, view.response):
+        for node, host, port in told:
             place = host, port
             if place not in known and len(known) < ADDRESSES_KEPT:
-                known[place] = Advertised(host, port, node, view.evidence, info.broker_text)
+                known[place] = Advertised(host, port, node, evidence, info.broker_text)
             if place in known:
                 asking.advertised[place] = known[place]
 
@@ -242,7 +252,7 @@ def _untold(events: Iterable[ConnectionClosed]) -> Iterator[ConnectionProblem]:
             yield _problem(event, False)
 
 
-def _addresses(key: int, answer: Any) -> Iterator[tuple[int, str, int]]:
+def _addresses(key: int, answer: Any) -> Iterator[Address]:
     """Node, host and port of all that an answer tells."""
     if key == apis.FIND_COORDINATOR:
         found = getattr(answer, "coordinators", None)

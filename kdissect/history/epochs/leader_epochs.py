@@ -16,6 +16,7 @@ from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Struct, Type
+from kdissect.session.info import ConnectionInfo
 
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
 BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
@@ -62,6 +63,8 @@ _WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
 """APIs whose answers may tell the leader of a partition."""
 
 PartitionKey = tuple[str, str | bytes, int]
+Standing = tuple[PartitionKey, bytes | None, int, int]
+"""A partition, its topic's id, its leader and the epoch, as an answer told them."""
 
 
 class LeaderEpochs:
@@ -88,6 +91,30 @@ class LeaderEpochs:
             if report.epoch > UNKNOWN_EPOCH:
                 facts += self._learn(view, report)
         return facts
+
+    def told(self, view: ExchangeView) -> list[Standing]:
+        """Leaders and epochs, for when they are told again."""
+        return [
+            ((view.info.capture_set, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
+            for of in _reports(view)
+            if of.epoch > UNKNOWN_EPOCH
+        ]
+
+    def stands(self, info: ConnectionInfo, told: list[Standing]) -> bool:
+        """Whether these leaders are known, and this broker told their epochs last."""
+        broker, peek = info.broker_address, self.partitions.peek
+        for key, topic_id, leader, epoch in told:
+            known = peek(key)
+            if known is None or known.leader != leader or known.epoch != epoch:
+                return False
+            if known.by_broker.get(broker) != epoch or (topic_id is not None and known.topic_id != topic_id):
+                return False
+        return True
+
+    def tell_again(self, _info: ConnectionInfo, told: list[Standing], _evidence: Evidence) -> None:
+        """They count as used."""
+        for standing in told:
+            self.partitions.get(standing[0])
 
     def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:
         key: PartitionKey = view.info.capture_set, report.topic, report.partition

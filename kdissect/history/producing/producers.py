@@ -5,20 +5,21 @@ connection only when its leader does. Sequences are counted as they were sent, s
 one fact and not all that follow.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView, PartitionKey
-from kdissect.history.fact import Evidence, Fact, evidence_of
+from kdissect.history.fact import Fact, evidence_of
 from kdissect.history.listed_partitions import topic_namer
+from kdissect.history.machine import nothing_lent
 from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
@@ -62,6 +63,8 @@ class Producers:
     reads_parts: ClassVar[bool] = True
 
     def __init__(self) -> None:
+        self.have_back: Callable[[], None] = nothing_lent
+        """Take back sequences that are lent (`lent_sequences`), before they are looked at."""
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
         self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
         """The producer id that a connection gave last."""
@@ -99,23 +102,8 @@ class Producers:
             ((topic, ((number, error, base_offset),)),) = results
             if error or (topic, number) != header[0]:
                 return False
-        evidence = evidence_of(exchange)
-        return self.take_next(exchange.connection, exchange.client_id, header, evidence, base_offset)
-
-    def take_next(
-        self,
-        info: ConnectionInfo,
-        client_id: str | None,
-        header: BatchHeader,
-        evidence: Evidence,
-        base_offset: int | None,
-    ) -> bool:
-        """Take a batch that comes next, of a Produce with acks=all that was taken, or not answered.
-
-        `base_offset` is what it was given, None without an answer. False, and nothing is learned, of one of
-        which there may be something to tell.
-        """
-        # Hot, once an exchange of an idempotent producer.
+        self.have_back()
+        info, evidence = exchange.connection, evidence_of(exchange)
         partition, bits, last_delta, producer_id, epoch, sequence, count = header
         known = None if bits & _SPECIAL else self.producers.peek((info.capture_set, producer_id))
         if known is None:
@@ -128,7 +116,7 @@ class Producers:
             return False
         self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
         known.partitions.get(partition)
-        known.client(client_id)
+        known.client(exchange.client_id)
         known.batches += 1
         known.records += max(0, count)
         here.append(Sent(sequence, last_delta, evidence, None if evidence.response is None else 0))
@@ -136,6 +124,7 @@ class Producers:
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
+        self.have_back()
         key: ProducerKey = view.info.capture_set, producer_id
         self._given_on.put(view.info.id, producer_id)
         request = view.request
@@ -191,9 +180,11 @@ class Producers:
         return self._damaged.peek(connection) or 0
 
     def _damage(self, connection: str) -> None:
+        self.have_back()
         self._damaged.put(connection, (self._damaged.get(connection) or 0) + 1)
 
     def _batch(self, batch: "_Batch") -> list[Fact]:
+        self.have_back()
         view, header = batch.view, batch.header
         key: ProducerKey = view.info.capture_set, header.producer_id
         known = self.producers.get(key)

@@ -5,7 +5,7 @@ Order: that of a connection's requests; a session moves from connection to conne
 one ended. Epochs are judged by org.apache.kafka.common.requests.FetchMetadata.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +14,7 @@ from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.listed_partitions import Topics
+from kdissect.history.machine import nothing_lent
 from kdissect.history.sessions.fetch_parts import (
     FetchParts,
     Told,
@@ -171,7 +172,9 @@ class FetchSessions:
     reads_parts: ClassVar[bool] = True
 
     def __init__(self, increments: bool = True) -> None:
-        self._increments = increments
+        self.tells_increments = increments
+        self.have_back: Callable[[], None] = nothing_lent
+        """Take back sessions that are lent (`lent_sessions`), before they are looked at."""
         self.sessions: Table[SessionKey, FetchSession] = Table(SESSIONS_KEPT)
         self.without_session = 0
         """Full fetches that neither had nor got a session."""
@@ -182,6 +185,7 @@ class FetchSessions:
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Fetch of a connection."""
+        self.have_back()
         request = view.request
         if request is None or view.version < SESSIONS_FROM:
             return []
@@ -199,6 +203,7 @@ class FetchSessions:
         # Hot, once a Fetch.
         if parts is None or not self.concerns(apis.FETCH, exchange.api_version or 0):
             return False
+        self.have_back()
         epoch, session_id = parts.epoch, parts.session_id
         if not parts.is_answered or parts.is_refused or parts.forgets:
             return False
@@ -207,7 +212,7 @@ class FetchSessions:
                 return False
             self.without_session += 1
             return True
-        if epoch <= 0 or parts.answered_session != session_id or self._increments:
+        if epoch <= 0 or parts.answered_session != session_id or self.tells_increments:
             return False
         session = self._next(exchange.connection, session_id, epoch)
         if session is None or not _names_known(exchange, parts, session):
@@ -219,32 +224,6 @@ class FetchSessions:
                 return False
             session.learn(told, evidence)
         session.count(epoch, evidence, parts.has_records)
-        return True
-
-    def take_increment(
-        self,
-        info: ConnectionInfo,
-        place: tuple[int, int],
-        topics: tuple[Topics, ToldTopics],
-        evidence: Evidence,
-        has_records: bool,
-    ) -> bool:
-        """Take an incremental fetch that was answered in its session, without an error, and forgets nothing.
-
-        `place` is the session and the epoch, `topics` those of the request, and what the answer tells. False,
-        and nothing is learned, of one of which there may be something to tell.
-        """
-        session_id, epoch = place
-        session = None if self._increments else self._next(info, session_id, epoch)
-        if session is None:
-            return False
-        asked, told = topics
-        with_ids = (evidence.api_version or 0) >= TOPIC_IDS_FROM
-        if not session.expects(asked, with_ids) or (told and not session.agrees(told)):
-            return False
-        if told:
-            session.learn(told, evidence)
-        session.count(epoch, evidence, has_records)
         return True
 
     def _next(self, info: ConnectionInfo, session_id: int, epoch: int) -> FetchSession | None:
@@ -309,7 +288,7 @@ class FetchSessions:
             session.incremental += 1
             session.is_open = True
             _change(session, view.request)
-        facts += _answered(fetch, session, answer, self._increments)
+        facts += _answered(fetch, session, answer, self.tells_increments)
         session.last = view.evidence
         return facts
 

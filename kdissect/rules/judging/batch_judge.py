@@ -67,6 +67,11 @@ def carries_batches(api: str, side: str) -> bool:
     return SIDES.get(api) == side
 
 
+def tells_own_topics(data: bytes) -> bool:
+    """Whether a topic whose records have formats may be named in a frame."""
+    return any(name in data for name in _OWN_TOPICS)
+
+
 def has_topic_names(api_key: int) -> bool:
     """Whether names of topics are learned from an API."""
     return api_key == METADATA
@@ -135,7 +140,7 @@ class BatchJudge:
         exchange = body.exchange
         carriage = carriage_of(exchange.api_key, body.version, body.side)
         if carriage is None or not self._rules:
-            if exchange.api_key == METADATA and any(name in body.data for name in _OWN_TOPICS):
+            if exchange.api_key == METADATA and tells_own_topics(body.data):
                 self._names.learn(exchange)
             return ()
         fields = record_batches(exchange)

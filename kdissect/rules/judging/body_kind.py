@@ -94,11 +94,10 @@ class BodyPair:
         if len(times) >= MOST_WAITING:
             self._traffic.settle()
 
-    def add(self, exchanges: int, batches: int, latencies: list[int]) -> None:
-        """Count so many at once; their times are for `Traffic.wait_all`."""
+    def add(self, exchanges: int, batches: int) -> None:
+        """Count so many at once; their times and latencies are for `Traffic`."""
         self.exchanges += exchanges
         self.batches += batches
-        self._latencies += latencies
 
     @property
     def first_ns(self) -> int:

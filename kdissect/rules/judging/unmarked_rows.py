@@ -7,14 +7,17 @@ object. The compiled part looks at the rows (native/src/judging). Compiled only;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.history.history import History
-from kdissect.history.row_asks import TakeFetch, TakeMember, TakeProduce
-from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.lent_connections import LentConnections
+from kdissect.history.producing.lent_sequences import LentSequences
+from kdissect.history.row_asks import TakeMember
+from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.rules.coverage import Coverage
@@ -24,20 +27,24 @@ from kdissect.rules.judging.batch_judge import (
     BatchJudge,
     CarriageRow,
     carries_batches,
-    has_topic_names,
 )
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.judging.told_again import Kind, ToldAgain
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.traffic_counts import CountedRow
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.sketches.distribution import bin_multiplier
 
+_MOST_LENT = 1 << 12
+"""Sequences, or sessions and their partitions, that are held at most behind a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
@@ -45,7 +52,7 @@ LentRow = tuple[
 ]  # fmt: skip
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
-    TakeProduce | None, bool, TakeFetch | None, bool,
+    "native.Sequences | None", bool, "native.Sessions | None", bool,
     tuple[TakeMember, "native.Layout", list[str]] | None,
 ]  # fmt: skip
 PlanRow = tuple[
@@ -53,8 +60,11 @@ PlanRow = tuple[
     CarriageRow | None,
     tuple["native.PartitionRows", "native.PartitionRows"] | None,
     _Asks,
+    Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
 ]
-"""The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask."""
+"""The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
+exchanges that come again.
+"""
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Exchange, tuple[int, int, int | None], list[Earlier], int
 ]  # fmt: skip
@@ -84,23 +94,38 @@ class UnmarkedRows:
         self._history = history
         self._batches = batches
         self._coverage = coverage
-        self._sessions: FetchSessions | None = None
+        self._again = ToldAgain()
+        self.note = self._again.note
+        self._sequences = LentSequences(history.producers, LentConnections())
+        self._sessions = LentSessions(history.fetch_sessions, LentConnections())
         limits, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
         self._rows = native.UnmarkedRows(
             (
-                self._lend, self._is_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
+                self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
                 self._settle,
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic),
             (limits, snappy, lz4, zstd, decompress),
+            bin_multiplier(),
         )  # fmt: skip
         self.give_back = self._rows.give_back
         self.give_back_all = self._rows.give_back_all
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass rows of a block from one on; gives the first that stays, or how many there are."""
-        return self._rows.take(block, start, not self._recent.are_many)
+        done = self._rows.take(block, start, not self._recent.are_many)
+        for lent in self._sequences, self._sessions:
+            if len(lent.rows) > _MOST_LENT:
+                lent.take()
+        return done
+
+    def finish(self) -> None:
+        """Give everything back, and count what passed."""
+        self._rows.give_back_all()
+        self._rows.settle()
+        self._sequences.take()
+        self._sessions.take()
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
         """The state of a connection.
@@ -120,22 +145,26 @@ class UnmarkedRows:
             view.software = info.software_name, info.software_version
         return view, exercise, *lent, *due
 
-    def _is_lent(self, view: JudgedConnection) -> bool:
-        """Whether rows of a connection that was lent go on to pass as they did."""
-        info = view.info
-        software = view.software == (info.software_name, info.software_version)
-        return software and self._history.lends(info)
+    def _are_lent(self, views: list[JudgedConnection]) -> list[bool]:
+        """Whether rows of connections that were lent go on to pass as they did."""
+        # Hot, once a block for each of its connections.
+        lends = self._history.lends
+        return [
+            view.software == (view.info.software_name, view.info.software_version) and lends(view.info)
+            for view in views
+        ]
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
         """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
-        if api_key == API_VERSIONS or has_topic_names(api_key) or self._subjects.open_node_rules:
+        if api_key == API_VERSIONS or self._subjects.open_node_rules:
             return None
         request, response = known_body(api_key, version, False), known_body(api_key, version, True)
         asks = self._history.row_asks(api_key, version)
         if request is None or response is None or asks is None:
             return None
         shown = self._subjects.shown_of((api_key, version, version))
-        if not shown.is_guarded:
+        again = self._again.take if self._again.watch((api_key, version), asks.again) else None
+        if not shown.is_guarded and again is None:
             return None
         carriage = None
         if self._batches.has_rules and _has_batches(api_key):
@@ -146,11 +175,11 @@ class UnmarkedRows:
         members = None
         if asks.members is not None and asks.member_fields is not None:
             members = asks.members, native_layout(request, version)[0], list(asks.member_fields)
-        if asks.sessions is not None:
-            self._sessions = asks.sessions
         guards = shown.guards.with_others(map(_is_set, asks.zeros))
-        told = asks.produces, asks.is_transactional, asks.fetches, asks.is_of_quorum, members
-        return guards, carriage, rows, told
+        sequences = self._sequences.rows if asks.asks_sequences else None
+        sessions = self._sessions.rows if asks.asks_sessions else None
+        told = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
+        return guards, carriage, rows, told, again
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """The rules about exchanges that are shown one with these facts."""
@@ -176,16 +205,17 @@ class UnmarkedRows:
 
     def _settle(
         self,
-        pairs: list[tuple[BodyPair, int, int, list[int]]],
-        times_ns: list[int],
-        without_session: int,
-    ) -> None:
-        """What of that counts."""
-        for pair, exchanges, batches, latencies in pairs:
-            pair.add(exchanges, batches, latencies)
-        self._coverage.traffic.wait_all(times_ns)
-        if self._sessions is not None:
-            self._sessions.without_session += without_session
+        pairs: list[tuple[BodyPair, int, int]],
+        latencies: list[tuple[tuple[int, int], CountedRow]],
+        slots: list[tuple[int, int]],
+    ) -> int:
+        """What of all that counts; gives the width of a slot of the time line."""
+        for pair, exchanges, batches in pairs:
+            pair.add(exchanges, batches)
+        traffic = self._coverage.traffic
+        for kind, counted in latencies:
+            traffic.add_latencies(kind, counted)
+        return traffic.add_slots(slots)
 
 
 def _has_batches(api_key: int) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from kdissect.history import api_keys as apis
 from kdissect.history.history import History
-from kdissect.history.sessions.fetch_sessions import SESSIONS_FROM, TOPIC_IDS_FROM, SessionKey
+from kdissect.history.sessions.fetch_sessions import SESSIONS_FROM
+from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.history.state_table import Table
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
@@ -30,16 +31,14 @@ class FetchPolls:
         of_connection: Table[str, FetcherKey],
         key_of: Callable[[ConnectionInfo, str | None], FetcherKey],
     ) -> None:
-        self._machine = history.fetch_sessions
         self._fetchers = fetchers
         self._of_connection = of_connection
         self._key_of = key_of
         self._connections = Connections(history)
         self._fetcher_numbers: dict[FetcherKey, int] = {}
-        self._session_numbers: dict[SessionKey, int] = {}
-        self._sessions: list[SessionKey] = []
-        self._polls = native.FetchPolls(SESSIONS_FROM, TOPIC_IDS_FROM)
-        self._asked = _way_of, self._numbers_of, self._connections.due_of, self._session_of, self._is_in
+        self._sessions = LentSessions(history.fetch_sessions, self._connections)
+        self._polls = native.FetchPolls(SESSIONS_FROM, self._sessions.rows)
+        self._asked = _way_of, self._numbers_of, self._connections.due_of
         self._is_counting = False
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -57,28 +56,14 @@ class FetchPolls:
             return None
         key, numbers = self._key_of(info, client_id), self._fetcher_numbers
         number = numbers.setdefault(key, len(numbers)) if key in self._fetchers else _NOBODY
-        return number, self._connections.of(info)
-
-    def _session_of(self, connection: int, session_id: int) -> tuple[int, int, bool | None] | None:
-        info, numbers = self._connections.infos[connection], self._session_numbers
-        key = info.capture_set, info.broker_address, session_id
-        session = self._machine.sessions.peek(key)
-        if session is None or session.next_epoch is None:
-            return None
-        number = numbers.setdefault(key, len(numbers))
-        if number == len(self._sessions):
-            self._sessions.append(key)
-        return number, session.next_epoch, session.with_ids
-
-    def _is_in(self, number: int, topic: str | bytes, partition: int) -> bool:
-        session = self._machine.sessions.peek(self._sessions[number])
-        return session is not None and session.holds([(topic, [partition])])
+        return number, self._sessions.number_of(info)
 
     def take(self) -> None:
         """Put everything that was counted into the tables."""
         if not self._is_counting:
             return
-        due, asking, fetchers, sessions, without_session = self._polls.take()
+        self._is_counting = False
+        due, asking, fetchers = self._polls.take()
         fetcher_keys = [*self._fetcher_numbers]
         self._connections.pass_to(due)
         for connection, number in asking:
@@ -88,20 +73,8 @@ class FetchPolls:
             fetcher.requests += requests
             fetcher.empty_early += empty_early
             fetcher.is_wanted = True
-        for number, count, empty, next_epoch, last in sessions:
-            session = self._machine.sessions.get(self._sessions[number])
-            if session is not None:
-                evidence = self._connections.evidence(apis.FETCH, last)
-                session.count_all(count, empty, next_epoch, evidence)
-        self._machine.without_session += without_session
-        self._clear()
-
-    def _clear(self) -> None:
-        self._connections.clear()
+        self._sessions.take()
         self._fetcher_numbers.clear()
-        self._session_numbers.clear()
-        self._sessions.clear()
-        self._is_counting = False
 
 
 def _way_of(api_key: int, version: int) -> Way:

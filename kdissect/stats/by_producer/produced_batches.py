@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import PartitionKey
 from kdissect.history.history import History
-from kdissect.history.producing.producer import Sent
-from kdissect.history.producing.producers import ProducerKey, Producers
+from kdissect.history.producing.lent_sequences import LentSequences
+from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.topic_names import tells_names
 from kdissect.history.transfer_rows import transfer_rows
@@ -32,17 +31,12 @@ class ProducedBatches:
         count: Callable[[str | None, int], None],
         know: Callable[[ConnectionInfo], None],
     ) -> None:
-        self._machine = history.producers
         self._count = count
         self._know = know
         self._connections = Connections(history)
-        self._clients: dict[str | None, int] = {}
-        self._producers: dict[ProducerKey, int] = {}
-        self._sequences: dict[tuple[ProducerKey, PartitionKey], int] = {}
-        self._batches = native.ProducedBatches()
-        self._asked = (
-            _way_of, self._numbers_of, self._connections.due_of, self._losses_of, self._sequence_of,
-        )  # fmt: skip
+        self._sequences = LentSequences(history.producers, self._connections)
+        self._batches = native.ProducedBatches(self._sequences.rows)
+        self._asked = _way_of, self._numbers_of, self._connections.due_of
         self._is_counting = False
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -59,62 +53,19 @@ class ProducedBatches:
         if info.same_as is not None:
             return None
         self._know(info)
-        return self._clients.setdefault(client_id, len(self._clients)), self._connections.of(info)
-
-    def _losses_of(self, connection: int) -> int:
-        return self._machine.losses_on(self._connections.infos[connection].id)
-
-    def _sequence_of(
-        self, connection: int, producer_id: int, topic: str | bytes, partition: int
-    ) -> native.SequenceRow | None:
-        key = self._connections.infos[connection].capture_set, producer_id
-        producer = self._machine.producers.peek(key)
-        here = None if producer is None else producer.partitions.peek((topic, partition))
-        if here is None or here.epoch is None or not here.recent:
-            return None
-        last = here.recent[-1]
-        return (
-            self._sequences.setdefault((key, (topic, partition)), len(self._sequences)),
-            self._producers.setdefault(key, len(self._producers)),
-            here.epoch, here.losses, (last.base_sequence, last.last_offset_delta),
-            [sent.evidence.answered_ns for sent in here.recent],
-        )  # fmt: skip
+        return self._sequences.numbers_of(info, client_id)
 
     def take(self) -> None:
         """Have the machine and `count` take everything that was counted."""
         if not self._is_counting:
             return
-        due, without_id, producers, clients, sequences = self._batches.take()
-        client_ids, producer_keys = [*self._clients], [*self._producers]
-        keys, states = [*self._sequences], self._machine.producers
+        self._is_counting = False
+        due, without_id = self._batches.take()
         self._connections.pass_to(due)
+        client_ids = self._sequences.client_ids
         for client, count in without_id:
             self._count(client_ids[client], count)
-        for number, batches, records in producers:
-            producer = states.get(producer_keys[number])
-            assert producer is not None  # nobody took it away meanwhile
-            producer.batches += batches
-            producer.records += records
-        for number, client, count in clients:
-            producer = states.peek(producer_keys[number])
-            assert producer is not None
-            producer.client(client_ids[client], count)
-        for number, sent in sequences:
-            key, partition = keys[number]
-            producer = states.peek(key)
-            here = None if producer is None else producer.partitions.get(partition)
-            assert here is not None
-            for base, last_delta, exchange, is_answered in sent:
-                evidence = self._connections.evidence(apis.PRODUCE, exchange)
-                here.append(Sent(base, last_delta, evidence, 0 if is_answered else None))
-        self._clear()
-
-    def _clear(self) -> None:
-        self._connections.clear()
-        self._clients.clear()
-        self._producers.clear()
-        self._sequences.clear()
-        self._is_counting = False
+        self._sequences.take()
 
 
 def _way_of(api_key: int, version: int) -> Way:

@@ -33,6 +33,11 @@ impl Content {
         Content { data: self.data.clone_ref(py), body: self.body, span: self.span }
     }
 
+    /// What follows the header.
+    pub fn of_body<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, self.data.as_bytes(py).get(self.body..)?))
+    }
+
     pub fn row<'py>(&self, py: Python<'py>) -> FrameRow<'py> {
         let (data, span) = (self.data.bind(py).clone(), self.span);
         let size = data.as_bytes().len();

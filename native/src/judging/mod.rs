@@ -3,6 +3,7 @@
 
 mod batches;
 mod connections;
+mod counted;
 mod members;
 pub mod unmarked_rows;
 

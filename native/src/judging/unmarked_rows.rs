@@ -8,21 +8,26 @@ use pyo3::prelude::*;
 
 use super::batches::{batches_of, Batches, CarriageRow, Found};
 use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
+use super::counted::{Counted, Settled};
 use super::members::Members;
 use crate::bodies::guards::Guards;
-use crate::bodies::partition_rows::{Body, PartitionRows, Told, Topic};
+use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
 use crate::bodies::plan::Layout;
-use crate::engine::completed::{Row, Span};
+use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::{Batch, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
+use crate::transfers::connections::evidence;
+use crate::transfers::sequences::{Placed, Sequences};
+use crate::transfers::sessions::{Passing, Sessions};
 
 /// Kinds, and rules by kind and facts, that are remembered; Kafka has 368 kinds.
 const MOST: usize = 4096;
-/// acks of an idempotent producer, and the epoch of a Fetch that opens no session (KIP-227).
+/// Rows whose connections Python is asked about together.
+const ASKED_TOGETHER: usize = 64;
+/// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
-const NO_SESSION_EPOCH: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
 type Marks = (Vec<u8>, Vec<u8>);
 
@@ -33,27 +38,28 @@ type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
 /// quorum's epochs do; of members of groups which fields tell them.
 type AsksRow =
-    (Option<Py<PyAny>>, bool, Option<Py<PyAny>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
-/// The guards of bodies, carriage of batches, rows of bodies, what machines ask.
-type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow);
+    (Option<Py<Sequences>>, bool, Option<Py<Sessions>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
+/// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again.
+type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>);
 
 /// A kind of exchange.
 struct Plan {
     guards: Py<Guards>,
     carriage: Option<CarriageRow>,
     rows: Option<RowsOf>,
-    produces: Option<Py<PyAny>>,
+    produces: Option<Py<Sequences>>,
     is_transactional: bool,
-    fetches: Option<Py<PyAny>>,
+    fetches: Option<Py<Sessions>>,
     is_of_quorum: bool,
     members: Option<(Py<PyAny>, Members)>,
+    again: Option<Py<PyAny>>,
 }
 
 impl From<PlanRow> for Plan {
-    fn from((guards, carriage, rows, asks): PlanRow) -> Self {
+    fn from((guards, carriage, rows, asks, again): PlanRow) -> Self {
         let (produces, is_transactional, fetches, is_of_quorum, members) = asks;
         let members = members.map(|(door, layout, names)| (door, Members::of(layout.get(), &names)));
-        Plan { guards, carriage, rows, produces, is_transactional, fetches, is_of_quorum, members }
+        Plan { guards, carriage, rows, produces, is_transactional, fetches, is_of_quorum, members, again }
     }
 }
 
@@ -63,27 +69,6 @@ enum Known {
     Lent(Box<Connection>),
 }
 
-/// Bodies of a kind for one software: `judging.body_kind.BodyPair`, and what passed of it.
-struct Pair<'py> {
-    object: Bound<'py, PyAny>,
-    /// One that came no later may stand first.
-    first_ns: i64,
-    is_watched: bool,
-    exchanges: u64,
-    batches: u64,
-    latencies: Vec<i64>,
-}
-
-/// What passes until something does not.
-#[derive(Default)]
-struct Stretch<'py> {
-    connections: Vec<Option<Known>>,
-    pairs: HashMap<(usize, u32, bool), Option<Pair<'py>>>,
-    times: Vec<i64>,
-    /// Fetches that neither had nor got a session.
-    without_session: u64,
-}
-
 /// What was read of a row, as far as its history wants it.
 struct Reading<'a> {
     asked: Body<'a>,
@@ -91,14 +76,10 @@ struct Reading<'a> {
     batches: Vec<Found>,
 }
 
-/// A batch that is sent: topic and partition; attributes, last offset delta, producer id and epoch, base sequence,
-/// count.
-type Header<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
-
 /// Callables of `kdissect.rules.judging.unmarked_rows`.
 struct Asked {
     lend: Py<PyAny>,
-    is_lent: Py<PyAny>,
+    are_lent: Py<PyAny>,
     take_back: Py<PyAny>,
     plan_of: Py<PyAny>,
     codes_of: Py<PyAny>,
@@ -115,26 +96,35 @@ pub struct UnmarkedRows {
     codes: HashMap<(u32, u32), Vec<Py<PyAny>>>,
     /// Connections that stay lent behind a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
+    counted: Counted,
     /// Rows that passed.
     passed: u64,
 }
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `is_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose records have formats,
-    /// and what tells them by id; `contents` are limits, three libraries and what decompresses all else.
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose
+    /// records have formats, and what tells them by id; `contents` are limits, three libraries and what decompresses
+    /// all else; `multiplier` tells the bins of a distribution.
     #[new]
-    fn new(asked: Seven, marks: Marks, topics: (Vec<Vec<u8>>, Py<PyAny>), contents: Five) -> Self {
-        let (lend, is_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
+    fn new(
+        asked: Seven,
+        marks: Marks,
+        topics: (Vec<Vec<u8>>, Py<PyAny>),
+        contents: Five,
+        multiplier: f64,
+    ) -> Self {
+        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
         let (limits, snappy, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, [snappy, lz4, zstd], decompress);
         UnmarkedRows {
-            asked: Asked { lend, is_lent, take_back, plan_of, codes_of, pair_of, settle },
+            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle },
             marks,
             batches: Batches::new(contents, topics.0, topics.1),
             plans: QuickMap::default(),
             codes: HashMap::new(),
             lent: QuickMap::default(),
+            counted: Counted::of(multiplier),
             passed: 0,
         }
     }
@@ -144,25 +134,24 @@ impl UnmarkedRows {
     fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize, keeps: bool) -> PyResult<usize> {
         let py = block.py();
         self.batches.look(py)?;
-        let mut stretch = Stretch::default();
+        let mut connections = Vec::new();
         let mut at = start;
         let mut done = Ok(true);
         {
             let rows = block.borrow();
-            stretch.connections.resize_with(rows.connections.len(), || None);
+            connections.resize_with(rows.connections.len(), || None);
             while matches!(done, Ok(true)) {
-                done = self.pass(py, &rows, at, &mut stretch);
+                done = self.pass(py, &rows, at, &mut connections);
                 at += usize::from(matches!(done, Ok(true)));
             }
         }
-        let Stretch { connections, pairs, times, without_session } = stretch;
         self.keep(py, &block.borrow(), connections, keeps)?;
         if at > start {
             block.borrow_mut().at = at - 1;
-            let pairs = pairs.into_values().flatten().filter(|pair| pair.exchanges > 0);
-            let pairs: Vec<_> =
-                pairs.map(|pair| (pair.object, pair.exchanges, pair.batches, pair.latencies)).collect();
-            self.asked.settle.bind(py).call1((pairs, times, without_session))?;
+        }
+        if self.counted.has_many() {
+            let settled = self.counted.take_slots();
+            self.settle_by(py, settled)?;
         }
         done.map(|_| at)
     }
@@ -175,6 +164,12 @@ impl UnmarkedRows {
         }
     }
 
+    /// Have everything counted that passed.
+    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
+        let settled = self.counted.take();
+        self.settle_by(py, settled)
+    }
+
     fn give_back_all(&mut self, py: Python<'_>) -> PyResult<()> {
         let lent = std::mem::take(&mut self.lent);
         self.return_all(py, lent.into_values())
@@ -183,17 +178,19 @@ impl UnmarkedRows {
 
 impl UnmarkedRows {
     /// Whether there is nothing to tell of a row; then it is counted.
-    fn pass<'py>(
+    fn pass(
         &mut self,
-        py: Python<'py>,
+        py: Python<'_>,
         rows: &ExchangeBlock,
         at: usize,
-        stretch: &mut Stretch<'py>,
+        connections: &mut [Option<Known>],
     ) -> PyResult<bool> {
         let Some(of) = rows.rows.get(at) else { return Ok(false) };
         let (number, row) = (of.connection as usize, &of.row);
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let Stretch { connections, pairs, times, without_session } = stretch;
+        if matches!(connections.get(number), Some(None)) {
+            self.have_lent(py, rows, at, connections)?;
+        }
         let Some(known) = connections.get_mut(number) else { return Ok(false) };
         let connection = match known {
             Some(Known::Lent(connection)) => connection,
@@ -218,8 +215,9 @@ impl UnmarkedRows {
         if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(py, connection, row, facts)? {
             return Ok(false);
         }
-        let Some(pair) = self.pair(py, pairs, connection, row)? else { return Ok(false) };
-        if row.request.content.span.first_time <= pair.first_ns || !is_unmarked(py, &plan, row, latency) {
+        let pair_of = &self.asked.pair_of;
+        let Some(pair) = self.counted.pair(py, &connection.exercise, row, pair_of)? else { return Ok(false) };
+        if !is_unmarked(py, &plan, row, latency) {
             return Ok(false);
         }
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
@@ -240,27 +238,55 @@ impl UnmarkedRows {
                 batches = read.batches.len() as u64;
             }
         }
-        if !self.is_history(py, &plan, info, row, read.as_ref(), without_session)? {
+        if !self.is_history(py, &plan, info, row, read.as_ref())? {
             return Ok(false);
         }
         self.passed += 1;
         connection.pass(py, at, row, self.passed);
-        pair.exchanges += 1;
-        pair.batches += batches;
-        if row.response.is_some() {
-            pair.latencies.push(latency);
-        }
-        times.push(row.request.content.span.first_time);
+        self.counted.add(&pair, row, batches, latency);
         Ok(true)
     }
 
-    fn lend(&mut self, py: Python<'_>, block: &ExchangeBlock, info: &Py<PyAny>) -> PyResult<Known> {
-        if let Some(connection) = self.lent.remove(&(info.as_ptr() as usize)) {
-            if self.asked.is_lent.bind(py).call1((&connection.view,))?.extract()? {
-                return Ok(Known::Lent(connection));
+    fn settle_by(&mut self, py: Python<'_>, settled: Settled) -> PyResult<()> {
+        let width = self.asked.settle.bind(py).call1(settled)?.extract()?;
+        self.counted.width(width);
+        Ok(())
+    }
+
+    /// Have those of the next connections that are lent and stay so, which Python is asked about together.
+    fn have_lent(
+        &mut self,
+        py: Python<'_>,
+        block: &ExchangeBlock,
+        at: usize,
+        connections: &mut [Option<Known>],
+    ) -> PyResult<()> {
+        let mut lent = Vec::new();
+        for row in block.rows.get(at..).into_iter().flatten().take(ASKED_TOGETHER) {
+            let number = row.connection as usize;
+            let (Some(None), Some(info)) = (connections.get(number), block.connections.get(number)) else {
+                continue;
+            };
+            if let Some(connection) = self.lent.remove(&(info.as_ptr() as usize)) {
+                lent.push((number, connection));
             }
-            self.return_all(py, [connection])?;
         }
+        if lent.is_empty() {
+            return Ok(());
+        }
+        let views: Vec<_> = lent.iter().map(|(_, connection)| connection.view.clone_ref(py)).collect();
+        let stay: Vec<bool> = self.asked.are_lent.bind(py).call1((views,))?.extract()?;
+        let mut returned = Vec::new();
+        for ((number, connection), stays) in lent.into_iter().zip(stay) {
+            match connections.get_mut(number) {
+                Some(known) if stays => *known = Some(Known::Lent(connection)),
+                _ => returned.push(connection),
+            }
+        }
+        self.return_all(py, returned)
+    }
+
+    fn lend(&mut self, py: Python<'_>, block: &ExchangeBlock, info: &Py<PyAny>) -> PyResult<Known> {
         let found = self.asked.lend.bind(py).call1((info,))?;
         match found.extract::<bool>() {
             Ok(is_passed) => Ok(Known::IsPassed(is_passed)),
@@ -311,31 +337,6 @@ impl UnmarkedRows {
         Ok(true)
     }
 
-    fn pair<'a, 'py>(
-        &self,
-        py: Python<'py>,
-        pairs: &'a mut HashMap<(usize, u32, bool), Option<Pair<'py>>>,
-        connection: &Connection,
-        row: &Row,
-    ) -> PyResult<Option<&'a mut Pair<'py>>> {
-        let (kind, is_answered) = (&row.request.kind, row.response.is_some());
-        let key = (connection.exercise.as_ptr() as usize, kind.number(), is_answered);
-        if let std::collections::hash_map::Entry::Vacant(place) = pairs.entry(key) {
-            let asked = (&connection.exercise, kind.api_key, kind.version, is_answered);
-            let found = self.asked.pair_of.bind(py).call1(asked)?;
-            let found: Option<(Bound<'py, PyAny>, i64, bool)> = found.extract()?;
-            place.insert(found.map(|(object, first_ns, is_watched)| Pair {
-                object,
-                first_ns,
-                is_watched,
-                exchanges: 0,
-                batches: 0,
-                latencies: Vec::new(),
-            }));
-        }
-        Ok(pairs.get_mut(&key).and_then(Option::as_mut))
-    }
-
     /// Whether machines of the histories tell nothing; what they learn is learned then.
     fn is_history(
         &self,
@@ -344,7 +345,6 @@ impl UnmarkedRows {
         info: &Py<PyAny>,
         row: &Row,
         read: Option<&Reading<'_>>,
-        without_session: &mut u64,
     ) -> PyResult<bool> {
         if let Some((door, members)) = &plan.members {
             let content = &row.request.content;
@@ -356,14 +356,20 @@ impl UnmarkedRows {
             }
             return door.call1(py, (info, member, content.span.first_time))?.extract(py);
         }
-        let Some(read) = read else { return Ok(true) };
-        if let Some(door) = &plan.produces {
-            return produce(py, door, info, row, read);
+        if let Some(door) = &plan.again {
+            let Some(answer) = &row.response else { return Ok(false) };
+            let kind = (row.request.kind.api_key, row.request.kind.version);
+            let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
+                return Ok(false);
+            };
+            return door.call1(py, (info, kind, (asked, answered), evidence(0, row)))?.extract(py);
         }
-        let Some(door) = &plan.fetches else { return Ok(true) };
-        let is_passed = fetch(py, door, info, row, read)?;
-        *without_session += u64::from(is_passed == Some(false));
-        Ok(is_passed.is_some())
+        let Some(read) = read else { return Ok(true) };
+        if let Some(sequences) = &plan.produces {
+            return produce(&mut sequences.bind(py).borrow_mut(), py, info, row, read);
+        }
+        let Some(sessions) = &plan.fetches else { return Ok(true) };
+        fetch(&mut sessions.bind(py).borrow_mut(), py, info, row, read)
     }
 
     /// Whether a machine is to be fed a row, as far as its values alone tell.
@@ -488,8 +494,8 @@ fn produced<'a, 'r>(read: &'r Reading<'a>) -> Option<Option<(&'r Topic<'a>, i64,
 
 /// `Producers.passes` of a row.
 fn produce(
+    sequences: &mut Sequences,
     py: Python<'_>,
-    door: &Py<PyAny>,
     info: &Py<PyAny>,
     row: &Row,
     read: &Reading<'_>,
@@ -501,64 +507,21 @@ fn produce(
     };
     let base_offset =
         read.answered.as_ref().and_then(|answered| answered.rows.first()).map(|row| row.values[1]);
-    let Some(topic) = topic.object(py) else { return Ok(false) };
-    let header: Header<'_> = (
-        (topic, partition),
-        batch.attributes,
-        batch.last_offset_delta,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        batch.count,
-    );
-    door.call1(py, (info, &row.request.client_id, header, evidence(row), base_offset))?.extract(py)
+    let who = sequences.numbers(info, row.request.client_id.bind(py))?;
+    sequences.take_next(py, who, row, &Placed { topic, partition, batch, base_offset })
 }
 
-/// `FetchSessions.passes` of a row: None where it does not, Some(false) of one that has no session.
+/// `FetchSessions.passes` of a row.
 fn fetch(
+    sessions: &mut Sessions,
     py: Python<'_>,
-    door: &Py<PyAny>,
     info: &Py<PyAny>,
     row: &Row,
     read: &Reading<'_>,
-) -> PyResult<Option<bool>> {
-    let [_, session, epoch, forgets, ..] = read.asked.facts.map(|fact| fact.unwrap_or(0));
-    let Some(answered) = &read.answered else { return Ok(None) };
-    let answered_session = answered.facts[0].unwrap_or(0);
-    if answered.has_other_errors || forgets != 0 {
-        return Ok(None);
-    }
-    if session == 0 {
-        return Ok((epoch == NO_SESSION_EPOCH && answered_session == 0).then_some(false));
-    }
-    if epoch <= 0 || answered_session != session {
-        return Ok(None);
-    }
-    let (Some(asks), Some(answers)) = (named(py, &read.asked), answered.listed(py)) else { return Ok(None) };
-    let (topics, has_records) = ((asks, answers), answered.has_records());
-    let found = door.call1(py, (info, (session, epoch), topics, evidence(row), has_records))?;
-    Ok(found.extract::<bool>(py)?.then_some(true))
-}
-
-/// Topics with their partitions; None for a name that is no text.
-fn named<'py>(py: Python<'py>, body: &Body<'_>) -> Option<Vec<(Bound<'py, PyAny>, Vec<i64>)>> {
-    let numbers = |rows: Vec<Told>| rows.into_iter().map(|told| told.0).collect();
-    Some(body.listed(py)?.into_iter().map(|(topic, rows)| (topic, numbers(rows))).collect())
-}
-
-/// What `history.fact.Evidence` has behind the connection.
-type EvidenceRow = (i64, i16, i16, (i64, i64), Option<(i64, i64)>, i64, i64);
-
-fn evidence(row: &Row) -> EvidenceRow {
-    let packets = |span: &Span| (span.first_ref, span.last_ref);
-    let (request, response) = (&row.request.content.span, row.response.as_ref().map(|content| &content.span));
-    (
-        row.request.ordinal,
-        row.request.kind.api_key,
-        row.request.kind.version,
-        packets(request),
-        response.map(packets),
-        request.first_time,
-        response.map_or(0, |span| span.last_time),
-    )
+) -> PyResult<bool> {
+    let Some(answered) = &read.answered else { return Ok(false) };
+    let connection = sessions.number(py, info)?;
+    let passing = sessions.look(py, connection, row, &read.asked, answered)?;
+    sessions.take_in(connection, row, answered, &passing);
+    Ok(!matches!(passing, Passing::Left))
 }

@@ -25,6 +25,10 @@ impl Hasher for Quick {
         self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(SPREAD);
     }
 
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
     fn write_i16(&mut self, number: i16) {
         self.write_u64(u64::from(number as u16));
     }

@@ -1,6 +1,6 @@
 //! Statistics over blocks of exchanges: what `kdissect.stats` counts, of the rows whose bodies fit.
 
-mod distribution;
+pub mod distribution;
 pub mod kind_counts;
 pub mod response_time;
 pub mod traffic;

@@ -1,10 +1,12 @@
 //! What Produces and Fetches come to, by client, topic and partition.
 
 pub mod block;
-mod connections;
+pub mod connections;
 pub mod fetch_polls;
 pub mod fetch_positions;
 pub mod produced_batches;
+pub mod sequences;
+pub mod sessions;
 pub mod topic_sums;
 mod topics;
 

@@ -1,0 +1,95 @@
+"""Answers that tell where brokers and leaders are, given again: clients ask for the same every few seconds.
+
+Their rules look at the two bodies alone: of bodies that were judged before, and of which no rule spoke,
+nothing is to be told again, as long as the machines of the histories say so too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kdissect.history.connections.connection_problems import ANNOUNCING
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence
+from kdissect.history.machine import Again
+from kdissect.model.native import native
+from kdissect.rules.judging.batch_judge import tells_own_topics
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+Kind = tuple[int, int]
+"""API key and version."""
+_Bodies = tuple[int, int, str, bytes, bytes]
+"""API key and version, capture set, both bodies."""
+
+# Bytes of bodies that are kept: the answer about a cluster of 2000 partitions has 64 KB. What is kept of what
+# they tell is some ten times as large.
+MOST_BYTES = 1 << 17
+
+
+class ToldAgain:
+    """Bodies of which no rule spoke, with what they tell the machines of their kind (`watch`).
+
+    Compiled only.
+    """
+
+    def __init__(self) -> None:
+        self._machines: dict[Kind, tuple[Again, ...]] = {}
+        self._told: dict[_Bodies, tuple[Any, ...]] = {}
+        self._bytes = 0
+
+    def watch(self, kind: Kind, machines: tuple[Again, ...]) -> bool:
+        """Whether bodies of a kind are noted, which these machines are told of."""
+        if kind[0] in ANNOUNCING:
+            self._machines[kind] = machines
+        return kind in self._machines
+
+    def note(self, exchange: Exchange) -> None:
+        """Note an exchange of which no rule spoke."""
+        kind = exchange.api_key or 0, exchange.api_version or 0
+        machines = self._machines.get(kind)
+        asked, answered = exchange.bodies()
+        request, response = exchange.request, exchange.response
+        if machines is None or asked is None or answered is None or request is None or response is None:
+            return
+        if not (asked.fits and answered.fits):
+            return
+        if tells_own_topics(request.data) or tells_own_topics(response.data):
+            return
+        bodies = (
+            *kind, exchange.connection.capture_set, request.data[exchange.request_body_offset :],
+            response.data[exchange.response_body_offset :],
+        )  # fmt: skip
+        if bodies in self._told:
+            return
+        size = len(bodies[3]) + len(bodies[4])
+        if self._bytes + size > MOST_BYTES:
+            self._told.clear()
+            self._bytes = 0
+        if size <= MOST_BYTES:
+            view = ExchangeView(exchange)
+            self._told[bodies] = tuple(machine.told(view) for machine in machines)
+            self._bytes += size
+
+    def take(
+        self,
+        info: ConnectionInfo,
+        kind: Kind,
+        bodies: tuple[bytes, bytes],
+        row: native.EvidenceRow,
+    ) -> bool:
+        """Take an exchange with such bodies, as a row has it.
+
+        False, and nothing is changed, of another one.
+        """
+        told = self._told.get((*kind, info.capture_set, *bodies))
+        machines = self._machines[kind]
+        if told is None or not all(
+            machine.stands(info, one) for machine, one in zip(machines, told, strict=True)
+        ):
+            return False
+        _, ordinal, version, request, response, sent_ns, answered_ns = row
+        evidence = Evidence(info.id, ordinal, kind[0], version, request, response, sent_ns, answered_ns)
+        for machine, one in zip(machines, told, strict=True):
+            machine.tell_again(info, one, evidence)
+        return True

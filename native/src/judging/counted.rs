@@ -1,0 +1,130 @@
+//! What is counted of rows that passed, until Python wants it: bodies by kind and software, latencies, times.
+
+use pyo3::prelude::*;
+
+use crate::engine::completed::Row;
+use crate::records::quick::QuickMap;
+use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
+
+/// So many slots of the time line are handed over: some 64 KB.
+const MANY_SLOTS: usize = 4096;
+
+/// Bodies of a kind for one software, `judging.body_kind.BodyPair`, and what passed of it.
+struct Kind {
+    object: Py<PyAny>,
+    /// For its place in memory, by which it is known.
+    _exercise: Py<PyAny>,
+    /// One that came no later may stand first.
+    first_ns: i64,
+    is_watched: bool,
+    exchanges: u64,
+    batches: u64,
+}
+
+/// Where one stands.
+pub struct Pair {
+    at: usize,
+    pub is_watched: bool,
+}
+
+/// Pairs with exchanges and batches; latencies by API key and version; times of slots with exchanges.
+pub type Settled = (Vec<(Py<PyAny>, u64, u64)>, Vec<((i16, i16), DistributionRow)>, Vec<(i64, u64)>);
+
+pub struct Counted {
+    places: QuickMap<(usize, u64), usize>,
+    kinds: Vec<Kind>,
+    latencies: QuickMap<u64, ((i16, i16), Distribution)>,
+    multiplier: f64,
+    /// Slots of the time line, in the order of rows; 0: their width is not known.
+    slots: Vec<(i64, u64)>,
+    width: i64,
+}
+
+impl Counted {
+    /// By what `sketches.distribution` tells bins.
+    pub fn of(multiplier: f64) -> Counted {
+        let (places, latencies) = (QuickMap::default(), QuickMap::default());
+        Counted { places, kinds: Vec::new(), latencies, multiplier, slots: Vec::new(), width: 0 }
+    }
+
+    /// The bodies of a row that came behind the first ones of their kinds. None of others, and of those that Python did
+    /// not see before, which `pair_of` says.
+    pub fn pair(
+        &mut self,
+        py: Python<'_>,
+        exercise: &Py<PyAny>,
+        row: &Row,
+        pair_of: &Py<PyAny>,
+    ) -> PyResult<Option<Pair>> {
+        let (kind, is_answered) = (&row.request.kind, row.response.is_some());
+        let key = (exercise.as_ptr() as usize, u64::from(kind.number()) << 1 | u64::from(is_answered));
+        let sent = row.request.content.span.first_time;
+        let known = self.places.get(&key).copied();
+        if let Some((at, of)) = known.and_then(|at| Some((at, self.kinds.get(at)?))) {
+            if sent > of.first_ns {
+                return Ok(Some(Pair { at, is_watched: of.is_watched }));
+            }
+        }
+        // Another one may stand first by now.
+        let asked = (exercise, kind.api_key, kind.version, is_answered);
+        let found: Option<(Py<PyAny>, i64, bool)> = pair_of.bind(py).call1(asked)?.extract()?;
+        let Some((object, first_ns, is_watched)) = found else { return Ok(None) };
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let _exercise = exercise.clone_ref(py);
+                self.kinds.push(Kind { object, _exercise, first_ns, is_watched, exchanges: 0, batches: 0 });
+                self.places.insert(key, self.kinds.len() - 1);
+                self.kinds.len() - 1
+            }
+        };
+        if let Some(of) = self.kinds.get_mut(at) {
+            of.first_ns = first_ns;
+        }
+        Ok((sent > first_ns).then_some(Pair { at, is_watched }))
+    }
+
+    /// Count a row.
+    pub fn add(&mut self, pair: &Pair, row: &Row, batches: u64, latency: i64) {
+        let Some(of) = self.kinds.get_mut(pair.at) else { return };
+        of.exchanges += 1;
+        of.batches += batches;
+        if row.response.is_some() {
+            let (kind, value) = (&row.request.kind, latency.max(0));
+            let of = self.latencies.entry(kind.number().into());
+            let (_, latencies) =
+                of.or_insert_with(|| ((kind.api_key, kind.version), Distribution::default()));
+            latencies.add(value, bin_of(value, self.multiplier));
+        }
+        let sent = row.request.content.span.first_time;
+        let slot = sent.saturating_sub(sent.rem_euclid(self.width.max(1)));
+        match self.slots.last_mut() {
+            Some((last, count)) if *last == slot => *count += 1,
+            _ => self.slots.push((slot, 1)),
+        }
+    }
+
+    /// Whether slots should be handed over.
+    pub fn has_many(&self) -> bool {
+        self.slots.len() >= MANY_SLOTS || self.width == 0 && !self.slots.is_empty()
+    }
+
+    /// The slots alone.
+    pub fn take_slots(&mut self) -> Settled {
+        (Vec::new(), Vec::new(), std::mem::take(&mut self.slots))
+    }
+
+    /// Everything; it begins anew.
+    pub fn take(&mut self) -> Settled {
+        self.places.clear();
+        let kinds = std::mem::take(&mut self.kinds).into_iter().filter(|of| of.exchanges > 0);
+        let pairs = kinds.map(|of| (of.object, of.exchanges, of.batches)).collect();
+        let latencies = self.latencies.drain().filter_map(|(_, (kind, mut of))| Some((kind, of.take()?)));
+        (pairs, latencies.collect(), std::mem::take(&mut self.slots))
+    }
+
+    /// How wide a slot is from now on.
+    pub fn width(&mut self, width: i64) {
+        self.width = width;
+    }
+}
