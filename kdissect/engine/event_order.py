@@ -130,7 +130,7 @@ class OrderedAnalyzer:
             place = info.capture_set, at
             number = numbers[place] = numbers.get(place, -1) + 1
             placed.append((at + _NUMBER.pack(number), event))
-        events.clear()  # of a flood they are many, and nobody else lets go of them before the next ones are made
+        events.clear()  # of a flood they are many, held by others until the next ones are made
         return placed
 
     def _opened(self, info: ConnectionInfo) -> bytes:
