@@ -13,6 +13,7 @@ use super::asked::{self, Asked, Connection, Facts, Kind, Lasting, RecordsSide, S
 use super::batch_table::{has_row, BatchTable, PartitionTable, Section};
 use super::exchange_table::ExchangeTable;
 use crate::bodies::summaries::{Mixed, Numbered};
+use crate::engine::by_loan::ByLoan;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
@@ -99,8 +100,10 @@ pub struct ExchangeTables {
     ids: HashMap<[u8; 16], Arc<str>>,
     files: FileNames,
     brokers: HashMap<(Box<str>, Box<str>), u32>,
-    /// Of the block at hand: its connections; client ids, which are known by where they are.
-    connections: Vec<Option<Arc<Connection>>>,
+    /// Numbers of brokers that were given so far: none is given twice.
+    brokers_met: u32,
+    connections: ByLoan<Option<Arc<Connection>>>,
+    /// Client ids of the block at hand, which are known by where they are.
     client_ids: HashMap<usize, (Py<PyAny>, Option<Arc<str>>)>,
     exchanges: ExchangeTable,
     partitions: PartitionTable,
@@ -140,7 +143,8 @@ impl ExchangeTables {
             ids: HashMap::new(),
             files: FileNames::default(),
             brokers: HashMap::new(),
-            connections: Vec::new(),
+            brokers_met: 0,
+            connections: ByLoan::default(),
             client_ids: HashMap::new(),
             exchanges: ExchangeTable::default(),
             partitions: PartitionTable::default(),
@@ -185,8 +189,6 @@ impl ExchangeTables {
     ) -> PyResult<usize> {
         let py = block.py();
         if start == 0 {
-            self.connections.clear();
-            self.connections.resize(block.borrow().connections.len(), None);
             self.client_ids.clear();
         }
         self.follow_names(py)?;
@@ -234,13 +236,14 @@ impl ExchangeTables {
 
     fn connection(&mut self, info: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Connection>>> {
         if self.brokers.len() >= MOST {
-            self.forget_names();
             self.brokers.clear();
         }
-        let brokers = &mut self.brokers;
+        let (brokers, met) = (&mut self.brokers, &mut self.brokers_met);
         let number_of = |capture_set: &str, address: &str| {
-            let number = brokers.len() as u32 + 1;
-            *brokers.entry((capture_set.into(), address.into())).or_insert(number)
+            *brokers.entry((capture_set.into(), address.into())).or_insert_with(|| {
+                *met = met.wrapping_add(1);
+                *met
+            })
         };
         Ok(self.asked.connection(info, number_of)?.map(Arc::new))
     }
@@ -268,16 +271,11 @@ impl ExchangeTables {
         let Some(of) = rows.rows.get(at) else { return Ok(false) };
         let number = of.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let connection = match self.connections.get(number) {
-            Some(Some(known)) => known.clone(),
-            _ => {
-                let Some(found) = self.connection(info.bind(py))? else { return Ok(false) };
-                if let Some(known) = self.connections.get_mut(number) {
-                    *known = Some(found.clone());
-                }
-                found
-            }
-        };
+        let loan = rows.loans.get(number).copied().unwrap_or_default();
+        let mut connections = std::mem::take(&mut self.connections);
+        let connection = connections.of(loan, || self.connection(info.bind(py)));
+        self.connections = connections;
+        let Some(connection) = connection? else { return Ok(false) };
         let request = &of.row.request;
         let Some(client_id) = self.client_id(request.client_id.bind(py)) else { return Ok(false) };
         let (api_key, api_version) = (request.kind.api_key, request.kind.version);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
 use super::connections::{evidence, Connections, Evidence};
 use super::topics::ByKey;
 use super::{read, COUNTED, ENOUGH, LEFT};
@@ -76,6 +76,7 @@ pub struct FetchPolls {
     without_session: i64,
     known: usize,
     touches: u64,
+    answers: Known,
 }
 
 #[pymethods]
@@ -94,6 +95,7 @@ impl FetchPolls {
             without_session: 0,
             known: 0,
             touches: 0,
+            answers: Known::default(),
         }
     }
 
@@ -105,8 +107,11 @@ impl FetchPolls {
         asked: Asked<'_>,
     ) -> PyResult<(usize, u8)> {
         let (way_of, numbers_of, due_of, session_of, is_in) = asked;
+        let mut known = std::mem::take(&mut self.answers);
         let mut counting = Counting { polls: self, due_of, session_of, is_in };
-        block::count(&mut counting, block, start, &way_of, &numbers_of)
+        let done = block::count(&mut counting, &mut known, block, start, &way_of, &numbers_of);
+        self.answers = known;
+        done
     }
 
     /// Everything counted, which is forgotten then.
@@ -118,6 +123,7 @@ impl FetchPolls {
         let mut sessions = self.sessions.take();
         sessions.sort_unstable_by_key(|session| session.touched);
         self.places.clear();
+        self.answers.forget_senders();
         self.known = 0;
         let told = |of: Session| Some((of.number, of.incremental, of.empty, of.next_epoch, of.last?));
         (

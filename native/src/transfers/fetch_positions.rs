@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, LEFT};
 use crate::bodies::partition_rows::Body;
@@ -37,6 +37,7 @@ pub struct FetchPositions {
     topics: Topics,
     positions: ByKey<(u32, u32, i64), Position>,
     touches: u64,
+    known: Known,
 }
 
 #[pymethods]
@@ -71,7 +72,10 @@ impl FetchPositions {
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
     ) -> PyResult<(usize, u8)> {
-        block::count(self, block, start, way_of, numbers_of)
+        let mut known = std::mem::take(&mut self.known);
+        let done = block::count(self, &mut known, block, start, way_of, numbers_of);
+        self.known = known;
+        done
     }
 
     /// Topics that are new, by number: the broker's number, and the name or the id.
@@ -82,6 +86,7 @@ impl FetchPositions {
     /// What was learned, in the order in which it was; then it is forgotten, topics too.
     fn take(&mut self) -> Vec<Taken> {
         self.topics.clear();
+        self.known.forget_senders();
         let mut found = self.positions.take();
         found.sort_unstable_by_key(|position| position.touched);
         let told = |of: Position| (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark);

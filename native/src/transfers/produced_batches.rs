@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
 use super::connections::{evidence, Connections, Evidence};
 use super::topics::ByKey;
 use super::{read, COUNTED, ENOUGH, LEFT};
@@ -75,6 +75,7 @@ pub struct ProducedBatches {
     sequences: ByKey<u32, Sequence>,
     key: Vec<u8>,
     touches: u64,
+    known: Known,
 }
 
 #[pymethods]
@@ -92,8 +93,11 @@ impl ProducedBatches {
         asked: Asked<'_>,
     ) -> PyResult<(usize, u8)> {
         let (way_of, numbers_of, due_of, losses_of, sequence_of) = asked;
+        let mut known = std::mem::take(&mut self.known);
         let mut counting = Counting { batches: self, due_of, losses_of, sequence_of };
-        block::count(&mut counting, block, start, &way_of, &numbers_of)
+        let done = block::count(&mut counting, &mut known, block, start, &way_of, &numbers_of);
+        self.known = known;
+        done
     }
 
     /// Everything counted, which is forgotten then.
@@ -104,6 +108,7 @@ impl ProducedBatches {
         sequences.sort_unstable_by_key(|sequence| sequence.touched);
         self.places.clear();
         self.losses.clear();
+        self.known.forget_senders();
         (
             self.connections.take(),
             self.without_id.take(),

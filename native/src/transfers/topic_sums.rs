@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, LEFT};
 use crate::bodies::partition_rows::{Body, Row as PartitionRow};
@@ -83,6 +83,7 @@ pub struct TopicSums {
     batches: ByKey<u32, Batches>,
     held: usize,
     exchanges: u64,
+    known: Known,
 }
 
 #[pymethods]
@@ -113,7 +114,10 @@ impl TopicSums {
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
     ) -> PyResult<(usize, u8)> {
-        block::count(self, block, start, way_of, numbers_of)
+        let mut known = std::mem::take(&mut self.known);
+        let done = block::count(self, &mut known, block, start, way_of, numbers_of);
+        self.known = known;
+        done
     }
 
     /// Topics that are new, by number: the broker's number, and the name or the id.
@@ -124,6 +128,7 @@ impl TopicSums {
     /// Everything counted, which is forgotten then, topics too.
     fn take(&mut self) -> Taken {
         self.topics.clear();
+        self.known.forget_senders();
         self.partitions.take();
         self.held = 0;
         let uses = self.uses.take().into_iter().map(|of| {
