@@ -414,7 +414,8 @@ class RecordLines:
 @final
 class ExchangeTables:
     # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_connection_of`, `_kind_of`, `_facts_of`; a
-    # name of a topic id, its text, the name of an input, `rest_fits`, how often names changed. `wants`:
+    # name of a topic id, its text, the name of an input, `rest_fits`, how often names changed, the name of an
+    # error code. `wants`:
     # exchanges, topic_partitions, batches; whether to look at batches.
     def __new__(
         cls,
@@ -428,6 +429,7 @@ class ExchangeTables:
             Callable[[int], str],
             Callable[[bytes, int, int, bool], bool],
             Callable[[], int],
+            Callable[[int], str],
         ],
         wants: tuple[bool, bool, bool, bool],
     ) -> Self: ...

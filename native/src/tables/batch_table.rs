@@ -23,6 +23,8 @@ pub struct Section<'a> {
     pub partition: Option<i32>,
     /// Index among the records fields of the exchange.
     pub number: i64,
+    /// The name of the partition's error code.
+    pub error: Option<&'a [u8]>,
 }
 
 #[derive(Default)]
@@ -96,10 +98,10 @@ impl Head {
     }
 }
 
-/// Those without an error code.
 #[derive(Default)]
 pub struct PartitionTable {
     head: Head,
+    error: Spelled,
     batches: Numbers<4>,
     records: Numbers<8>,
     bytes: Numbers<8>,
@@ -123,6 +125,7 @@ impl PartitionTable {
         bytes: usize,
     ) {
         self.head.push(turn, frame, section, order);
+        self.error.push(section.error, 1);
         self.batches.push(Some(batches.len() as i64), 1);
         self.records.push(Some(batches.iter().map(|batch| i64::from(batch.count)).sum()), 1);
         self.bytes.push(Some(bytes as i64), 1);
@@ -133,6 +136,7 @@ impl PartitionTable {
     pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
         let mut columns = self.head.take(py);
         let own = [
+            ("error", self.error.take(py)),
             ("batches", self.batches.take(py)),
             ("records", self.records.take(py)),
             ("bytes", self.bytes.take(py)),

@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 use super::asked::{self, Asked, Connection, Facts, Kind, Lasting, RecordsSide, Source, Turn};
 use super::batch_table::{has_row, BatchTable, PartitionTable, Section};
 use super::exchange_table::ExchangeTable;
+use crate::bodies::partition_rows::{self, Body, PartitionRows};
 use crate::bodies::summaries::{Mixed, Numbered};
 use crate::engine::by_loan::ByLoan;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -98,6 +99,7 @@ pub struct ExchangeTables {
     /// How often names had changed when those were told.
     changes: i64,
     ids: HashMap<[u8; 16], Arc<str>>,
+    errors: Mixed<i64, Arc<str>>,
     files: FileNames,
     brokers: HashMap<(Box<str>, Box<str>), u32>,
     /// Numbers of brokers that were given so far: none is given twice.
@@ -119,8 +121,8 @@ impl ExchangeTables {
     /// The callables are those of `Asked`, in its order. `wants`: exchanges, topic partitions, batches; whether batches are
     /// to be looked at in any case.
     #[new]
-    fn new(asked: [Py<PyAny>; 9], wants: (bool, bool, bool, bool)) -> Self {
-        let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of] =
+    fn new(asked: [Py<PyAny>; 10], wants: (bool, bool, bool, bool)) -> Self {
+        let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of, error_of] =
             asked;
         let (exchanges, partitions, batches, looks) = wants;
         ExchangeTables {
@@ -134,6 +136,7 @@ impl ExchangeTables {
                 file_of,
                 rest_fits,
                 changes_of,
+                error_of,
             },
             wanted: Wanted { exchanges, partitions, batches, looks: looks || partitions || batches },
             kinds: Mixed::default(),
@@ -141,6 +144,7 @@ impl ExchangeTables {
             names: HashMap::new(),
             changes: 0,
             ids: HashMap::new(),
+            errors: Mixed::default(),
             files: FileNames::default(),
             brokers: HashMap::new(),
             brokers_met: 0,
@@ -335,9 +339,13 @@ impl ExchangeTables {
             Some(response) => Some(kind.answer.at(response, None)?),
             None => None,
         };
-        if self.has_error(py, records.is_some(), answered.as_ref().map(|found| &found.1))? {
-            return Ok(false);
-        }
+        let has_error = self.has_error(py, records.is_some(), answered.as_ref().map(|found| &found.1))?;
+        let errors = match (&turn.response, &kind.errors) {
+            _ if !has_error => Some(Body::default()),
+            (Some(response), Some(rows)) => read(rows.get(), response),
+            _ => None,
+        };
+        let Some(errors) = errors else { return Ok(false) };
         for frame in [Some(&turn.request), turn.response.as_ref()].into_iter().flatten() {
             if !self.knows_file(py, frame.first_ref)? || !self.knows_file(py, frame.last_ref)? {
                 return Ok(false);
@@ -350,7 +358,7 @@ impl ExchangeTables {
             let both = (files(&turn.request), turn.response.as_ref().map(files));
             self.exchanges.push(turn, kind, &facts, order, both, latency_ns);
         }
-        self.push_records(turn, records, order).map(|()| true)
+        self.push_records(turn, records, &errors, order).map(|()| true)
     }
 
     fn facts_of(
@@ -379,7 +387,7 @@ impl ExchangeTables {
         Ok(facts)
     }
 
-    /// Whether a partition may have an error code, which only Python puts beside its records.
+    /// Whether a partition may have an error code, which stands beside its records.
     fn has_error(&self, py: Python<'_>, has_records: bool, answered: Option<&Py<PyAny>>) -> PyResult<bool> {
         match answered {
             Some(summary) if has_records && self.wanted.partitions => {
@@ -442,6 +450,7 @@ impl ExchangeTables {
         &mut self,
         turn: &Turn<'_, '_>,
         records: Option<(&RecordsSide, &Frame<'_>)>,
+        errors: &Body<'_>,
         order: Order<'_>,
     ) -> PyResult<()> {
         let Some((side, frame)) = records else { return Ok(()) };
@@ -463,6 +472,10 @@ impl ExchangeTables {
                 Some(id) => Some(self.id_text(turn.py(), id)?),
                 None => None,
             };
+            let error = match error_of(errors, field, data) {
+                0 => None,
+                code => Some(self.error(turn.py(), code)?),
+            };
             let section = Section {
                 direction: &side.direction,
                 file: self.files.of(frame.first_ref),
@@ -470,6 +483,7 @@ impl ExchangeTables {
                 topic_id: id.as_ref().map(|id| id.as_bytes()),
                 partition: field.partition,
                 number: number as i64,
+                error: error.as_ref().map(|name| name.as_bytes()),
             };
             let batches = self.cut.get(found.batches.clone()).unwrap_or_default();
             if wanted.partitions {
@@ -502,6 +516,18 @@ impl ExchangeTables {
         Ok(name)
     }
 
+    fn error(&mut self, py: Python<'_>, code: i64) -> PyResult<Arc<str>> {
+        if let Some(name) = self.errors.get(&code) {
+            return Ok(name.clone());
+        }
+        let name: Arc<str> = Arc::from(&*self.asked.error(py, code)?);
+        if self.errors.len() >= MOST {
+            self.errors.clear();
+        }
+        self.errors.insert(code, name.clone());
+        Ok(name)
+    }
+
     fn id_text(&mut self, py: Python<'_>, id: &[u8; 16]) -> PyResult<Arc<str>> {
         if let Some(text) = self.ids.get(id) {
             return Ok(text.clone());
@@ -513,4 +539,23 @@ impl ExchangeTables {
         self.ids.insert(*id, text.clone());
         Ok(text)
     }
+}
+
+/// The partitions of a response; None where Python has to read them.
+fn read<'a>(rows: &PartitionRows, response: &'a Frame<'_>) -> Option<Body<'a>> {
+    rows.read(&response.data, usize::try_from(response.body_offset).ok()?)
+}
+
+/// The error code of the partition that a records field belongs to, 0 for none: the last one that a response says.
+fn error_of(errors: &Body<'_>, field: &RecordsField, data: &[u8]) -> i64 {
+    let named = match (&field.topic, &field.topic_id) {
+        (Topic::Wire(place), _) => data.get(place.clone()).map(partition_rows::Topic::Name),
+        (_, Some(id)) => Some(partition_rows::Topic::Id(id)),
+        _ => None,
+    };
+    let is_same = |row: &&partition_rows::Row| {
+        field.partition.map(i64::from) == Some(row.partition)
+            && errors.topics.get(row.topic).copied() == named
+    };
+    errors.rows.iter().rev().find(is_same).map_or(0, |row| row.values[0])
 }
