@@ -460,7 +460,13 @@ def latest_delta(
 
 # Produces and Fetches, counted
 
-WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | bool]
+_MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | bool]
+_Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
+# Connection, client id, API, (group, member, generation), when it was sent, the offsets it commits.
+TakeMember = Callable[
+    [ConnectionInfo, str | None, int, tuple[str | None, str | None, int | None], int, _Listed | None], bool
+]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
 # Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 BatchHeader = tuple[tuple[str | bytes, int], int, int, int, int, int, int]
@@ -516,7 +522,12 @@ class FetchPositions:
         self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
     ) -> int: ...
     def learn_block(
-        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+        self,
+        block: ExchangeBlock,
+        start: int,
+        way_of: WayOf,
+        numbers_of: NumbersOf,
+        take_member: TakeMember,
     ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # Client, topic, partition; offset and time asked for, offset behind records, high watermark.

@@ -14,6 +14,7 @@ from kdissect.history.fact import Evidence
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.listed_partitions import Topics
 from kdissect.history.machine import Machine
+from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.produce_parts import BatchHeader
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
@@ -26,11 +27,6 @@ EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int,
 TakeProduce = Callable[[ConnectionInfo, str | None, BatchHeader, EvidenceRow, int | None], bool]
 TakeFetch = Callable[[ConnectionInfo, tuple[int, int], tuple[Topics, ToldTopics], EvidenceRow, bool], bool]
 TakeMember = Callable[[ConnectionInfo, tuple[str, str | None, int | None], int], bool]
-_MEMBER_FIELDS = {
-    apis.HEARTBEAT: ("group_id", "member_id", "generation_id"),
-    apis.OFFSET_COMMIT: ("group_id", "member_id", "generation_id_or_member_epoch"),
-}
-"""The fields of a request that say who sent it."""
 
 
 class RowAsks(NamedTuple):
@@ -78,10 +74,10 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
             return asks._replace(is_of_quorum=True)
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
             return asks
-        case ClassicGroups(), _ if api_key in _MEMBER_FIELDS:
+        case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
             take = partial(machine.take_member, api_key)
-            return asks._replace(members=take, member_fields=_MEMBER_FIELDS[api_key], zeros=zeros)
+            return asks._replace(members=take, member_fields=MEMBER_FIELDS[api_key], zeros=zeros)
     return None
 
 

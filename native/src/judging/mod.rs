@@ -3,7 +3,7 @@
 
 mod batches;
 mod connections;
-mod members;
+pub mod members;
 pub mod unmarked_rows;
 
 pub use connections::BOUNDS;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::COUNTED;
+use super::members::{MemberRequests, MemberRow};
+use super::{COUNTED, LEFT};
 use crate::bodies::partition_rows::PartitionRows;
 use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
@@ -14,11 +15,29 @@ use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
 /// A body: how it is read, its frame, where in it the body begins.
 pub type Part<'a, 'py> = (&'a PartitionRows, &'a Bound<'py, PyBytes>, usize);
 
-/// What becomes of rows of one API and version, as Python says it: they are passed by, counted, or Python's.
-#[derive(FromPyObject)]
+/// What becomes of rows of one API and version: they are passed by, counted, requests of members, or Python's.
 enum Way {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
+    OfMembers(MemberRequests),
     IsPassed(bool),
+}
+
+/// The same as Python says it.
+#[derive(FromPyObject)]
+enum ToldWay {
+    Rows(Py<PartitionRows>, Py<PartitionRows>),
+    OfMembers(MemberRow),
+    IsPassed(bool),
+}
+
+impl From<ToldWay> for Way {
+    fn from(told: ToldWay) -> Self {
+        match told {
+            ToldWay::Rows(request, response) => Way::Rows(request, response),
+            ToldWay::OfMembers(row) => Way::OfMembers(row.into()),
+            ToldWay::IsPassed(is_passed) => Way::IsPassed(is_passed),
+        }
+    }
 }
 
 /// `history.api_keys` FETCH, and the topic of which a Fetch brings names: METADATA_TOPIC_ID and METADATA_TOPIC of
@@ -61,7 +80,7 @@ impl Known {
         if let Some(way) = self.ways.get(&kind) {
             return Ok(way.clone());
         }
-        let way: Arc<Way> = Arc::new(way_of.call1((api_key, version))?.extract()?);
+        let way: Arc<Way> = Arc::new(way_of.call1((api_key, version))?.extract::<ToldWay>()?.into());
         if self.ways.len() >= MOST_WAYS {
             self.ways.clear();
         }
@@ -99,6 +118,16 @@ pub trait Counts {
         Ok(COUNTED)
     }
 
+    /// What it did with a request of a member, of a connection.
+    fn of_member(
+        &mut self,
+        _who: (u32, u32),
+        _of: (&Bound<'_, PyAny>, &Row),
+        _requests: &MemberRequests,
+    ) -> PyResult<u8> {
+        Ok(LEFT)
+    }
+
     /// What it did with one, in bits.
     fn count(
         &mut self,
@@ -131,6 +160,10 @@ pub fn count<C: Counts>(
             (None, _) => COUNTED,
             (Some(_), Way::Rows(..)) if may_tell_names(py, &of.row) => 0,
             (Some(who), Way::IsPassed(true)) => counts.pass(who, &of.row)?,
+            (Some(who), Way::OfMembers(requests)) => match block.connections.get(of.connection as usize) {
+                Some(info) => counts.of_member(who, (info.bind(py), &of.row), requests)?,
+                None => LEFT,
+            },
             (Some(who), Way::Rows(asked, answered)) => {
                 let frame = request.content.data.bind(py);
                 let response = of.row.response.as_ref();
