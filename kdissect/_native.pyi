@@ -588,6 +588,8 @@ class ProducedBatches:
             Callable[[int, int, str | bytes, int], SequenceRow | None],
         ],
     ) -> tuple[int, int]: ...
+    # A connection and an ordinal; whether that was due, and went by.
+    def pass_by(self, connection: int, ordinal: int, due_of: _DueOf) -> bool: ...
     # Then clients with batches without an id; producers with batches and records; their clients, and how
     # often; sequences with the last batches: sequence, delta, exchange, whether that was answered.
     def take(

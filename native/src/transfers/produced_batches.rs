@@ -100,6 +100,15 @@ impl ProducedBatches {
         done
     }
 
+    /// Pass by an exchange that is no row, of a kind that is passed by; False, and nothing is done, of one that is not due.
+    fn pass_by(&mut self, connection: u32, ordinal: i64, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let is_due = self.connections.is_at(connection, ordinal, due_of)?;
+        if is_due {
+            self.connections.pass(connection);
+        }
+        Ok(is_due)
+    }
+
     /// Everything counted, which is forgotten then.
     fn take(&mut self) -> Taken {
         let mut producers = self.producers.take();
