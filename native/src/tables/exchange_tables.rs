@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
 use super::asked::{self, Asked, Connection, Facts, Kind, Lasting, RecordsSide, Source, Turn};
-use super::batch_table::{has_row, BatchTable, PartitionTable, Section};
+use super::batch_table::{has_row, BatchTable, PartitionTable, Section, Shared};
 use super::exchange_table::ExchangeTable;
 use crate::bodies::partition_rows::{self, Body, PartitionRows};
 use crate::bodies::summaries::{Mixed, Numbered};
@@ -458,7 +458,25 @@ impl ExchangeTables {
         if !wanted.partitions && !wanted.batches {
             return Ok(());
         }
-        for (number, found) in std::mem::take(&mut self.found).iter().enumerate() {
+        let found = std::mem::take(&mut self.found);
+        let done = self.push_sections(turn, (side, frame), &found, errors, order);
+        if wanted.partitions {
+            let file = self.files.of(frame.first_ref);
+            self.partitions.end(&Shared { turn, frame, direction: &side.direction, file, order });
+        }
+        done
+    }
+
+    fn push_sections(
+        &mut self,
+        turn: &Turn<'_, '_>,
+        (side, frame): (&RecordsSide, &Frame<'_>),
+        all: &[Found],
+        errors: &Body<'_>,
+        order: Order<'_>,
+    ) -> PyResult<()> {
+        let wanted = self.wanted;
+        for (number, found) in all.iter().enumerate() {
             let (field, data) = (&found.field, frame.data.as_bytes());
             let named = match (&field.topic, &field.topic_id) {
                 (Topic::None, Some(id)) => self.name(turn, id)?,
@@ -477,8 +495,6 @@ impl ExchangeTables {
                 code => Some(self.error(turn.py(), code)?),
             };
             let section = Section {
-                direction: &side.direction,
-                file: self.files.of(frame.first_ref),
                 topic,
                 topic_id: id.as_ref().map(|id| id.as_bytes()),
                 partition: field.partition,
@@ -487,11 +503,13 @@ impl ExchangeTables {
             };
             let batches = self.cut.get(found.batches.clone()).unwrap_or_default();
             if wanted.partitions {
-                self.partitions.push(turn, frame, &section, order, batches, found.bytes);
+                self.partitions.push(&section, batches, found.bytes);
             }
             if wanted.batches {
+                let file = self.files.of(frame.first_ref);
+                let shared = Shared { turn, frame, direction: &side.direction, file, order };
                 for batch in batches.iter().enumerate() {
-                    self.batches.push(turn, frame, &section, order, batch);
+                    self.batches.push(&shared, &section, batch);
                 }
             }
         }
