@@ -415,7 +415,8 @@ class RecordLines:
 @final
 class ExchangeTables:
     # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_connection_of`, `_kind_of`, `_facts_of`; a
-    # name of a topic id, its text, the name of an input, `rest_fits`, how often names changed. `wants`:
+    # name of a topic id, its text, the name of an input, `rest_fits`, how often names changed, the name of an
+    # error code. `wants`:
     # exchanges, topic_partitions, batches; whether to look at batches.
     def __new__(
         cls,
@@ -429,6 +430,7 @@ class ExchangeTables:
             Callable[[int], str],
             Callable[[bytes, int, int, bool], bool],
             Callable[[], int],
+            Callable[[int], str],
         ],
         wants: tuple[bool, bool, bool, bool],
     ) -> Self: ...
@@ -459,7 +461,13 @@ def latest_delta(
 
 # Produces and Fetches, counted
 
-WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | bool]
+_MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | bool]
+_Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
+# Connection, client id, API, (group, member, generation), when it was sent, the offsets it commits.
+TakeMember = Callable[
+    [ConnectionInfo, str | None, int, tuple[str | None, str | None, int | None], int, _Listed | None], bool
+]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
 # Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 BatchHeader = tuple[tuple[str | bytes, int], int, int, int, int, int, int]
@@ -515,7 +523,12 @@ class FetchPositions:
         self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
     ) -> int: ...
     def learn_block(
-        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+        self,
+        block: ExchangeBlock,
+        start: int,
+        way_of: WayOf,
+        numbers_of: NumbersOf,
+        take_member: TakeMember,
     ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # Client, topic, partition; offset and time asked for, offset behind records, high watermark.
@@ -593,6 +606,8 @@ class ProducedBatches:
     def count_block(
         self, block: ExchangeBlock, start: int, asked: tuple[WayOf, NumbersOf, _DueOf]
     ) -> tuple[int, int]: ...
+    # A connection and an ordinal; whether that was due, and went by.
+    def pass_by(self, connection: int, ordinal: int, due_of: _DueOf) -> bool: ...
     # Then clients with batches without an id.
     def take(self) -> tuple[_Due, list[tuple[int, int]]]: ...
 

@@ -13,17 +13,13 @@ from kdissect.history.epochs.leader_epochs import LeaderEpochs, tells_in_tags
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.machine import Again, Machine
+from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.session.info import ConnectionInfo
 
 TakeMember = Callable[[ConnectionInfo, tuple[str, str | None, int | None], int], bool]
-_MEMBER_FIELDS = {
-    apis.HEARTBEAT: ("group_id", "member_id", "generation_id"),
-    apis.OFFSET_COMMIT: ("group_id", "member_id", "generation_id_or_member_epoch"),
-}
-"""The fields of a request that say who sent it."""
 
 
 class RowAsks(NamedTuple):
@@ -72,8 +68,8 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
             return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
             return asks
-        case ClassicGroups(), _ if api_key in _MEMBER_FIELDS:
+        case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
             take = partial(machine.take_member, api_key)
-            return asks._replace(members=take, member_fields=_MEMBER_FIELDS[api_key], zeros=zeros)
+            return asks._replace(members=take, member_fields=MEMBER_FIELDS[api_key], zeros=zeros)
     return None

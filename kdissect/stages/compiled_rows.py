@@ -13,7 +13,9 @@ from kdissect.engine.exchange_rows import TopicsOf, topic_id_text, union
 from kdissect.engine.records.compiled_records import rest_fits, way_to_batches
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.history.api_keys import FETCH, PRODUCE
 from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
+from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic
@@ -49,6 +51,7 @@ class CompiledRows:
         asked = (
             _fields_of, _connection_of, _kind_of if "records" not in wanted else _kind_without_records,
             self._facts_of, self._name, topic_id_text, files.__getitem__, rest_fits, self._changes,
+            error_name,
         )  # fmt: skip
         looks = not wanted.isdisjoint({"anomalies", "records"})
         self._tables = native.ExchangeTables(asked, (exchanges, partitions, batches, looks))
@@ -133,11 +136,15 @@ def _connection_of(info: ConnectionInfo) -> tuple[str, str, str, str, str | None
 
 
 def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
-    """Name, whether it may say names of topic ids, summarizers, and on which side records are."""
+    """Name, whether it may say names of topic ids, summarizers, how responses say the errors of partitions,
+    and on which side records are.
+    """
+    transfers = transfer_rows(api_key, api_version) if api_key in (PRODUCE, FETCH) else None
     return (
         api_name(api_key),
         api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT,
-        request_summarizer(api_key, api_version), response_summarizer(api_key, api_version),
+        (request_summarizer(api_key, api_version), response_summarizer(api_key, api_version)),
+        None if transfers is None else transfers.response,
         way_to_batches(api_key, api_version),
     )  # fmt: skip
 

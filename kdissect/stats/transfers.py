@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
+from kdissect.history.member_rows import MemberRows
 from kdissect.history.topic_names import TopicNames
 from kdissect.history.transfer_rows import TransferRows
 from kdissect.session.info import ConnectionInfo
@@ -21,7 +22,7 @@ LEFT, COUNTED, ENOUGH, NEW_TOPICS = 0, 1, 2, 4  # of native/src/transfers/mod.rs
 SENDERS_KEPT = 10_000
 
 
-Way = TransferRows | bool
+Way = TransferRows | MemberRows | bool
 """How exchanges of a kind are counted from a block; True: they are passed by; False: they are Python's."""
 WayOf = Callable[[int, int], Way]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]

@@ -124,6 +124,34 @@ def test_nearly_all_exchanges_are_columns(monkeypatch: pytest.MonkeyPatch) -> No
     assert left < len(rows) / 10
 
 
+def test_errors_of_partitions_are_columns(
+    tmp_path: Path, python_side: PythonSide, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stands beside the records of its own partition, also of two topics that have the same one."""
+    parts = [
+        {"partition_index": number, "error_code": code, "aborted_transactions": None, "records": b""}
+        for number, code in ((0, 0), (1, 1), (2, 6), (2, 3))
+    ]
+    asked = {"topics": [{"topic_id": topic, "partitions": [{"partition": 1}]} for topic in (ORDERS, CLICKS)]}
+    others = [parts[1] | {"error_code": 0}, parts[0] | {"error_code": 999}]
+    answer = {
+        "responses": [
+            {"topic_id": ORDERS, "partitions": parts},
+            {"topic_id": CLICKS, "partitions": others},
+        ]
+    }
+    client = Client().metadata("c", orders=ORDERS, clicks=CLICKS)
+    for _ in range(5):
+        client.ask(FETCH, 13, asked, answer)
+    paths = [write_pcap(tmp_path / "errors.pcap", client.packets)]
+    expected = python_side.call(rows_of, paths, DEFAULT)
+    errors = [row["error"] for row in expected["topic_partitions"]][:6]
+    unknown = "UNKNOWN_TOPIC_OR_PARTITION"  # the last one that is said of a partition
+    assert errors == [None, "OFFSET_OUT_OF_RANGE", unknown, unknown, None, "ERROR_999"]
+    monkeypatch.setattr(ExchangeTables, "_record_sets", lambda *_: pytest.fail("rows were made by Python"))
+    assert rows_of(paths, DEFAULT) == expected
+
+
 def rows_read_once(paths: list[str], tables: frozenset[str]) -> dict[str, list[Any]]:
     """The same of a stream: names of topics are those that were told before."""
     dissection = Dissection(paths)

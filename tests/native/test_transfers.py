@@ -14,6 +14,7 @@ from kdissect.cli.event_loop import read_blocks
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
+from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.produce_parts import produce_parts, produce_results
 from kdissect.history.sessions.fetch_parts import asked_topics, fetch_parts, told_topics
 from kdissect.history.topic_names import TopicNames
@@ -42,6 +43,9 @@ pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (do
 
 EVERY = sorted(path.name for path in CAPTURES.glob("kafka*.pcapng"))
 TRANSFERS = (apis.PRODUCE, apis.FETCH)
+
+
+OF_MEMBERS = TopicTraffic | GroupTraffic
 
 
 def damage(exchange: Exchange, chance: Random) -> None:
@@ -134,7 +138,8 @@ def read(path: str) -> tuple[str, dict[str, int]]:
         def take(event: Event, counted: Counting = counted, kind: str = kind) -> None:
             if isinstance(event, Exchange):
                 made[kind] += event.api_key in TRANSFERS
-            elif isinstance(counted, TopicTraffic | GroupTraffic):
+                made[kind] += event.api_key in MEMBER_FIELDS and isinstance(counted, OF_MEMBERS)
+            elif isinstance(counted, OF_MEMBERS):
                 return
             counted.add(event)  # type: ignore[arg-type]
 

@@ -64,3 +64,30 @@ def test_a_table_without_rows_is_a_file(tmp_path: Path) -> None:
     parts.add("exchanges", rows(0)[:0])
     (file,) = parts.close()
     assert pq.read_table(tmp_path / file.path).schema == rows(0).schema
+
+
+def test_texts_have_dictionaries_and_numbers_have_none(tmp_path: Path) -> None:
+    parts = ParquetParts(fs.LocalFileSystem(), str(tmp_path), (), "a")
+    schema = pa.schema(
+        [
+            ("time_ns", pa.int64()),
+            ("client", pa.string()),
+            ("order", pa.binary()),
+            ("topics", pa.list_(pa.string())),
+            ("response", pa.struct([("bytes", pa.int32()), ("file", pa.string())])),
+            ("events", pa.list_(pa.struct([("what", pa.string()), ("at", pa.int64())]))),
+            ("errors", pa.map_(pa.string(), pa.int64())),
+        ]
+    )
+    row = {
+        "time_ns": 1, "client": "a", "order": b"b", "topics": ["t"], "response": {"bytes": 2, "file": "f"},
+        "events": [{"what": "w", "at": 3}], "errors": [("E", 4)],
+    }  # fmt: skip
+    parts.add("exchanges", pa.RecordBatch.from_pylist([row], schema=schema))
+    (file,) = parts.close()
+    group = pq.ParquetFile(tmp_path / file.path).metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    with_dictionary = {column.path_in_schema for column in columns if column.has_dictionary_page}
+    assert with_dictionary == {
+        "client", "topics.list.element", "response.file", "events.list.element.what", "errors.key_value.key"
+    }  # fmt: skip

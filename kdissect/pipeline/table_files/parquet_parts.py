@@ -124,7 +124,7 @@ class ParquetParts:
         part.path = f"{directory}/{self._attempt}-{self._count:04}.parquet"
         self._count += 1
         stream = self._filesystem.open_output_stream(f"{self._root}/{part.path}")
-        part.writer = pq.ParquetWriter(stream, schema, compression="zstd")
+        part.writer = table_writer(stream, schema)
         part.stream = stream
         part.rows = 0
         part.has_ids = False
@@ -139,6 +139,32 @@ class ParquetParts:
             WrittenFile(part.table, part.directory, part.path, part.rows, size, part.has_ids)
         )
         part.writer = None
+
+
+def table_writer(stream: Any, schema: Any) -> Any:
+    """What writes rows of a table to a stream.
+
+    Texts repeat and have dictionaries. Numbers rise or hardly repeat: a dictionary of them takes time, and as
+    much room as they do, beside the places in it.
+    """
+    return pq.ParquetWriter(stream, schema, compression="zstd", use_dictionary=_texts(schema))
+
+
+def _texts(schema: Any) -> list[str]:
+    """The columns of texts, as Parquet names them."""
+    found: list[str] = []
+    waiting = [(field.name, field.type) for field in schema]
+    while waiting:
+        name, type_ = waiting.pop()
+        if pa.types.is_string(type_):
+            found.append(name)
+        elif pa.types.is_struct(type_):
+            waiting += [(f"{name}.{field.name}", field.type) for field in type_]
+        elif pa.types.is_list(type_):
+            waiting.append((f"{name}.list.element", type_.value_type))
+        elif pa.types.is_map(type_):
+            waiting.append((f"{name}.key_value.key", type_.key_type))
+    return found
 
 
 def has_ids(table: Any) -> bool:

@@ -21,6 +21,7 @@ from kdissect.pipeline.table_files.parquet_parts import (
     GROUP_BYTES,
     WRITTEN_DDL,
     WrittenFile,
+    table_writer,
     written_batch,
 )
 from kdissect.stages.topic_names import WITH_NAMES, Names
@@ -81,7 +82,7 @@ def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) 
 
     rows = 0
     with filesystem.open_output_stream(path) as stream:
-        with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        with table_writer(stream, schema) as writer:
             for gathered in _gathered(batches):
                 table = pa.Table.from_batches(gathered)
                 writer.write_table(table, row_group_size=max(1, table.num_rows))

@@ -50,6 +50,12 @@ class MemberLog:
         self.last_heartbeat_ns = max(time_ns, self.last_heartbeat_ns)
         self.heartbeats += 1
 
+    def accept(self) -> None:
+        """A heartbeat of the member was answered without an error."""
+        self.is_accepted = True
+        if self.how == "replaced":  # it shares its connection with another one
+            self.how = self.left_ns = None
+
     def gone(self, how: str, time_ns: int, reason: str = "") -> None:
         """The member is not there any more."""
         self.how, self.left_ns, self.reason = how, time_ns, reason

@@ -18,6 +18,7 @@ from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.history.groups.group_payloads import assigned_partitions, connect_tasks
 from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
+from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames, tells_names
 from kdissect.history.transfer_rows import transfer_rows
@@ -26,9 +27,15 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_group.group_links import GroupLinks, client_key, groups_named, names_groups
+from kdissect.stats.by_group.group_links import (
+    GroupLinks,
+    client_key,
+    client_key_of,
+    groups_named,
+    names_groups,
+)
 from kdissect.stats.by_group.group_log import GroupLog
-from kdissect.stats.by_group.positions import Positions, name_of
+from kdissect.stats.by_group.positions import Commits, Positions, name_of
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Way
@@ -89,12 +96,50 @@ class GroupTraffic:
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
-        return start if self._is_filtered else self.positions.learn_block(block, start, _way_of, self._see)
+        if self._is_filtered:
+            return start
+        return self.positions.learn_block(block, start, _way_of, self._see, self._take_member)
 
     def _see(self, info: ConnectionInfo) -> bool:
         if info.same_as is not None:
             return False
         self.leaders.see(info)
+        return True
+
+    def _take_member(
+        self,
+        info: ConnectionInfo,
+        client_id: str | None,
+        api_key: int,
+        who: tuple[str | None, str | None, int | None],
+        sent_ns: int,
+        commits: Commits | None,
+    ) -> bool:
+        """`_take` of a request in a block that was answered without an error, of a member that is known.
+
+        False, and nothing is learned, of one of which there may be more to tell.
+        """
+        group_id, member_id, generation = who
+        if group_id is None or info.anomaly_counts:
+            return False
+        log = self.logs.peek((info.capture_set, group_id))
+        if log is None or group_id not in self.links.of_client(client_key_of(info, client_id)):
+            return False
+        member = log.members.peek(member_id or "") if api_key in _BEATS else None
+        if api_key in _BEATS and (member is None or member.client is None):
+            return False
+        if not self.classic.take_member(api_key, info, (group_id, member_id, generation), sent_ns):
+            return False
+        self.logs.get((info.capture_set, group_id))  # which counts as used, and so does the member
+        log.is_wanted = True
+        log.named(client_id, api_name(api_key) or str(api_key))
+        if commits is not None:
+            self.positions.put_commits(info, group_id, commits)
+        if member is not None:
+            log.members.get(member.member_id)
+            member.beat(sent_ns)
+            member.connection = info.id
+            member.accept()
         return True
 
     def _take(self, view: ExchangeView) -> None:
@@ -160,9 +205,7 @@ class GroupTraffic:
         member.beat(view.sent_ns)
         member.connection = view.info.id
         if view.response is not None and not view.response.error_code:
-            member.is_accepted = True
-            if member.how == "replaced":  # it shares its connection with another one
-                member.how = member.left_ns = None
+            member.accept()
         if member.client is None:
             member.client, member.link = client_of(view), client_key(view)
 
@@ -225,9 +268,13 @@ def _is_watched(api_key: int) -> bool:
 
 
 def _way_of(api_key: int, version: int) -> Way:
-    """Fetches are counted, where the version is known, and what is about no group is passed by."""
+    """Fetches and requests of members are taken, where the version is known, and what is about no group is
+    passed by.
+    """
     if api_key == apis.FETCH:
         return transfer_rows(api_key, version) or False
+    if api_key in MEMBER_FIELDS:
+        return member_rows(api_key, version) or False
     return not _is_watched(api_key) and not tells_names(api_key)
 
 

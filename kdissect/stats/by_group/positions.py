@@ -29,6 +29,8 @@ _COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
 
 Partition = tuple[str, int]
 """Topic by name where it is known, else by its id; and partition."""
+Commits = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
+"""By topic, by name or id, the partitions, each with its offset."""
 Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None]
 """What a client's Fetches say: the offset asked for and when, the offset behind records that came since then,
 the high watermark; None for what is not new."""
@@ -81,11 +83,17 @@ class Positions:
             self._answered(view)
 
     def learn_block(
-        self, block: native.ExchangeBlock, start: int, way_of: WayOf, see: Callable[[ConnectionInfo], bool]
+        self,
+        block: native.ExchangeBlock,
+        start: int,
+        way_of: WayOf,
+        see: Callable[[ConnectionInfo], bool],
+        take_member: native.TakeMember,
     ) -> int:
         """Take Fetches of a block from one on, as `way_of` says; gives the next exchange that is Python's.
 
-        `see` is asked about each connection: whether its exchanges count.
+        `see` is asked about each connection: whether its exchanges count; `take_member` about each request of
+        a member, answered without an error: whether it was taken.
         """
         fetches = self._fetches
         if fetches is None:
@@ -94,12 +102,19 @@ class Positions:
         def numbers_of(info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
             return fetches.numbers.of(info, client_id) if see(info) else None
 
-        return fetches.learn_block(block, start, way_of, numbers_of, self._put_all)
+        return fetches.learn_block(block, start, (way_of, numbers_of, take_member), self._put_all)
 
     def learn_commit(self, view: ExchangeView) -> None:
         """Take the next commit of offsets."""
         if view.request is not None and view.response is not None:
             self._committed(view)
+
+    def put_commits(self, info: ConnectionInfo, group: str, commits: Commits) -> None:
+        """Take the offsets that a group committed on a connection, none of which was refused."""
+        for topic, partitions in commits:
+            name = name_of(self._names, info, topic)
+            for partition, offset, *_ in partitions:
+                self._commits.put((info.capture_set, group, (name, partition)), offset)
 
     def catch_up(self) -> None:
         """Have everything known that was learned."""
@@ -211,14 +226,18 @@ class _FetchPositions:
         return done != LEFT
 
     def learn_block(
-        self, block: native.ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf, put: Put
+        self,
+        block: native.ExchangeBlock,
+        start: int,
+        asked: tuple[WayOf, NumbersOf, native.TakeMember],
+        put: Put,
     ) -> int:
         """The same with exchanges of a block from one on; gives the next that is Python's."""
         if self.numbers.are_old:
             put(self.take())
         done = ENOUGH
         while done not in (LEFT, COUNTED) and start < len(block):
-            start, done = self._fetches.learn_block(block, start, way_of, numbers_of)
+            start, done = self._fetches.learn_block(block, start, *asked)
             self._follow(done, put)
         return start
 

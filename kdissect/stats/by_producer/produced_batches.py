@@ -12,6 +12,7 @@ from kdissect.history.producing.transactions import Transactions
 from kdissect.history.topic_names import tells_names
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
+from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, Connections, Way
 
@@ -48,6 +49,13 @@ class ProducedBatches:
             if done & ENOUGH:
                 self.take()
         return start
+
+    def pass_by(self, exchange: Exchange) -> bool:
+        """Have an exchange go by that is about no producer, and comes in its turn; False: Python has to."""
+        info, api_key = exchange.connection, exchange.api_key
+        if not self._is_counting or info.same_as is not None or api_key is None or api_key in _WATCHED:
+            return False
+        return self._batches.pass_by(self._connections.of(info), exchange.ordinal, self._connections.due_of)
 
     def _numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
         if info.same_as is not None:

@@ -70,6 +70,10 @@ class ProducerTraffic:
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. A selective traffic notes whom wanted ones are about."""
+        if isinstance(event, Exchange) and self._batches is not None and self._batches.pass_by(event):
+            self._names.pass_by(event)
+            self._know(event.connection)
+            return
         self._catch_up()
         parts = None
         if isinstance(event, Exchange):

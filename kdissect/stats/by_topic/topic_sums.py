@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kdissect.history import api_keys as apis
+from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.topic_names import TopicNames
 from kdissect.history.transfer_rows import transfer_places, transfer_rows
 from kdissect.model.native import native
@@ -90,7 +91,9 @@ class TopicSums:
 
 
 def _way_of(api_key: int, version: int) -> Way:
-    """Produces and Fetches are counted, where the version is known."""
+    """Produces and Fetches are counted, where the version is known; requests of members name groups alone."""
+    if api_key in MEMBER_FIELDS:
+        return member_rows(api_key, version) or False
     return api_key in TRANSFERS and (transfer_rows(api_key, version) or False)
 
 

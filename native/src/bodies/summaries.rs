@@ -24,7 +24,7 @@ const FOUND_ERROR: u8 = 1;
 const FOUND_ACKS: u8 = 2;
 const FOUND_ID: u8 = 3;
 const FOUND_TOPIC: u8 = 4;
-const NO_ERROR: &[u8] = &[0; 2];
+pub const NO_ERROR: &[u8] = &[0; 2];
 const NO_TOPIC_ID: &[u8] = &[0; 16];
 
 static LEFT: AtomicI64 = AtomicI64::new(ROOM);

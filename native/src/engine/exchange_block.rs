@@ -50,6 +50,7 @@ pub struct Gathered {
     number: u64,
     engine: Py<Engine>,
     connections: Vec<Py<PyAny>>,
+    loans: Vec<u64>,
     rows: Vec<BlockRow>,
     bytes: usize,
 }
@@ -57,7 +58,8 @@ pub struct Gathered {
 impl Gathered {
     pub fn of(engine: Py<Engine>) -> Gathered {
         let number = BEGUN.fetch_add(1, Relaxed) + 1;
-        Gathered { number, engine, connections: Vec::new(), rows: Vec::new(), bytes: 0 }
+        let (connections, loans, rows) = (Vec::new(), Vec::new(), Vec::new());
+        Gathered { number, engine, connections, loans, rows, bytes: 0 }
     }
 
     /// Take what a packet completed of a connection.
@@ -71,6 +73,7 @@ impl Gathered {
         if held.in_block.0 != self.number {
             held.in_block = (self.number, self.connections.len() as u32);
             self.connections.push(held.info.clone_ref(py));
+            self.loans.push(held.loan);
         }
         let connection = held.in_block.1;
         for (behind, row) in (0..).zip(rows.drain(..)) {
@@ -84,8 +87,8 @@ impl Gathered {
     }
 
     pub fn done(self) -> ExchangeBlock {
-        let Gathered { engine, connections, rows, .. } = self;
-        ExchangeBlock { engine, connections, rows, at: 0, counted: 0 }
+        let Gathered { engine, connections, loans, rows, .. } = self;
+        ExchangeBlock { engine, connections, loans, rows, at: 0, counted: 0 }
     }
 }
 
@@ -95,6 +98,8 @@ impl Gathered {
 pub struct ExchangeBlock {
     pub engine: Py<Engine>,
     pub connections: Vec<Py<PyAny>>,
+    /// Numbers of their loans (`by_loan.rs`).
+    pub loans: Vec<u64>,
     pub rows: Vec<BlockRow>,
     /// The row at hand.
     pub at: usize,

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use crate::engine::by_loan;
 use crate::engine::completed::{count, Content, Row};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::handover::HeldState;
@@ -121,6 +122,8 @@ pub struct Held {
     pub is_turned: bool,
     /// Where it stands in the block of this number.
     pub in_block: (u64, u32),
+    /// The number of the loan (`by_loan.rs`).
+    pub loan: u64,
 }
 
 /// `kdissect.model.packets.segment.PlainSegment`.
@@ -131,7 +134,7 @@ impl Held {
     /// Exchanges are of the connection `info`.
     #[new]
     fn new(engine: Py<Engine>, info: Py<PyAny>) -> Self {
-        Held { engine, info, lent: None, is_turned: false, in_block: (0, 0) }
+        Held { engine, info, lent: None, is_turned: false, in_block: (0, 0), loan: 0 }
     }
 
     /// Whether the connection is here.
@@ -158,6 +161,7 @@ impl Held {
             return Err(PyValueError::new_err("the connection is lent already"));
         }
         self.lent = Some(Box::new(Lent::of(py, self.engine.get(), state)?));
+        self.loan = by_loan::next();
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! not for here changes nothing: who gave it takes the connection back and goes on in Python.
 
 pub mod by_kind;
+pub mod by_loan;
 pub mod completed;
 pub mod counts;
 pub mod exchange_block;

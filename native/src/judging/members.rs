@@ -27,7 +27,9 @@ impl Members {
     /// Of the body at `offset`; None where it does not fit.
     pub fn read<'py>(&self, py: Python<'py>, data: &[u8], offset: usize) -> Option<Member<'py>> {
         let mut reading = Reading::default();
-        self.0.walk(data, offset, &mut reading)?;
+        if self.0.walk(data, offset, &mut reading)? != data.len() {
+            return None;
+        }
         let text = |place: Option<Range<usize>>| match place {
             Some(place) => Some(Some(PyString::new(py, std::str::from_utf8(data.get(place)?).ok()?))),
             None => Some(None),

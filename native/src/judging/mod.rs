@@ -4,7 +4,7 @@
 mod batches;
 mod connections;
 mod counted;
-mod members;
+pub mod members;
 pub mod unmarked_rows;
 
 pub use connections::BOUNDS;

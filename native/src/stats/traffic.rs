@@ -13,6 +13,7 @@ use pyo3::types::PyBytes;
 use crate::bodies::plan::Layout;
 use crate::bodies::summaries::Mixed;
 use crate::engine::by_kind::ByKind;
+use crate::engine::by_loan::ByLoan;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
@@ -206,8 +207,8 @@ pub struct TrafficCounter {
     multiplier: f64,
     watermarks: Py<Watermarks>,
     kinds: Mixed<u32, Option<Arc<OfKind>>>,
-    /// Of the block at hand: the number of each connection's capture set, and its place; None for one that does not count.
-    connections: Vec<Option<Option<(u32, u32)>>>,
+    /// The number of each connection's capture set, and its place; None for one that does not count.
+    places: ByLoan<Option<(u32, u32)>>,
     /// How often that changed from which groups are told.
     changes: i64,
     groups: HashMap<Group, Arc<[usize]>>,
@@ -253,7 +254,7 @@ impl TrafficCounter {
             multiplier,
             watermarks,
             kinds: Mixed::default(),
-            connections: Vec::new(),
+            places: ByLoan::default(),
             changes: 0,
             groups: HashMap::new(),
             client_ids: Vec::new(),
@@ -270,13 +271,8 @@ impl TrafficCounter {
         }
     }
 
-    /// Count exchanges of a block from one on; gives the first that is Python's, or how many there are. A block is
-    /// begun at 0.
+    /// Count exchanges of a block from one on; gives the first that is Python's, or how many there are.
     fn count(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
-        if start == 0 {
-            self.connections.clear();
-            self.connections.resize(block.borrow().connections.len(), None);
-        }
         self.follow_changes(block.py())?;
         let mut at = start;
         while self.count_one(block, at)? {
@@ -313,7 +309,8 @@ impl TrafficCounter {
         let Some(found) = rows.rows.get(at) else { return Ok(false) };
         let number = found.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let Some((capture_set, place)) = self.place(number, info)? else { return Ok(true) };
+        let loan = rows.loans.get(number).copied().unwrap_or_default();
+        let Some((capture_set, place)) = self.place(py, loan, info)? else { return Ok(true) };
         let row = &found.row;
         let Some(kind) = self.kind(py, row)? else { return Ok(false) };
         let is_taken = match &self.asked.takes {
@@ -352,20 +349,12 @@ impl TrafficCounter {
         Ok(true)
     }
 
-    fn place(&mut self, number: usize, info: &Py<PyAny>) -> PyResult<Option<(u32, u32)>> {
-        match self.connections.get(number) {
-            Some(Some(known)) => Ok(*known),
-            _ => Python::attach(|py| {
-                let place: Option<(PyBackedStr, u32)> =
-                    self.asked.place_of.call1(py, (info,))?.extract(py)?;
-                let found =
-                    place.map(|(name, number)| (self.watermarks.bind(py).borrow_mut().set_of(&name), number));
-                if let Some(known) = self.connections.get_mut(number) {
-                    *known = Some(found);
-                }
-                Ok(found)
-            }),
-        }
+    fn place(&mut self, py: Python<'_>, loan: u64, info: &Py<PyAny>) -> PyResult<Option<(u32, u32)>> {
+        let (asked, watermarks) = (&self.asked, &self.watermarks);
+        self.places.of(loan, || {
+            let place: Option<(PyBackedStr, u32)> = asked.place_of.bind(py).call1((info,))?.extract()?;
+            Ok(place.map(|(name, number)| (watermarks.bind(py).borrow_mut().set_of(&name), number)))
+        })
     }
 
     fn kind(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<Arc<OfKind>>> {

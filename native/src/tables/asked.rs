@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::bodies::partition_rows::PartitionRows;
 use crate::bodies::plan::Layout;
 use crate::bodies::visitor::Program;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -85,6 +86,8 @@ pub struct Kind {
     pub ask: Look,
     pub answer: Look,
     pub records: Option<RecordsSide>,
+    /// How responses say the errors of partitions; None where Python has to read them.
+    pub errors: Option<Py<PartitionRows>>,
 }
 
 /// The side that has records, how that direction is called, and the way to them: None where Python has to go it.
@@ -122,6 +125,7 @@ pub struct Asked {
     pub file_of: Py<PyAny>,
     pub rest_fits: Py<PyAny>,
     pub changes_of: Py<PyAny>,
+    pub error_of: Py<PyAny>,
 }
 
 pub fn frame<'py>((data, body_offset, first_ref, last_ref, time_ns, end_time_ns): Bytes<'py>) -> Frame<'py> {
@@ -161,16 +165,17 @@ impl Asked {
 
     pub fn kind(&self, py: Python<'_>, api_key: i16, api_version: i16) -> PyResult<Kind> {
         type Records<'py> = Option<(bool, PyBackedStr, Option<Py<Layout>>)>;
-        type Told<'py> = (Option<PyBackedStr>, bool, Bound<'py, PyAny>, Bound<'py, PyAny>, Records<'py>);
+        type Looks<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+        type Told<'py> = (Option<PyBackedStr>, bool, Looks<'py>, Option<Py<PartitionRows>>, Records<'py>);
         let found = self.kind_of.bind(py).call1((api_key, api_version))?;
-        let (api, tells_names, ask, answer, records) = found.extract::<Told<'_>>()?;
+        let (api, tells_names, (ask, answer), errors, records) = found.extract::<Told<'_>>()?;
         let records = records.map(|(is_response, direction, layout)| RecordsSide {
             is_response,
             direction: Box::from(&*direction),
             way: layout.map(|layout| Program::of::<RecordsFields>(layout.get())),
         });
         let api = api.map(|name| Box::from(&*name));
-        Ok(Kind { api, tells_names, ask: Look::of(ask), answer: Look::of(answer), records })
+        Ok(Kind { api, tells_names, ask: Look::of(ask), answer: Look::of(answer), records, errors })
     }
 
     /// The facts of two summaries.
@@ -205,6 +210,11 @@ impl Asked {
 
     pub fn id_text(&self, py: Python<'_>, id: &[u8; 16]) -> PyResult<PyBackedStr> {
         self.id_text.bind(py).call1((PyBytes::new(py, id),))?.extract()
+    }
+
+    /// What an error code is called.
+    pub fn error(&self, py: Python<'_>, code: i64) -> PyResult<PyBackedStr> {
+        self.error_of.bind(py).call1((code,))?.extract()
     }
 
     /// The name of an input; None for one that is no UTF-8.

@@ -14,15 +14,24 @@ use crate::records::column::{Blobs, Flags, Numbers, Spelled};
 const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
 
-/// What rows of one records field share.
-pub struct Section<'a> {
+/// What rows of one exchange share.
+pub struct Shared<'a, 'py> {
+    pub turn: &'a Turn<'a, 'py>,
+    pub frame: &'a Frame<'py>,
     pub direction: &'a str,
     pub file: &'a str,
+    pub order: Order<'a>,
+}
+
+/// What rows of one records field share.
+pub struct Section<'a> {
     pub topic: Option<&'a [u8]>,
     pub topic_id: Option<&'a [u8]>,
     pub partition: Option<i32>,
     /// Index among the records fields of the exchange.
     pub number: i64,
+    /// The name of the partition's error code.
+    pub error: Option<&'a [u8]>,
 }
 
 #[derive(Default)]
@@ -48,26 +57,32 @@ struct Head {
 }
 
 impl Head {
-    fn push(&mut self, turn: &Turn<'_, '_>, frame: &Frame<'_>, section: &Section<'_>, order: Order<'_>) {
+    /// What so many rows of one exchange have in common; of each there is its section besides.
+    fn push(&mut self, shared: &Shared<'_, '_>, count: u32) {
+        // Hot: an exchange may have hundreds of rows.
+        let Shared { turn, frame, direction, file, order } = shared;
         let connection = &turn.connection;
-        self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
-        self.connection.push(Some(connection.id.as_bytes()), 1);
-        self.exchange.push(Some(turn.ordinal), 1);
-        self.direction.push(Some(section.direction.as_bytes()), 1);
-        self.client.push(Some(connection.client.as_bytes()), 1);
-        self.broker.push(Some(connection.broker.as_bytes()), 1);
-        self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
-        self.file.push(Some(section.file.as_bytes()), 1);
-        self.packet.push(Some(frame.first_ref & NUMBER_MASK), 1);
-        self.time.push(Some(micros(frame.time_ns)), 1);
-        self.time_ns.push(Some(frame.time_ns), 1);
-        self.day.push(Some(day(frame.time_ns)), 1);
-        self.topic.push(section.topic, 1);
-        self.topic_id.push(section.topic_id, 1);
-        self.partition.push(section.partition.map(i64::from), 1);
-        self.section.push(Some(section.number), 1);
-        self.event_order.push(Some(order));
-        self.rows += 1;
+        self.capture_set.push(Some(connection.capture_set.as_bytes()), count);
+        self.connection.push(Some(connection.id.as_bytes()), count);
+        self.exchange.push(Some(turn.ordinal), count);
+        self.direction.push(Some(direction.as_bytes()), count);
+        self.client.push(Some(connection.client.as_bytes()), count);
+        self.broker.push(Some(connection.broker.as_bytes()), count);
+        self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), count);
+        self.file.push(Some(file.as_bytes()), count);
+        self.packet.push(Some(frame.first_ref & NUMBER_MASK), count);
+        self.time.push(Some(micros(frame.time_ns)), count);
+        self.time_ns.push(Some(frame.time_ns), count);
+        self.day.push(Some(day(frame.time_ns)), count);
+        (0..count).for_each(|_| self.event_order.push(Some(order)));
+        self.rows += count as usize;
+    }
+
+    fn push_section(&mut self, section: &Section<'_>, count: u32) {
+        self.topic.push(section.topic, count);
+        self.topic_id.push(section.topic_id, count);
+        self.partition.push(section.partition.map(i64::from), count);
+        self.section.push(Some(section.number), count);
     }
 
     fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
@@ -96,10 +111,12 @@ impl Head {
     }
 }
 
-/// Those without an error code.
 #[derive(Default)]
 pub struct PartitionTable {
     head: Head,
+    /// Rows of the exchange at hand.
+    waiting: u32,
+    error: Spelled,
     batches: Numbers<4>,
     records: Numbers<8>,
     bytes: Numbers<8>,
@@ -112,17 +129,16 @@ impl PartitionTable {
         self.head.rows
     }
 
-    /// One more row, of a field of so many bytes.
-    pub fn push(
-        &mut self,
-        turn: &Turn<'_, '_>,
-        frame: &Frame<'_>,
-        section: &Section<'_>,
-        order: Order<'_>,
-        batches: &[Batch],
-        bytes: usize,
-    ) {
-        self.head.push(turn, frame, section, order);
+    /// The exchange of the last rows is over.
+    pub fn end(&mut self, shared: &Shared<'_, '_>) {
+        self.head.push(shared, std::mem::take(&mut self.waiting));
+    }
+
+    /// A row, of a field of so many bytes; it is there when its exchange is over.
+    pub fn push(&mut self, section: &Section<'_>, batches: &[Batch], bytes: usize) {
+        self.waiting += 1;
+        self.head.push_section(section, 1);
+        self.error.push(section.error, 1);
         self.batches.push(Some(batches.len() as i64), 1);
         self.records.push(Some(batches.iter().map(|batch| i64::from(batch.count)).sum()), 1);
         self.bytes.push(Some(bytes as i64), 1);
@@ -133,6 +149,7 @@ impl PartitionTable {
     pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
         let mut columns = self.head.take(py);
         let own = [
+            ("error", self.error.take(py)),
             ("batches", self.batches.take(py)),
             ("records", self.records.take(py)),
             ("bytes", self.bytes.take(py)),
@@ -175,15 +192,10 @@ impl BatchTable {
         self.head.rows
     }
 
-    pub fn push(
-        &mut self,
-        turn: &Turn<'_, '_>,
-        frame: &Frame<'_>,
-        section: &Section<'_>,
-        order: Order<'_>,
-        (index, batch): (usize, &Batch),
-    ) {
-        self.head.push(turn, frame, section, order);
+    /// A row of an exchange.
+    pub fn push(&mut self, shared: &Shared<'_, '_>, section: &Section<'_>, (index, batch): (usize, &Batch)) {
+        self.head.push(shared, 1);
+        self.head.push_section(section, 1);
         let kind: &[u8] = if batch.is_log_append_time() { b"log_append_time" } else { b"create_time" };
         let time = |value: i64| (value != NONE).then_some(value);
         let has_producer = batch.producer_id != NONE;

@@ -10,9 +10,11 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
 use super::asked::{self, Asked, Connection, Facts, Kind, Lasting, RecordsSide, Source, Turn};
-use super::batch_table::{has_row, BatchTable, PartitionTable, Section};
+use super::batch_table::{has_row, BatchTable, PartitionTable, Section, Shared};
 use super::exchange_table::ExchangeTable;
+use crate::bodies::partition_rows::{self, Body, PartitionRows};
 use crate::bodies::summaries::{Mixed, Numbered};
+use crate::engine::by_loan::ByLoan;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
@@ -97,10 +99,13 @@ pub struct ExchangeTables {
     /// How often names had changed when those were told.
     changes: i64,
     ids: HashMap<[u8; 16], Arc<str>>,
+    errors: Mixed<i64, Arc<str>>,
     files: FileNames,
     brokers: HashMap<(Box<str>, Box<str>), u32>,
-    /// Of the block at hand: its connections; client ids, which are known by where they are.
-    connections: Vec<Option<Arc<Connection>>>,
+    /// Numbers of brokers that were given so far: none is given twice.
+    brokers_met: u32,
+    connections: ByLoan<Option<Arc<Connection>>>,
+    /// Client ids of the block at hand, which are known by where they are.
     client_ids: HashMap<usize, (Py<PyAny>, Option<Arc<str>>)>,
     exchanges: ExchangeTable,
     partitions: PartitionTable,
@@ -116,8 +121,8 @@ impl ExchangeTables {
     /// The callables are those of `Asked`, in its order. `wants`: exchanges, topic partitions, batches; whether batches are
     /// to be looked at in any case.
     #[new]
-    fn new(asked: [Py<PyAny>; 9], wants: (bool, bool, bool, bool)) -> Self {
-        let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of] =
+    fn new(asked: [Py<PyAny>; 10], wants: (bool, bool, bool, bool)) -> Self {
+        let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of, error_of] =
             asked;
         let (exchanges, partitions, batches, looks) = wants;
         ExchangeTables {
@@ -131,6 +136,7 @@ impl ExchangeTables {
                 file_of,
                 rest_fits,
                 changes_of,
+                error_of,
             },
             wanted: Wanted { exchanges, partitions, batches, looks: looks || partitions || batches },
             kinds: Mixed::default(),
@@ -138,9 +144,11 @@ impl ExchangeTables {
             names: HashMap::new(),
             changes: 0,
             ids: HashMap::new(),
+            errors: Mixed::default(),
             files: FileNames::default(),
             brokers: HashMap::new(),
-            connections: Vec::new(),
+            brokers_met: 0,
+            connections: ByLoan::default(),
             client_ids: HashMap::new(),
             exchanges: ExchangeTable::default(),
             partitions: PartitionTable::default(),
@@ -185,8 +193,6 @@ impl ExchangeTables {
     ) -> PyResult<usize> {
         let py = block.py();
         if start == 0 {
-            self.connections.clear();
-            self.connections.resize(block.borrow().connections.len(), None);
             self.client_ids.clear();
         }
         self.follow_names(py)?;
@@ -234,13 +240,14 @@ impl ExchangeTables {
 
     fn connection(&mut self, info: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Connection>>> {
         if self.brokers.len() >= MOST {
-            self.forget_names();
             self.brokers.clear();
         }
-        let brokers = &mut self.brokers;
+        let (brokers, met) = (&mut self.brokers, &mut self.brokers_met);
         let number_of = |capture_set: &str, address: &str| {
-            let number = brokers.len() as u32 + 1;
-            *brokers.entry((capture_set.into(), address.into())).or_insert(number)
+            *brokers.entry((capture_set.into(), address.into())).or_insert_with(|| {
+                *met = met.wrapping_add(1);
+                *met
+            })
         };
         Ok(self.asked.connection(info, number_of)?.map(Arc::new))
     }
@@ -268,16 +275,11 @@ impl ExchangeTables {
         let Some(of) = rows.rows.get(at) else { return Ok(false) };
         let number = of.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let connection = match self.connections.get(number) {
-            Some(Some(known)) => known.clone(),
-            _ => {
-                let Some(found) = self.connection(info.bind(py))? else { return Ok(false) };
-                if let Some(known) = self.connections.get_mut(number) {
-                    *known = Some(found.clone());
-                }
-                found
-            }
-        };
+        let loan = rows.loans.get(number).copied().unwrap_or_default();
+        let mut connections = std::mem::take(&mut self.connections);
+        let connection = connections.of(loan, || self.connection(info.bind(py)));
+        self.connections = connections;
+        let Some(connection) = connection? else { return Ok(false) };
         let request = &of.row.request;
         let Some(client_id) = self.client_id(request.client_id.bind(py)) else { return Ok(false) };
         let (api_key, api_version) = (request.kind.api_key, request.kind.version);
@@ -337,9 +339,13 @@ impl ExchangeTables {
             Some(response) => Some(kind.answer.at(response, None)?),
             None => None,
         };
-        if self.has_error(py, records.is_some(), answered.as_ref().map(|found| &found.1))? {
-            return Ok(false);
-        }
+        let has_error = self.has_error(py, records.is_some(), answered.as_ref().map(|found| &found.1))?;
+        let errors = match (&turn.response, &kind.errors) {
+            _ if !has_error => Some(Body::default()),
+            (Some(response), Some(rows)) => read(rows.get(), response),
+            _ => None,
+        };
+        let Some(errors) = errors else { return Ok(false) };
         for frame in [Some(&turn.request), turn.response.as_ref()].into_iter().flatten() {
             if !self.knows_file(py, frame.first_ref)? || !self.knows_file(py, frame.last_ref)? {
                 return Ok(false);
@@ -352,7 +358,7 @@ impl ExchangeTables {
             let both = (files(&turn.request), turn.response.as_ref().map(files));
             self.exchanges.push(turn, kind, &facts, order, both, latency_ns);
         }
-        self.push_records(turn, records, order).map(|()| true)
+        self.push_records(turn, records, &errors, order).map(|()| true)
     }
 
     fn facts_of(
@@ -381,7 +387,7 @@ impl ExchangeTables {
         Ok(facts)
     }
 
-    /// Whether a partition may have an error code, which only Python puts beside its records.
+    /// Whether a partition may have an error code, which stands beside its records.
     fn has_error(&self, py: Python<'_>, has_records: bool, answered: Option<&Py<PyAny>>) -> PyResult<bool> {
         match answered {
             Some(summary) if has_records && self.wanted.partitions => {
@@ -444,6 +450,7 @@ impl ExchangeTables {
         &mut self,
         turn: &Turn<'_, '_>,
         records: Option<(&RecordsSide, &Frame<'_>)>,
+        errors: &Body<'_>,
         order: Order<'_>,
     ) -> PyResult<()> {
         let Some((side, frame)) = records else { return Ok(()) };
@@ -451,7 +458,25 @@ impl ExchangeTables {
         if !wanted.partitions && !wanted.batches {
             return Ok(());
         }
-        for (number, found) in std::mem::take(&mut self.found).iter().enumerate() {
+        let found = std::mem::take(&mut self.found);
+        let done = self.push_sections(turn, (side, frame), &found, errors, order);
+        if wanted.partitions {
+            let file = self.files.of(frame.first_ref);
+            self.partitions.end(&Shared { turn, frame, direction: &side.direction, file, order });
+        }
+        done
+    }
+
+    fn push_sections(
+        &mut self,
+        turn: &Turn<'_, '_>,
+        (side, frame): (&RecordsSide, &Frame<'_>),
+        all: &[Found],
+        errors: &Body<'_>,
+        order: Order<'_>,
+    ) -> PyResult<()> {
+        let wanted = self.wanted;
+        for (number, found) in all.iter().enumerate() {
             let (field, data) = (&found.field, frame.data.as_bytes());
             let named = match (&field.topic, &field.topic_id) {
                 (Topic::None, Some(id)) => self.name(turn, id)?,
@@ -465,21 +490,26 @@ impl ExchangeTables {
                 Some(id) => Some(self.id_text(turn.py(), id)?),
                 None => None,
             };
+            let error = match error_of(errors, field, data) {
+                0 => None,
+                code => Some(self.error(turn.py(), code)?),
+            };
             let section = Section {
-                direction: &side.direction,
-                file: self.files.of(frame.first_ref),
                 topic,
                 topic_id: id.as_ref().map(|id| id.as_bytes()),
                 partition: field.partition,
                 number: number as i64,
+                error: error.as_ref().map(|name| name.as_bytes()),
             };
             let batches = self.cut.get(found.batches.clone()).unwrap_or_default();
             if wanted.partitions {
-                self.partitions.push(turn, frame, &section, order, batches, found.bytes);
+                self.partitions.push(&section, batches, found.bytes);
             }
             if wanted.batches {
+                let file = self.files.of(frame.first_ref);
+                let shared = Shared { turn, frame, direction: &side.direction, file, order };
                 for batch in batches.iter().enumerate() {
-                    self.batches.push(turn, frame, &section, order, batch);
+                    self.batches.push(&shared, &section, batch);
                 }
             }
         }
@@ -504,6 +534,18 @@ impl ExchangeTables {
         Ok(name)
     }
 
+    fn error(&mut self, py: Python<'_>, code: i64) -> PyResult<Arc<str>> {
+        if let Some(name) = self.errors.get(&code) {
+            return Ok(name.clone());
+        }
+        let name: Arc<str> = Arc::from(&*self.asked.error(py, code)?);
+        if self.errors.len() >= MOST {
+            self.errors.clear();
+        }
+        self.errors.insert(code, name.clone());
+        Ok(name)
+    }
+
     fn id_text(&mut self, py: Python<'_>, id: &[u8; 16]) -> PyResult<Arc<str>> {
         if let Some(text) = self.ids.get(id) {
             return Ok(text.clone());
@@ -515,4 +557,23 @@ impl ExchangeTables {
         self.ids.insert(*id, text.clone());
         Ok(text)
     }
+}
+
+/// The partitions of a response; None where Python has to read them.
+fn read<'a>(rows: &PartitionRows, response: &'a Frame<'_>) -> Option<Body<'a>> {
+    rows.read(&response.data, usize::try_from(response.body_offset).ok()?)
+}
+
+/// The error code of the partition that a records field belongs to, 0 for none: the last one that a response says.
+fn error_of(errors: &Body<'_>, field: &RecordsField, data: &[u8]) -> i64 {
+    let named = match (&field.topic, &field.topic_id) {
+        (Topic::Wire(place), _) => data.get(place.clone()).map(partition_rows::Topic::Name),
+        (_, Some(id)) => Some(partition_rows::Topic::Id(id)),
+        _ => None,
+    };
+    let is_same = |row: &&partition_rows::Row| {
+        field.partition.map(i64::from) == Some(row.partition)
+            && errors.topics.get(row.topic).copied() == named
+    };
+    errors.rows.iter().rev().find(is_same).map_or(0, |row| row.values[0])
 }

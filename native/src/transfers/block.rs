@@ -1,23 +1,43 @@
 //! Produces and Fetches of a block, counted from its rows: none of them becomes an object.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::COUNTED;
+use super::members::{MemberRequests, MemberRow};
+use super::{COUNTED, LEFT};
 use crate::bodies::partition_rows::PartitionRows;
+use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
-use crate::engine::exchange_block::ExchangeBlock;
+use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
 
 /// A body: how it is read, its frame, where in it the body begins.
 pub type Part<'a, 'py> = (&'a PartitionRows, &'a Bound<'py, PyBytes>, usize);
 
-/// What becomes of rows of one API and version, as Python says it: they are passed by, counted, or Python's.
-#[derive(FromPyObject)]
+/// What becomes of rows of one API and version: they are passed by, counted, requests of members, or Python's.
 enum Way {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
+    OfMembers(MemberRequests),
     IsPassed(bool),
+}
+
+/// The same as Python says it.
+#[derive(FromPyObject)]
+enum ToldWay {
+    Rows(Py<PartitionRows>, Py<PartitionRows>),
+    OfMembers(MemberRow),
+    IsPassed(bool),
+}
+
+impl From<ToldWay> for Way {
+    fn from(told: ToldWay) -> Self {
+        match told {
+            ToldWay::Rows(request, response) => Way::Rows(request, response),
+            ToldWay::OfMembers(row) => Way::OfMembers(row.into()),
+            ToldWay::IsPassed(is_passed) => Way::IsPassed(is_passed),
+        }
+    }
 }
 
 /// `history.api_keys` FETCH, and the topic of which a Fetch brings names: METADATA_TOPIC_ID and METADATA_TOPIC of
@@ -34,11 +54,78 @@ pub fn may_tell_names(py: Python<'_>, row: &Row) -> bool {
     request.kind.api_key == FETCH && (has(&METADATA_TOPIC_ID) || has(METADATA_TOPIC))
 }
 
+/// Kinds, and clients on connections, of which Python's answers are remembered.
+const MOST_WAYS: usize = 4096;
+const MOST_SENDERS: usize = 1 << 14;
+
+/// A client id, and the numbers of who sends with it; None for one that does not count.
+type Sender = (Py<PyAny>, Option<(u32, u32)>);
+
+/// What Python answered about kinds of exchanges, and about who sends them on connections as long as they are lent.
+#[derive(Default)]
+pub struct Known {
+    ways: Mixed<i64, Arc<Way>>,
+    /// By the loan and the address of the client id, which is held while it is here.
+    senders: Mixed<(u64, usize), Sender>,
+}
+
+impl Known {
+    /// Numbers of senders hold no longer.
+    pub fn forget_senders(&mut self) {
+        self.senders.clear();
+    }
+
+    fn way(&mut self, (api_key, version): (i16, i16), way_of: &Bound<'_, PyAny>) -> PyResult<Arc<Way>> {
+        let kind = i64::from(api_key) << 16 | i64::from(version as u16);
+        if let Some(way) = self.ways.get(&kind) {
+            return Ok(way.clone());
+        }
+        let way: Arc<Way> = Arc::new(way_of.call1((api_key, version))?.extract::<ToldWay>()?.into());
+        if self.ways.len() >= MOST_WAYS {
+            self.ways.clear();
+        }
+        self.ways.insert(kind, way.clone());
+        Ok(way)
+    }
+
+    /// Who sent a row; None where it does not count.
+    fn sender(
+        &mut self,
+        block: &ExchangeBlock,
+        of: &BlockRow,
+        numbers_of: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<(u32, u32)>> {
+        let client_id = &of.row.request.client_id;
+        let connection = of.connection as usize;
+        let loan = block.loans.get(connection).copied().unwrap_or_default();
+        let key = (loan, client_id.as_ptr() as usize);
+        if let Some((_, known)) = self.senders.get(&key) {
+            return Ok(*known);
+        }
+        let found = numbers_of.call1((block.connections.get(connection), client_id))?.extract()?;
+        if self.senders.len() >= MOST_SENDERS {
+            self.senders.clear();
+        }
+        self.senders.insert(key, (client_id.clone_ref(numbers_of.py()), found));
+        Ok(found)
+    }
+}
+
 /// Counts exchanges of clients and brokers, or whatever else tells them apart, by number.
 pub trait Counts {
     /// What it did with one that is passed by.
     fn pass(&mut self, _who: (u32, u32), _row: &Row) -> PyResult<u8> {
         Ok(COUNTED)
+    }
+
+    /// What it did with a request of a member, of a connection.
+    fn of_member(
+        &mut self,
+        _who: (u32, u32),
+        _of: (&Bound<'_, PyAny>, &Row),
+        _requests: &MemberRequests,
+    ) -> PyResult<u8> {
+        Ok(LEFT)
     }
 
     /// What it did with one, in bits.
@@ -53,35 +140,31 @@ pub trait Counts {
 
 /// Count the rows from `at` on. Gives the row that comes next and what was done with the one before, in bits, which is
 /// COUNTED at the end; else there is something to do before the next one, or that one is Python's.
-/// `way_of(api_key, version)` and `numbers_of(connection, client_id)` are asked once for all that are alike; the latter
-/// gives None for a connection that does not count.
+/// `way_of(api_key, version)` and `numbers_of(connection, client_id)` are asked once for all that are alike, while `known`
+/// has the answer; the latter gives None for a connection that does not count.
 pub fn count<C: Counts>(
     counts: &mut C,
+    known: &mut Known,
     block: &Bound<'_, ExchangeBlock>,
     mut at: usize,
     way_of: &Bound<'_, PyAny>,
     numbers_of: &Bound<'_, PyAny>,
 ) -> PyResult<(usize, u8)> {
     let py = block.py();
-    let mut ways: HashMap<(i16, i16), Way> = HashMap::new();
-    let mut senders: HashMap<(u32, usize), Option<(u32, u32)>> = HashMap::new();
     let block = block.borrow();
     while let Some(of) = block.rows.get(at) {
         let request = &of.row.request;
-        let sender = (of.connection, request.client_id.as_ptr() as usize);
-        if let std::collections::hash_map::Entry::Vacant(place) = senders.entry(sender) {
-            let info = block.connections.get(of.connection as usize);
-            place.insert(numbers_of.call1((info, &request.client_id))?.extract()?);
-        }
-        let kind = (request.kind.api_key, request.kind.version);
-        if let std::collections::hash_map::Entry::Vacant(place) = ways.entry(kind) {
-            place.insert(way_of.call1(kind)?.extract()?);
-        }
-        let done = match (senders.get(&sender).copied().flatten(), ways.get(&kind)) {
+        let who = known.sender(&block, of, numbers_of)?;
+        let way = known.way((request.kind.api_key, request.kind.version), way_of)?;
+        let done = match (who, &*way) {
             (None, _) => COUNTED,
-            (Some(_), Some(Way::Rows(..))) if may_tell_names(py, &of.row) => 0,
-            (Some(who), Some(Way::IsPassed(true))) => counts.pass(who, &of.row)?,
-            (Some(who), Some(Way::Rows(asked, answered))) => {
+            (Some(_), Way::Rows(..)) if may_tell_names(py, &of.row) => 0,
+            (Some(who), Way::IsPassed(true)) => counts.pass(who, &of.row)?,
+            (Some(who), Way::OfMembers(requests)) => match block.connections.get(of.connection as usize) {
+                Some(info) => counts.of_member(who, (info.bind(py), &of.row), requests)?,
+                None => LEFT,
+            },
+            (Some(who), Way::Rows(asked, answered)) => {
                 let frame = request.content.data.bind(py);
                 let response = of.row.response.as_ref();
                 let back = response.map(|response| (response.data.bind(py), response.body));

@@ -29,6 +29,11 @@ impl Connections {
     /// Whether an exchange is the one that is due. `due_of` is asked about a connection that is new; None: its
     /// exchanges are Python's.
     pub fn is_due(&mut self, number: u32, row: &Row, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.is_at(number, row.request.ordinal, due_of)
+    }
+
+    /// Whether the exchange with this ordinal is.
+    pub fn is_at(&mut self, number: u32, ordinal: i64, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
         let due = match self.0.get(&number) {
             Some(due) => *due,
             None => match due_of.call1((number,))?.extract()? {
@@ -36,7 +41,7 @@ impl Connections {
                 Some(due) => *self.0.entry(number).or_insert(due),
             },
         };
-        Ok(row.request.ordinal == due)
+        Ok(ordinal == due)
     }
 
     /// It was taken.

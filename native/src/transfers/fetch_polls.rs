@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
 use super::connections::Connections;
 use super::sessions::{Passing, Sessions};
 use super::topics::ByKey;
@@ -48,6 +48,7 @@ pub struct FetchPolls {
     asking: Mixed<u32, (u32, u64)>,
     fetchers: ByKey<u32, Fetcher>,
     touches: u64,
+    answers: Known,
 }
 
 #[pymethods]
@@ -62,6 +63,7 @@ impl FetchPolls {
             asking: Mixed::default(),
             fetchers: ByKey::default(),
             touches: 0,
+            answers: Known::default(),
         }
     }
 
@@ -74,8 +76,11 @@ impl FetchPolls {
     ) -> PyResult<(usize, u8)> {
         let (way_of, numbers_of, due_of) = asked;
         let sessions = self.sessions.bind(block.py()).clone();
+        let mut known = std::mem::take(&mut self.answers);
         let mut counting = Counting { polls: self, sessions: sessions.borrow_mut(), due_of };
-        block::count(&mut counting, block, start, &way_of, &numbers_of)
+        let done = block::count(&mut counting, &mut known, block, start, &way_of, &numbers_of);
+        self.answers = known;
+        done
     }
 
     /// Everything counted but for the sessions, which is forgotten then.
@@ -84,6 +89,7 @@ impl FetchPolls {
         asking.sort_unstable_by_key(|(_, (_, touched))| *touched);
         let mut fetchers = self.fetchers.take();
         fetchers.sort_unstable_by_key(|fetcher| fetcher.touched);
+        self.answers.forget_senders();
         (
             self.connections.take(),
             asking.into_iter().map(|(connection, (fetcher, _))| (connection, fetcher)).collect(),

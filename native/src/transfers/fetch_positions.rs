@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
+use super::members::MemberRequests;
 use super::topics::{ByKey, Named, Topics};
-use super::{counted, part, read, Place, LEFT};
+use super::{counted, part, read, Place, COUNTED, LEFT};
 use crate::bodies::partition_rows::Body;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -37,6 +38,7 @@ pub struct FetchPositions {
     topics: Topics,
     positions: ByKey<(u32, u32, i64), Position>,
     touches: u64,
+    known: Known,
 }
 
 #[pymethods]
@@ -63,15 +65,21 @@ impl FetchPositions {
         self.parts((client, broker), sent_ns, part(&request), response.as_ref().map(part))
     }
 
-    /// The same with the exchanges of a block, from one on (`block::count`).
+    /// The same with the exchanges of a block, from one on (`block::count`). `take_member` is asked about each request of a
+    /// member: whether it was taken.
     fn learn_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
         start: usize,
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
+        take_member: Bound<'_, PyAny>,
     ) -> PyResult<(usize, u8)> {
-        block::count(self, block, start, way_of, numbers_of)
+        let mut known = std::mem::take(&mut self.known);
+        let mut learning = Learning { positions: self, take_member };
+        let done = block::count(&mut learning, &mut known, block, start, way_of, numbers_of);
+        self.known = known;
+        done
     }
 
     /// Topics that are new, by number: the broker's number, and the name or the id.
@@ -82,6 +90,7 @@ impl FetchPositions {
     /// What was learned, in the order in which it was; then it is forgotten, topics too.
     fn take(&mut self) -> Vec<Taken> {
         self.topics.clear();
+        self.known.forget_senders();
         let mut found = self.positions.take();
         found.sort_unstable_by_key(|position| position.touched);
         let told = |of: Position| (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark);
@@ -89,7 +98,28 @@ impl FetchPositions {
     }
 }
 
-impl Counts for FetchPositions {
+struct Learning<'a, 'py> {
+    positions: &'a mut FetchPositions,
+    take_member: Bound<'py, PyAny>,
+}
+
+impl Counts for Learning<'_, '_> {
+    fn of_member(
+        &mut self,
+        _: (u32, u32),
+        (info, row): (&Bound<'_, PyAny>, &Row),
+        requests: &MemberRequests,
+    ) -> PyResult<u8> {
+        let py = self.take_member.py();
+        let Some(who) = requests.sender(py, row) else { return Ok(LEFT) };
+        let Some(commits) = requests.commits(py, row) else { return Ok(LEFT) };
+        let request = &row.request;
+        let sent_ns = request.content.span.first_time;
+        let asked = (info, &request.client_id, request.kind.api_key, who, sent_ns, commits);
+        let is_taken: bool = self.take_member.call1(asked)?.extract()?;
+        Ok(if is_taken { COUNTED } else { LEFT })
+    }
+
     fn count(
         &mut self,
         who: (u32, u32),
@@ -97,7 +127,7 @@ impl Counts for FetchPositions {
         request: Part<'_, '_>,
         response: Option<Part<'_, '_>>,
     ) -> PyResult<u8> {
-        Ok(self.parts(who, row.request.content.span.first_time, request, response))
+        Ok(self.positions.parts(who, row.request.content.span.first_time, request, response))
     }
 }
 

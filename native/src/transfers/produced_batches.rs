@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
 use super::connections::Connections;
 use super::sequences::{Placed, Sequences};
 use super::topics::ByKey;
@@ -32,13 +32,19 @@ pub struct ProducedBatches {
     sequences: Py<Sequences>,
     connections: Connections,
     without_id: ByKey<u32, (u32, i64)>,
+    known: Known,
 }
 
 #[pymethods]
 impl ProducedBatches {
     #[new]
     fn new(sequences: Py<Sequences>) -> Self {
-        ProducedBatches { sequences, connections: Connections::default(), without_id: ByKey::default() }
+        ProducedBatches {
+            sequences,
+            connections: Connections::default(),
+            without_id: ByKey::default(),
+            known: Known::default(),
+        }
     }
 
     /// Count the exchanges of a block, from one on (`block::count`).
@@ -50,12 +56,25 @@ impl ProducedBatches {
     ) -> PyResult<(usize, u8)> {
         let (way_of, numbers_of, due_of) = asked;
         let sequences = self.sequences.bind(block.py()).clone();
+        let mut known = std::mem::take(&mut self.known);
         let mut counting = Counting { batches: self, sequences: sequences.borrow_mut(), due_of };
-        block::count(&mut counting, block, start, &way_of, &numbers_of)
+        let done = block::count(&mut counting, &mut known, block, start, &way_of, &numbers_of);
+        self.known = known;
+        done
+    }
+
+    /// Pass by an exchange that is no row, of a kind that is passed by; False, and nothing is done, of one that is not due.
+    fn pass_by(&mut self, connection: u32, ordinal: i64, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let is_due = self.connections.is_at(connection, ordinal, due_of)?;
+        if is_due {
+            self.connections.pass(connection);
+        }
+        Ok(is_due)
     }
 
     /// Everything counted but for the sequences, which is forgotten then.
     fn take(&mut self) -> Taken {
+        self.known.forget_senders();
         (self.connections.take(), self.without_id.take())
     }
 }

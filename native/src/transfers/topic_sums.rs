@@ -1,10 +1,13 @@
 //! `kdissect.stats.by_topic.topic_traffic`: Produces and Fetches counted by client and topic.
 
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Part};
+use super::block::{self, Counts, Known, Part};
+use super::members::MemberRequests;
 use super::topics::{ByKey, Named, Topics};
-use super::{counted, part, read, Place, LEFT};
+use super::{counted, part, read, Place, COUNTED, LEFT};
 use crate::bodies::partition_rows::{Body, Row as PartitionRow};
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -17,6 +20,9 @@ const FOLLOW: u8 = 2;
 
 /// Of so many partitions or batches the sums should be taken: some MB.
 const MOST_HELD: usize = 1 << 16;
+
+/// Clients with groups that are remembered, some 100 bytes each.
+const MOST_LINKS: usize = 1 << 14;
 
 /// `Use` of a client and a topic: requests, batches, records, bytes, unconfirmed and refused records.
 type Sums = (i64, i64, i64, i64, i64, i64);
@@ -83,6 +89,9 @@ pub struct TopicSums {
     batches: ByKey<u32, Batches>,
     held: usize,
     exchanges: u64,
+    known: Known,
+    /// Groups that clients named before Python: what else a member asks tells nothing of topics.
+    links: HashSet<(u32, Box<str>)>,
 }
 
 #[pymethods]
@@ -113,7 +122,10 @@ impl TopicSums {
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
     ) -> PyResult<(usize, u8)> {
-        block::count(self, block, start, way_of, numbers_of)
+        let mut known = std::mem::take(&mut self.known);
+        let done = block::count(self, &mut known, block, start, way_of, numbers_of);
+        self.known = known;
+        done
     }
 
     /// Topics that are new, by number: the broker's number, and the name or the id.
@@ -124,6 +136,8 @@ impl TopicSums {
     /// Everything counted, which is forgotten then, topics too.
     fn take(&mut self) -> Taken {
         self.topics.clear();
+        self.known.forget_senders();
+        self.links.clear();
         self.partitions.take();
         self.held = 0;
         let uses = self.uses.take().into_iter().map(|of| {
@@ -142,6 +156,24 @@ impl TopicSums {
 }
 
 impl Counts for TopicSums {
+    fn of_member(
+        &mut self,
+        (client, _): (u32, u32),
+        (info, row): (&Bound<'_, PyAny>, &Row),
+        requests: &MemberRequests,
+    ) -> PyResult<u8> {
+        let Some((Some(group), ..)) = requests.sender(info.py(), row) else { return Ok(LEFT) };
+        let link = (client, Box::from(group.to_str()?));
+        if self.links.contains(&link) {
+            return Ok(COUNTED);
+        }
+        if self.links.len() >= MOST_LINKS {
+            self.links.clear();
+        }
+        self.links.insert(link);
+        Ok(LEFT)
+    }
+
     fn count(
         &mut self,
         who: (u32, u32),

@@ -1,0 +1,64 @@
+//! Requests of members of groups, answered without an error.
+
+use pyo3::prelude::*;
+
+use crate::bodies::partition_rows::{Listed, PartitionRows};
+use crate::bodies::plan::{Field, Layout, Role};
+use crate::bodies::summaries::NO_ERROR;
+use crate::bodies::visitor::{Look, Program, What};
+use crate::engine::completed::{Content, Row};
+use crate::judging::members::{Member, Members};
+
+/// `kdissect.history.member_rows.MemberRows`: the layout of requests and the fields that say who sent one, the layout of
+/// responses, how the offsets that one commits are read.
+pub type MemberRow = (Py<Layout>, [String; 3], Py<Layout>, Option<Py<PartitionRows>>);
+
+/// How requests of members are read in one version.
+pub struct MemberRequests {
+    who: Members,
+    errors: Program,
+    commits: Option<Py<PartitionRows>>,
+}
+
+impl From<MemberRow> for MemberRequests {
+    fn from((request, fields, response, commits): MemberRow) -> Self {
+        let (who, errors) = (Members::of(request.get(), &fields), Program::of::<NoErrors>(response.get()));
+        MemberRequests { who, errors, commits }
+    }
+}
+
+impl MemberRequests {
+    /// Who sent a request. None of one that has no answer, or one with an error, or where a body does not fit.
+    pub fn sender<'py>(&self, py: Python<'py>, row: &Row) -> Option<Member<'py>> {
+        let answer = row.response.as_ref()?;
+        let back = answer.data.as_bytes(py);
+        if answer.body == 0 || self.errors.walk(back, answer.body, &mut NoErrors)? != back.len() {
+            return None;
+        }
+        let Content { data, body, .. } = &row.request.content;
+        if *body == 0 {
+            return None;
+        }
+        self.who.read(py, data.as_bytes(py), *body)
+    }
+
+    /// The offsets that a request commits: Some(None) of one that commits none, None where Python has to read them.
+    pub fn commits<'py>(&self, py: Python<'py>, row: &Row) -> Option<Option<Vec<Listed<'py>>>> {
+        let Some(rows) = &self.commits else { return Some(None) };
+        let Content { data, body, .. } = &row.request.content;
+        Some(Some(rows.get().read(data.bind(py), *body)?.listed(py)?))
+    }
+}
+
+/// Gives up at an error code that is set.
+struct NoErrors;
+
+impl Look for NoErrors {
+    fn wants(field: &Field) -> bool {
+        field.role == Role::Error
+    }
+
+    fn see(&mut self, data: &[u8], place: std::ops::Range<usize>, _: What) -> Option<()> {
+        (data.get(place)? == NO_ERROR).then_some(())
+    }
+}
