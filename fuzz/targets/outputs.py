@@ -218,7 +218,7 @@ class ExcerptFiles(WritingTarget):
     about = "extract in all its modes and check --evidence over packets of any time: files that read again"
     modules = (
         "kdissect.cli.captures.extract_command",
-        "kdissect.cli.captures.extract_connections",
+        "kdissect.cli.captures.extract_command",
         "kdissect.cli.findings.check_evidence",
         "kdissect.excerpt",
         "kdissect.report.evidence_files",

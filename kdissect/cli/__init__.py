@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from kdissect import __version__
-from kdissect.cli.debug import DEBUG, listener_of
-from kdissect.cli.diagnostics import INTERRUPTED, OK, UNREADABLE, USAGE, say, write_error
+from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, listener_of, say, write_error
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import extras, faults

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NoReturn
 
-from kdissect.cli.debug import DEBUG
-from kdissect.cli.diagnostics import write_error
+from kdissect.cli.diagnostics import DEBUG, write_error
 from kdissect.cli.standard_streams import print_text
 
 # Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_words`).

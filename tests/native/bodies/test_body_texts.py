@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.body_texts import BodyTexts, NameOf, Texts
+from kdissect.cli.formats.body_lines import BodyTexts, NameOf, Texts
 from kdissect.cli.formats.jsonl import json_bytes
 from kdissect.decoders.encoder import encode
 from kdissect.engine.exchange_rows import Row, add_bodies

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.cli.parquet_tables.pipeline_watch import add_alerts
+from kdissect.cli.parquet_tables.pipeline_command import add_alerts
 from kdissect.pipeline.sink import alerts as alerts_module
 from kdissect.pipeline.sink.alert_targets import JsonLines, Target, Webhook, target_of
 from kdissect.pipeline.sink.alerts import STATE, Alerts, alert_of
