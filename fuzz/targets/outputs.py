@@ -42,7 +42,7 @@ class Times(Target):
     name = "times"
     about = "times of pcapng: any stamp, resolution and offset; exact, held in int64, written and read again"
     modules = (
-        "kdissect.capture.formats.pcapng_interface",
+        "kdissect.capture.formats.pcapng",
         "kdissect.capture.formats.packet_file",
         "kdissect.capture.formats.capture_writer",
         "kdissect.capture.whole_file",

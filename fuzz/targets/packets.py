@@ -120,7 +120,7 @@ class Packets(Target):
         "kdissect.net.headers.capture_wrappers",
         "kdissect.net.headers.fragments",
         "kdissect.net.headers.foreign_links",
-        "kdissect.net.headers.tcp_header",
+        "kdissect.net.headers.layers",
     )
     longest = 600
     bytes_per_byte = 3000  # dpkt's packets in packets

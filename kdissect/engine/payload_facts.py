@@ -7,7 +7,7 @@ from kdissect.decoders.messages import decode_request_body
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS
 from kdissect.model.errors import DecodeError
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.sasl.phases import SASL_AUTHENTICATE
+from kdissect.session.sasl import SASL_AUTHENTICATE
 
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _NO_FACTS: Mapping[str, Any] = {}

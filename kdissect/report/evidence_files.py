@@ -13,8 +13,7 @@ from typing import NamedTuple
 from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
 from kdissect.excerpt.excerpt_reader import ExcerptPacket
-from kdissect.excerpt.excerpts import excerpts
-from kdissect.excerpt.wanted import EVERY, Wanted
+from kdissect.excerpt.excerpts import EVERY, Wanted, excerpts
 from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.finding import Finding
 from kdissect.report.printable import printable

@@ -9,8 +9,7 @@ from functools import cache
 
 from kdissect.model.errors import SchemaError
 from kdissect.schema.fact_tables import file_names, read_text
-from kdissect.schema.kafka_names import camel_case, snake_case
-from kdissect.schema.schema_parser import parse_schema
+from kdissect.schema.schema_parser import camel_case, parse_schema, snake_case
 from kdissect.schema.types import Api, Message, MessageKind
 
 _SUFFIX = ".schema"

@@ -26,9 +26,15 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl.login import has_succeeded, principal_of
-from kdissect.session.sasl.phases import SASL_HANDSHAKE, Phase, Step, after
-from kdissect.session.sasl.tokens import ends_tokens, is_known_request, may_be_misplaced
+from kdissect.session.sasl import (
+    SASL_HANDSHAKE,
+    Phase,
+    Step,
+    after,
+    has_succeeded,
+    principal_of,
+)
+from kdissect.session.sasl_tokens import ends_tokens, is_known_request, may_be_misplaced
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.

@@ -20,8 +20,7 @@ from kdissect.decoders.compression.codec import decompress as decompress_batch
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
-from kdissect.decoders.hexerror import HexError
-from kdissect.decoders.hexinput import parse_hex
+from kdissect.decoders.hexinput import HexError, parse_hex
 from kdissect.decoders.records import search
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.analyzer import Analyzer

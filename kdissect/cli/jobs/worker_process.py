@@ -124,10 +124,6 @@ def main(arguments: Sequence[str]) -> int:
     return OK
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
-
-
 # The dissection of one of several processes: the connections of its shard, events with their places.
 class ShardDissection(Dissection):
     """`placed()` gives the events of a shard."""
@@ -150,3 +146,7 @@ class ShardDissection(Dissection):
         ends = ends_of(self.captures.files)
         yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
         self.is_over = True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -5,13 +5,15 @@
 
 import struct
 from collections import Counter
+from struct import Struct
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.packets.link_types import link_name
 from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.process import LocalEnd
-from kdissect.model.packets.segment import PlainSegment
+from kdissect.model.packets.segment import PlainSegment, Segment
+from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.headers import foreign_links as foreign
 from kdissect.net.headers.capture_wrappers import is_wrapped, unwrapped
@@ -21,11 +23,14 @@ from kdissect.net.headers.fragments import FragmentTable
 from kdissect.net.headers.ip import read_ip
 from kdissect.net.headers.link_header import IPV4, IPV6, network_layer
 from kdissect.net.headers.protocol_names import TCP, ethertype_name, protocol_name
-from kdissect.net.headers.tcp_header import read_tcp
 from kdissect.net.headers.tunnel import inner_network_layer, unread_tunnel
 
 # Comments of a capture file around PKTAP.
 _WRAPPINGS = 2
+_TCP = Struct(
+    ">4sIIHH"
+).unpack_from  # ports, sequence, acknowledgment, offset and flags, window; RFC 9293 section 3.1
+_TCP_HEADER = 20  # bytes without options, RFC 9293 section 3.1
 
 
 class Layers:
@@ -120,3 +125,18 @@ class Layers:
         if self._unsupported[packet.link_type] == 1:
             name = link_name(packet.link_type)
             self._log.note(AnomalyKind.UNSUPPORTED_LINK, name, packet.ref, packet.time_ns)
+
+
+# TCP headers: the general path.
+def read_tcp(datagram: Datagram) -> Segment:
+    """The TCP segment in an IP payload.
+
+    Raises MalformedPacketError, or struct.error where its header is cut.
+    """
+    addresses, _, data, at, end, ip_id = datagram
+    ports, seq, ack, offset_flags, window = _TCP(data, at)
+    start = at + (offset_flags >> 12) * 4
+    if start < at + _TCP_HEADER or start > end:
+        raise MalformedPacketError(f"TCP header of {plural(start - at, 'byte')} in {end - at}")
+    missing = max(0, end - max(start, len(data)))
+    return Segment(addresses + ports, seq, ack, offset_flags & 0xFF, window, data[start:end], missing, ip_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.payloads.metrics.telemetry import metrics_fault
+from kdissect.decoders.payloads.telemetry import metrics_fault
 from kdissect.model.finding import Severity, Who
 from kdissect.model.record_batch import Codec
 from kdissect.rules.kinds import BodyRule

@@ -15,7 +15,7 @@ from kdissect.decoders.records.reader import decompressed, read_records
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.excerpt import field_redaction, redactor
 from kdissect.excerpt.edit import Edit, spliced
-from kdissect.excerpt.replaced_names import Names
+from kdissect.excerpt.field_redaction import Names
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES

@@ -10,8 +10,8 @@ from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
-from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
+from kdissect.decoders.payloads.nesting import FINDERS
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Decompressed, Node

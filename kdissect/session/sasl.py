@@ -1,13 +1,60 @@
-"""Whose login a SASL exchange is, where the mechanism shows it in clear, and when it has succeeded."""
+"""SASL of a connection: its phases (KIP-43, KIP-152, KIP-368), and whose login it is.
 
+Handshake v0 is followed by raw frames without headers until authentication ends; the protocol does not say
+when that is, so the first client frame that is a plausible request ends the phase. Handshake v1 is followed
+by SaslAuthenticate requests.
+"""
+
+from enum import Enum
 from typing import Any
 
+SASL_HANDSHAKE = 17
+SASL_AUTHENTICATE = 36
 # Tokens a client sends until it is authenticated, by mechanism.
 ROUNDS = {"PLAIN": 1, "OAUTHBEARER": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}  # RFC 4616, 7628, 5802
 _BEARER = "OAUTHBEARER"  # its server names a refusal in a token, with error code 0: RFC 7628 section 3.2.2
 _SCRAM_REFUSAL = b"e="  # server-error in the place of the server's signature: RFC 5802 section 7
 
 
+class Phase(Enum):
+    """Where a connection stands."""
+
+    REQUESTS = "requests"  # framed requests, no SASL under way
+    HANDSHAKEN = "handshaken"  # handshake v1: SaslAuthenticate requests follow
+    RAW_TOKENS = "raw_tokens"  # handshake v0: frames without headers follow
+    AUTHENTICATED = "authenticated"
+
+
+class Step(Enum):
+    """What moves a connection from phase to phase."""
+
+    HANDSHAKE_V0 = "handshake_v0"
+    HANDSHAKE_V1 = "handshake_v1"
+    HANDSHAKE_REFUSED = "handshake_refused"
+    AUTHENTICATE_DONE = "authenticate_done"
+    REQUEST_AFTER_TOKENS = "request_after_tokens"
+
+
+_TABLE: dict[tuple[Phase, Step], Phase] = {
+    (Phase.REQUESTS, Step.HANDSHAKE_V0): Phase.RAW_TOKENS,
+    (Phase.REQUESTS, Step.HANDSHAKE_V1): Phase.HANDSHAKEN,
+    (Phase.RAW_TOKENS, Step.HANDSHAKE_REFUSED): Phase.REQUESTS,
+    (Phase.RAW_TOKENS, Step.REQUEST_AFTER_TOKENS): Phase.AUTHENTICATED,
+    (Phase.HANDSHAKEN, Step.HANDSHAKE_REFUSED): Phase.REQUESTS,
+    (Phase.HANDSHAKEN, Step.AUTHENTICATE_DONE): Phase.AUTHENTICATED,
+    # KIP-368: a client authenticates again on a connection that is already in use
+    (Phase.AUTHENTICATED, Step.HANDSHAKE_V0): Phase.RAW_TOKENS,
+    (Phase.AUTHENTICATED, Step.HANDSHAKE_V1): Phase.HANDSHAKEN,
+    (Phase.HANDSHAKEN, Step.HANDSHAKE_V1): Phase.HANDSHAKEN,
+}
+
+
+def after(phase: Phase, step: Step) -> Phase:
+    """The phase that `step` leads to; a step that the protocol does not allow leaves the phase as it is."""
+    return _TABLE.get((phase, step), phase)
+
+
+# Whose login a SASL exchange is, where the mechanism shows it in clear, and when it has succeeded.
 def has_succeeded(mechanism: str | None, tokens: int, server_token: bytes) -> bool:
     """Whether the server's answer without an error code to the client's `tokens`-th token ends the login.
 

@@ -6,7 +6,7 @@ from kdissect.session.detection.recognition import is_certain_request, is_plausi
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.session.request_kind import kind_of
-from kdissect.session.sasl.phases import SASL_AUTHENTICATE
+from kdissect.session.sasl import SASL_AUTHENTICATE
 
 # Of the client id in a request's content (spec/004 "Complete Request Format").
 _LENGTH_AT = 8
