@@ -16,6 +16,7 @@ from kdissect.capture.capture_file import CaptureFile, peek
 from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
 from kdissect.capture.filesystems import is_url, without_options
 from kdissect.capture.formats.file_format import parser_for
+from kdissect.capture.rotation import natural_order
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import told
 
@@ -83,8 +84,6 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
     """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
     import glob  # only here: a shell usually expands patterns itself
 
-    from kdissect.capture.natural_order import natural_order  # start-up: it needs re
-
     found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
     if not found:
         yield _unreadable(pattern, "no file matches")
@@ -132,8 +131,6 @@ def files_in(
     What cannot be looked at because of its links or permissions counts as a file, to be told by whoever
     opens it. `cannot` is told of directories that cannot be searched.
     """
-    from kdissect.capture.natural_order import natural_order  # one file named has no order
-
     try:
         with os.scandir(directory) as entries:
             visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: natural_order(e.name))

@@ -90,7 +90,7 @@ _MODULES = (
     "records.own_topics",
     "transactions.transaction_requests",
     "transactions.order",
-    "kraft.quorum",
+    "metadata.quorum",
     "telemetry.pushes",
     "admin.list_offsets",
     "admin.created_topics",

@@ -73,7 +73,7 @@ def principal_of(mechanism: str | None, token: bytes) -> str | None:
 
     None where the mechanism hides it or the token is of another form.
     """
-    from kdissect.decoders.payloads.authentication.sasl import token_value  # most captures have no SASL
+    from kdissect.decoders.payloads.sasl_payloads import token_value  # most captures have no SASL
 
     found = token_value(mechanism, token, from_client=True)
     reader = None if found is None else _READERS.get(found.name)

@@ -13,7 +13,7 @@ import stat
 import time
 from contextlib import suppress
 
-from kdissect.tap.errors import TapError
+from kdissect.tap import TapError
 from kdissect.tap.jvms import AT_START, owner_of, refuse_unfit
 
 _SOCKET_S = 10.0

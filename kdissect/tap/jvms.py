@@ -7,7 +7,7 @@ from platform import system
 from struct import Struct, error
 from typing import NamedTuple
 
-from kdissect.tap.errors import TapError
+from kdissect.tap import TapError
 
 _CLIENTS = re.compile(r"kafka-clients-(\d[\w.+-]*?)\.jar(?: \(deleted\))?")
 _NAMESPACES = ("mnt", "net", "pid")

@@ -9,9 +9,8 @@ import subprocess
 import time
 from collections.abc import Sequence
 
-from kdissect.tap import PREFIX
+from kdissect.tap import PREFIX, TapError
 from kdissect.tap.attach import load_agent
-from kdissect.tap.errors import TapError
 
 # The agent has been there when it is waited for; a JVM that begins takes a while.
 _GREETING_S = 5.0

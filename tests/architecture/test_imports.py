@@ -24,17 +24,17 @@ HEAVY = {
 # Of our own: what is for bodies, records, rules, metrics, several captures, packets and streams that are not
 # plain. Each module costs a seventh of a millisecond at least, a named tuple in it the same, an enum more.
 RARE = {
-    "capture.merge", "capture.natural_order", "capture.resume", "cli.options.api_names",
+    "capture.merge", "capture.resume", "cli.options.api_names",
     "config.key_lines", "decoders.as_json", "decoders.decoded",
     "decoders.generated.canonical", "decoders.generated.naming", "decoders.messages", "decoders.payloads",
     "decoders.records", "decoders.trees", "engine.exchange_bodies", "engine.taps", "metrics",
     "model.finding",
     "model.record_batch", "net.headers.datagram", "net.headers.foreign_links", "net.headers.fragments",
     "net.headers.ip", "net.headers.layers", "net.headers.link_header",
-    "net.headers.tunnel", "query", "rules", "session.inference", "tls",
+    "net.headers.tunnel", "query", "rules", "tls",
 }  # fmt: skip
 # The list of exchanges took 127 modules before each was asked what it is needed for, and takes 108.
-MOST_MODULES = 134
+MOST_MODULES = 124
 # What the path may not do without; `hashlib` gives connections their identity.
 ALLOWED = {"hashlib"}
 PLAIN = str(CHECKOUT / "captures" / "kafka44_aiokafka_produce.pcapng")  # records of users alone

@@ -17,7 +17,6 @@ from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.decoders.as_json.json_bodies import response_to_jsonable
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
 from kdissect.decoders.hexinput import HexError, parse_hex
@@ -25,7 +24,7 @@ from kdissect.decoders.records import search
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.segments.segment_reader import SegmentReader
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.key_log import MAX_LINE, KeyLog
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.rules.judge import Judge

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kdissect.tap import TapError
 from kdissect.tap.attach import load_agent
-from kdissect.tap.errors import TapError
 from kdissect.tap.jvms import refuse_unfit
 from kdissect.tap.stream import process_of
 from tests.support.console import CHECKOUT, Ran, command, run

@@ -240,7 +240,7 @@ def _spool_name(settings: LiveSettings) -> str:
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def tapped(settings: LiveSettings) -> TapSource:
     """Tap the JVM that the interface names. Raises LiveError."""
-    from kdissect.tap.errors import TapError
+    from kdissect.tap import TapError
     from kdissect.tap.stream import attach, process_of  # nothing that other captures need
 
     if len(settings.interfaces) > 1:

@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     if sys.platform != "linux":
         say("tap needs Linux here; the agent alone works elsewhere (docs/tap.md)")
         return UNREADABLE
-    from kdissect.tap.errors import TapError
+    from kdissect.tap import TapError
 
     try:
         return _done(options)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
-from kdissect.cli.options.limit_options import add_limits
+from kdissect.cli.options.command_parser import add_limits
 
 # What live capture and files of names need is imported at first use, for the sake of start-up.
 # Names a file for every command, so that it need not be given each time; -n leaves it out.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders.as_json.jsonable import PAYLOAD_SUFFIX, bytes_value, to_jsonable
 from kdissect.decoders.generated.values import Bytes, Value
 from kdissect.decoders.payloads import envelope, groups, telemetry, text
-from kdissect.decoders.payloads.authentication import sasl
+from kdissect.decoders.payloads import sasl_payloads as sasl
 from kdissect.decoders.payloads.payload import Finder, Found, Nest, Payload
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.payloads.versioned import versioned

@@ -4,12 +4,11 @@ from typing import Any
 
 from kdissect.decoders.as_json.jsonable import float_value
 from kdissect.decoders.compression.codec import codec_name, decompress
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.payloads.payload import Found, Plain, Tree
 from kdissect.decoders.payloads.protobuf import Messages, Part, Reader
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.trees.node import Node
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 
 NAME = "MetricsData"
 # A broker takes 1 MiB of compressed metrics (telemetry.max.bytes,

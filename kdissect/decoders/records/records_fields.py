@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
-from kdissect.decoders.generated.records_field_parts import POSITION, part_of
+from kdissect.decoders.generated.native_plan import POSITION, part_of
 from kdissect.model.errors import DecodeError
 from kdissect.schema.all_fields import has_records, holds_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type

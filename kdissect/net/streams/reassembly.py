@@ -14,8 +14,7 @@ from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
-from kdissect.net.streams.oddities import NOTHING_ODD, Oddities
-from kdissect.net.streams.out_of_order import OutOfOrderSegment
+from kdissect.net.streams.oddities import NOTHING_ODD, Oddities, OutOfOrderSegment
 from kdissect.net.streams.recent import (
     RECENT_BYTES,
     RECENT_SEGMENTS,

@@ -11,7 +11,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import COMMANDS, main
-from kdissect.cli.reference.completion_words import completions, parser_of
+from kdissect.cli.reference.completion_command import completions, parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.limit_notes import LIMIT_NOTES, parse_limits
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force, use

@@ -14,7 +14,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import COMMANDS, main
-from kdissect.cli.reference.completion_words import parser_of
+from kdissect.cli.reference.completion_command import parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError

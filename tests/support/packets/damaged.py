@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from kdissect.cli import COMMANDS, main
-from kdissect.cli.reference.completion_words import parser_of
+from kdissect.cli.reference.completion_command import parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packets.packet import Packet
 from kdissect.schema.metadata_topic import METADATA_MARKS

@@ -4,11 +4,11 @@ Only what identifies is shown: the schema marks passwords, salts, proofs and tok
 does not fit its mechanism stays masked as a whole.
 """
 
-from kdissect.decoders.payloads.authentication.scram import gs2_header, scram
-from kdissect.decoders.payloads.authentication.text_parts import Parts
 from kdissect.decoders.payloads.payload import Found, Payload
 from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.payloads.scram import gs2_header, scram
 from kdissect.decoders.payloads.text import json_text
+from kdissect.decoders.payloads.text_parts import Parts
 
 _CLIENTS = {"SaslAuthenticateRequest": True, "SaslAuthenticateResponse": False}
 _INITIAL = 0x60  # RFC 2743 section 3.1: [APPLICATION 0] SEQUENCE

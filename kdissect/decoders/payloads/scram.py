@@ -6,8 +6,8 @@ Attributes are `letter=value` between commas. A nonce may contain `i=` or `r=`: 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.decoders.payloads.authentication.text_parts import Parts
 from kdissect.decoders.payloads.payload import Found
+from kdissect.decoders.payloads.text_parts import Parts
 
 _CLIENT_FIRST = {b"n": "username", b"r": "nonce"}
 # The first attribute of each other message, in the order of the exchange, and the names of all it has. One
