@@ -4,7 +4,7 @@ No other decoder compares API keys or versions. Which header version stands befo
 client_id is never compact, is in `schema.header_versions`, because the grammar needs it too.
 """
 
-from kdissect.schema.header_versions import API_VERSIONS, CONTROLLED_SHUTDOWN
+from kdissect.schema.protocol_messages import API_VERSIONS, CONTROLLED_SHUTDOWN
 from kdissect.schema.types import Message, MessageKind
 
 PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys

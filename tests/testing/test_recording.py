@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.capture.live import choose
+from kdissect.capture.live import programs as choose
 from kdissect.capture.live.programs import PROGRAMS
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange

@@ -14,10 +14,9 @@ from platform import system as platform
 from typing import TYPE_CHECKING, Protocol
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.live.choose import first_that_works
 from kdissect.capture.live.lag import Behind, Lag
 from kdissect.capture.live.live_settings import AUTO, STDIN, LiveError, LiveSettings
-from kdissect.capture.live.programs import Program
+from kdissect.capture.live.programs import Program, first_that_works
 from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, Recording, SpoolSink
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.running_program import ChildSource

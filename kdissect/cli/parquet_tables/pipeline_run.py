@@ -16,10 +16,9 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.endpoint import Ports
 from kdissect.model.wording import plural
 from kdissect.pipeline.inputs import Inputs, find
-from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
 from kdissect.pipeline.job_progress import watched
-from kdissect.pipeline.spark_session import CONNECT, LOCAL, open_session
+from kdissect.pipeline.spark_session import CONNECT, LOCAL, NoJavaError, find_java, open_session, quiet_home
 from kdissect.pipeline.task_setup import Setup
 
 if TYPE_CHECKING:

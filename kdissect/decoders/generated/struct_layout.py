@@ -6,7 +6,7 @@ disagree.
 
 from collections.abc import Iterable
 
-from kdissect.schema.header_versions import is_never_compact
+from kdissect.schema.protocol_messages import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # struct format character and width in bytes of the fixed-width primitives, all big-endian

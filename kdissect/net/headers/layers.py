@@ -17,12 +17,11 @@ from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.headers import foreign_links as foreign
 from kdissect.net.headers.capture_wrappers import is_wrapped, unwrapped
-from kdissect.net.headers.combined_header import read_plain
+from kdissect.net.headers.combined_header import TCP, ethertype_name, protocol_name, read_plain
 from kdissect.net.headers.datagram import Datagram, Fragment, MalformedPacketError
 from kdissect.net.headers.fragments import FragmentTable
 from kdissect.net.headers.ip import read_ip
 from kdissect.net.headers.link_header import IPV4, IPV6, network_layer
-from kdissect.net.headers.protocol_names import TCP, ethertype_name, protocol_name
 from kdissect.net.headers.tunnel import inner_network_layer, unread_tunnel
 
 # Comments of a capture file around PKTAP.

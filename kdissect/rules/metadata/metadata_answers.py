@@ -1,9 +1,10 @@
-"""Rules: topics, leaders and replicas in Metadata."""
+"""Rules: topics, leaders, their epochs and replicas in Metadata."""
 
 from collections.abc import Iterator
 
+from kdissect.history.epochs.leader_epochs import LeaderFact
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.kinds import BodyRule
+from kdissect.rules.kinds import BodyRule, FactRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
@@ -114,3 +115,42 @@ class MissingTopicId(BodyRule):
         for index, topic in enumerate(body.value.topics):
             if topic.error_code == 0 and not any(topic.topic_id):
                 yield body.violation(f"topics[{index}].topic_id", "an id", "zero")
+
+
+class EpochWentBack(FactRule):
+    """The leader epoch of a partition should not go back.
+
+    The same broker told a higher one before, of the same topic id. Clients that keep epochs ignore the
+    older.
+
+    Example: epoch 4, then epoch 2.
+
+    What to do: look at the age of the metadata.
+    """
+
+    code = "MET005"
+    name = "leader-epoch-back"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
+    facts = (LeaderFact.WENT_BACK,)
+
+
+class TwoLeaders(FactRule):
+    """An epoch must have one leader.
+
+    Every new leader raises the epoch.
+
+    Example: leaders 1 and 3 in epoch 4.
+
+    What to do: look at the controller.
+    """
+
+    code = "MET006"
+    name = "two-leaders"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
+    facts = (LeaderFact.TWO_LEADERS,)

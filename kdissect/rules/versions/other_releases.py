@@ -1,13 +1,49 @@
-"""VER016: A version that Kafka has dropped since."""
+"""Rules: versions that Kafka does not have yet, or no more."""
 
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import BOTH_FRAMES, Once, Violation
+from kdissect.rules.kinds import BodyRule, ExchangeRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.schema import protocol_messages
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
+
+
+class AdvertisedAboveKnown(BodyRule):
+    """The broker advertises what this schema does not know.
+
+    No judgement: the broker is newer than the schema, or a vendor's. Bodies in these versions are not read.
+
+    Example: Fetch up to v21.
+
+    What to do: update kdissect.
+    """
+
+    code = "VER015"
+    name = "advertised-above-known"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("spec/002 3.1 Lowest and highest version",)
+    on = (("ApiVersions", RESPONSE),)
+    once = Once.VALUE
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Each range against the schema; one finding for the list."""
+        newer = []
+        for entry in body.value.api_keys:
+            api = protocol_messages.api(entry.api_key)
+            if api is None:
+                newer.append(f"API key {entry.api_key}")
+            elif entry.max_version > api.versions.last:
+                newer.append(f"{api.name} v{entry.max_version}")
+        if newer:
+            yield body.violation(
+                "api_keys", "what this schema knows", f"newer than this schema: {', '.join(newer)}"
+            )
 
 
 class DroppedVersion(ExchangeRule):
