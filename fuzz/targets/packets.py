@@ -115,7 +115,7 @@ class Packets(Target):
         "kdissect.net.parser",
         "kdissect.net.headers.combined_header",
         "kdissect.net.headers.link_header",
-        "kdissect.net.headers.ip",
+        "kdissect.net.headers.layers",
         "kdissect.net.headers.tunnel",
         "kdissect.net.headers.capture_wrappers",
         "kdissect.net.headers.fragments",

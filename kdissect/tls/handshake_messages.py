@@ -1,4 +1,4 @@
-"""Cuts handshake messages out of the records that carry them (RFC 8446 section 4)."""
+"""Handshake messages: cut out of the records that carry them (RFC 8446 section 4), and read."""
 
 from enum import IntEnum
 from typing import NamedTuple

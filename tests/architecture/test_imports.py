@@ -30,7 +30,7 @@ RARE = {
     "decoders.records", "decoders.trees", "engine.exchange_bodies", "engine.taps", "metrics",
     "model.finding",
     "model.record_batch", "net.headers.datagram", "net.headers.foreign_links", "net.headers.fragments",
-    "net.headers.ip", "net.headers.layers", "net.headers.link_header",
+    "net.headers.layers", "net.headers.link_header",
     "net.headers.tunnel", "query", "rules", "tls",
 }  # fmt: skip
 # The list of exchanges took 127 modules before each was asked what it is needed for, and takes 108.
