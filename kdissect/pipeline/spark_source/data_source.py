@@ -28,14 +28,8 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.spark import spark_ddl
 from kdissect.model.limits import use
 from kdissect.pipeline.inputs import Input, Inputs, find
-from kdissect.pipeline.spark_source.source_tables import (
-    BY_FILE,
-    BY_FLOW,
-    Share,
-    SourceOptions,
-    batches_of,
-    table_of,
-)
+from kdissect.pipeline.spark_source.source_options import SourceOptions
+from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, Share, batches_of, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 from zlib import crc32
 
 from pyspark.sql.datasource import InputPartition
@@ -16,13 +15,11 @@ from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.table import Table
 from kdissect.history.topic_names import TopicNames
-from kdissect.model.endpoint import Ports
-from kdissect.model.limit_notes import parse_limits
-from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.pipeline.flow_shuffle.run import flow_key
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS, packet_batches, segment_batches
+from kdissect.pipeline.spark_source.source_options import SourceOptions
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stages.connection_rows import ExchangeTables
@@ -133,46 +130,3 @@ def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
             if segment is not None and crc32(flow_key(segment[0])[0]) % share.shards == share.shard:
                 yield from analyzer.feed_segment(segment, ref, time_ns, now_ns)
     yield from analyzer.close(ends_of(captures.files))
-
-
-# Options of `spark.read.format("kdissect")`.
-class SourceOptions(NamedTuple):
-    """`table` (default `exchanges`), `path` or `paths` (what `load` was given), `recursive`, `port`,
-    `only_port` and `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size),
-    `limits` as `--limits` takes them.
-    """
-
-    table: str
-    paths: tuple[str, ...]
-    recursive: bool
-    ports: Ports
-    key_logs: tuple[str, ...]
-    shards: int
-    limits: Limits = DEFAULT_LIMITS
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Options as Spark hands them over. Raises ValueError for one that makes no sense."""
-        return cls(
-            options.get("table", "exchanges"),
-            _paths(options),
-            options.get("recursive", "false").lower() == "true",
-            Ports(map(int, _listed(options, "port")), map(int, _listed(options, "only_port"))),
-            _listed(options, "keylog"),
-            int(options.get("shards", "0")),
-            parse_limits(options["limits"]) if options.get("limits") else in_force(),
-        )
-
-
-def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
-    several = options.get("paths")
-    if several is not None:  # what Spark makes of load(["a", "b"])
-        return tuple(json.loads(several))
-    path = options.get("path")
-    if path is None:
-        raise ValueError("no path: use load(PATH)")
-    return (path,)
-
-
-def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in options.get(name, "").split(","))))

@@ -305,7 +305,7 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     from kdissect.pipeline.flow_shuffle.reduction import Reduction
     from kdissect.pipeline.flow_shuffle.shuffle import Mapping
     from kdissect.pipeline.inputs import find
-    from kdissect.pipeline.spark_source.source_tables import SourceOptions
+    from kdissect.pipeline.spark_source.source_options import SourceOptions
     from kdissect.pipeline.task_setup import Setup
 
     path = tmp_path / "a.pcap"

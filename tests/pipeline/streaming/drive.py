@@ -14,14 +14,14 @@ from kdissect.pipeline.flow_shuffle.run import Run, from_batches, to_batches
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue, Registry
-from kdissect.pipeline.streaming.arrivals.scanner import Scanner
-from kdissect.pipeline.streaming.arrivals.stream_source import (
+from kdissect.pipeline.streaming.arrivals.offsets import (
     Offset,
     facts_of,
     may_have_taps,
     next_offset,
     tasks_of,
 )
+from kdissect.pipeline.streaming.arrivals.scanner import Scanner
 from kdissect.pipeline.streaming.batch_facts import StreamMapping
 from kdissect.pipeline.streaming.flows.shard import Report, work_through
 from kdissect.pipeline.streaming.micro_batch import Batches, Done

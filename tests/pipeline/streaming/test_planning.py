@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.pipeline.sink.lock import BusyError
 from kdissect.pipeline.streaming.arrivals.known_files import Taken, named_sets
-from kdissect.pipeline.streaming.arrivals.stream_source import Offset, facts_of, next_offset, tasks_of
+from kdissect.pipeline.streaming.arrivals.offsets import Offset, facts_of, next_offset, tasks_of
 from kdissect.pipeline.streaming.checkpoint_pledge import PledgeError, pledged, shards_of
 from tests.pipeline.streaming.arriving import arrive, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of

@@ -1,0 +1,88 @@
+"""Offsets of the stream: how many entries of the registry a batch takes, and what it tells their capture
+sets.
+
+An offset is journaled by Spark before its batch begins, so that a repeated batch has the same files and the
+same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kdissect.pipeline.inputs import TASK_BYTES
+from kdissect.pipeline.streaming.arrivals.known_files import Taken
+from kdissect.pipeline.streaming.batch_facts import BatchFacts
+
+
+class Offset(NamedTuple):
+    """`taken` entries are through with the batch numbered `batch`; `last` are capture sets of which nothing
+    more was known to wait then.
+    """
+
+    taken: int = 0
+    batch: int = -1
+    last: frozenset[int] = frozenset()
+
+    def told(self) -> dict[str, object]:
+        """As Spark journals it: numbers and text only."""
+        return {"taken": self.taken, "batch": self.batch, "last": ",".join(map(str, sorted(self.last)))}
+
+    @classmethod
+    def of(cls, told: dict[str, object]) -> Offset:
+        """What `told` gave."""
+        last = frozenset(int(number) for number in str(told["last"]).split(",") if number)
+        return cls(int(str(told["taken"])), int(str(told["batch"])), last)
+
+
+def next_offset(start: Offset, entries: Sequence[Taken], max_files: int, max_bytes: int) -> Offset:
+    """The end of the batch behind `start`: at least one entry, if there is one."""
+    taken, size = start.taken, 0
+    for entry in entries[start.taken : start.taken + max(1, max_files)]:
+        if taken > start.taken and size + entry.size > max_bytes:
+            break
+        taken, size = taken + 1, size + entry.size
+    if taken == start.taken:
+        return start
+    beyond = {entry.capture_set for entry in entries[taken:]}
+    within = {entry.capture_set for entry in entries[start.taken : taken]}
+    return Offset(taken, start.batch + 1, frozenset(within - beyond))
+
+
+def facts_of(entries: Sequence[Taken], end: Offset, has_taps: bool = False) -> list[BatchFacts]:
+    """What each capture set of a batch is told."""
+    by_set: dict[int, list[Taken]] = {}
+    for entry in entries:
+        by_set.setdefault(entry.capture_set, []).append(entry)
+    return [
+        BatchFacts(end.batch, number, held[0].set_name, _first_times(held), number in end.last, has_taps)
+        for number, held in sorted(by_set.items())
+    ]
+
+
+def may_have_taps(paths: Sequence[str], entries: Sequence[Taken]) -> bool:
+    """Whether the same traffic may come from several hosts: those who are told of one directory have one,
+    until files of another capture set are there.
+    """
+    return len(paths) > 1 or len({entry.capture_set for entry in entries}) > 1
+
+
+def tasks_of(entries: Sequence[Taken], task_bytes: int = TASK_BYTES) -> list[list[Taken]]:
+    """Entries for each reading task: small files together, in their order."""
+    tasks: list[list[Taken]] = []
+    filled = task_bytes
+    for entry in entries:
+        if filled + entry.size > task_bytes:
+            tasks.append([])
+            filled = 0
+        tasks[-1].append(entry)
+        filled += entry.size
+    return tasks
+
+
+def _first_times(entries: Sequence[Taken]) -> dict[int, int | None]:
+    """By file; a file that is there twice, as it grew, counts from where it was taken first."""
+    found: dict[int, int | None] = {}
+    for entry in entries:
+        found.setdefault(entry.file, entry.first_ns)
+    return found
