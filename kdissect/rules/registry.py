@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from hashlib import sha256
 from importlib import import_module
 
 from kdissect import __version__
@@ -121,12 +122,6 @@ def rule_by(word: str) -> Rule | None:
 
 def ruleset_version(rules: Iterable[Rule]) -> str:
     """`0.1.0+3f2a9c01`: the version of kdissect, and a hash of what each of the rules says of itself."""
-    try:
-        # What hashlib falls back to, without its 3 ms of loading OpenSSL.
-        from _sha256 import sha256  # type: ignore[import-not-found]
-    except ImportError:  # a later Python
-        from hashlib import sha256
-
     facts = "\n".join("\t".join(_facts(rule)) for rule in rules)
     return f"{__version__}+{sha256(facts.encode()).hexdigest()[:8]}"
 

@@ -262,7 +262,7 @@ class ConnectionAnalyzer:
         protocol = foreign_protocol(data)
         if protocol is None:
             return False
-        from kdissect.session.problem import protocol_name
+        from kdissect.session.problem import protocol_name  # start-up: seldom needed
 
         who = "client" if from_client else "broker"
         kind, detail = AnomalyKind.FOREIGN_BYTES, f"the {who} speaks {protocol_name(protocol)}"

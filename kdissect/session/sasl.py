@@ -101,7 +101,7 @@ def _text(item: str | bytes) -> str:
 
 
 def _jwt_subject(jwt: bytes) -> str | None:
-    import base64
+    import base64  # start-up: few captures have tokens of OAUTHBEARER
     import json
 
     parts = jwt.split(b".")

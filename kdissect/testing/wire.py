@@ -21,6 +21,7 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule_selection import select
 from kdissect.session.exchange import Exchange
+from kdissect.testing.wire_recording import CannotRecordError, start_recording
 
 # Keys of the configuration that a test follows; the others are about the command.
 _KEYS = {"select": list, "ignore": list, "judge": str, "strict": bool, "fail-on": str, "label": dict}
@@ -257,8 +258,6 @@ def wire_of(request: pytest.FixtureRequest, marker_name: str) -> KafkaWire:
 def _start(
     request: pytest.FixtureRequest, marker_name: str, ports: list[int], interface: str | None
 ) -> Recording:
-    from kdissect.testing.wire_recording import CannotRecordError, start_recording
-
     folder = request.getfixturevalue("tmp_path")
     number = len(list(folder.glob("kafka_wire*.pcapng"))) + 1
     try:

@@ -19,6 +19,7 @@ from textual.widgets import ContentSwitcher, Footer
 from kdissect.model.wording import plural
 from kdissect.query import FilterError
 from kdissect.tui.filter_bar import FilterBar
+from kdissect.tui.screens.copy_screen import CopyScreen
 from kdissect.tui.screens.follow import FollowScreen
 from kdissect.tui.screens.help import HelpScreen
 from kdissect.tui.screens.save_screen import SaveScreen
@@ -268,8 +269,6 @@ class KdissectApp(ViewApp):
 
     def action_copy(self) -> None:
         """Choose a form, and copy."""
-        from kdissect.tui.screens.copy_screen import CopyScreen  # start-up: it reads records
-
         row = self.selected_row
         if row is None:
             self.give_notice(Notice("no exchange is selected"))

@@ -168,7 +168,7 @@ def _write_parquet(
     schema = arrow_schema(*forms, options.fields)
     rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name)
     if is_compiled:
-        from kdissect.engine.records.compiled_tables import CompiledTables
+        from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
 
         compiled = CompiledTables(
             schema, forms, dissection.file_names, rows, faults.anomalies, dissection.guard.note, topic_name,

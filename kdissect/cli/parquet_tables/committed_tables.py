@@ -76,7 +76,7 @@ def run_compact(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     def compacted(place: StreamDirectory) -> None:
-        from kdissect.pipeline.sink.compaction import compact
+        from kdissect.pipeline.sink.compaction import compact  # an extra: pyarrow
 
         done = compact(place)
         with Output() as output:
@@ -106,7 +106,7 @@ def run_retain(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     def retained(place: StreamDirectory) -> None:
-        from kdissect.pipeline.sink.retention import retain
+        from kdissect.pipeline.sink.retention import retain  # an extra: pyarrow
 
         before = first_day(options, datetime.now(UTC).date())
         done = retain(place, before)
@@ -161,7 +161,7 @@ def _with_tables(directory: str, grace_s: float, act: Callable[[StreamDirectory]
     if not are_installed("pyarrow"):
         say(INSTALL)
         return USAGE
-    from kdissect.pipeline.sink.table_directory import StreamDirectory
+    from kdissect.pipeline.sink.table_directory import StreamDirectory  # an extra: pyarrow
 
     try:
         place = StreamDirectory(*filesystem_of(directory), grace_s)

@@ -14,6 +14,7 @@ from kdissect.cli import COMMANDS, command_of
 from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError, command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
+from kdissect.schema.protocol_messages import api_keys, api_name
 
 _ASK = "--for"
 
@@ -129,7 +130,7 @@ def _action(before: Sequence[str]) -> Sequence[str]:
     """The word that says what a command does and which options there are, if it has such a word."""
     if before[0] != "pipeline":
         return ()
-    from kdissect.cli.parquet_tables.pipeline_command import ACTIONS
+    from kdissect.cli.parquet_tables.pipeline_command import ACTIONS  # start-up
 
     return [word for word in before[1:2] if word in ACTIONS]
 
@@ -171,7 +172,7 @@ def _values(action: Action, word: str) -> Iterable[Candidate]:
 
 
 def _filters(word: str) -> Iterator[Candidate]:
-    from kdissect.query.complete import complete
+    from kdissect.query.complete import complete  # start-up: the filter language
 
     found = complete(word, len(word))
     for candidate in found.candidates:
@@ -190,28 +191,26 @@ def _listed(names: Callable[[], Iterable[Candidate]]) -> Callable[[str], Iterato
 
 
 def _apis() -> Iterator[Candidate]:
-    from kdissect.schema.protocol_messages import api_keys, api_name
-
     for key in sorted(api_keys()):
         yield api_name(key) or str(key), f"API {key}"
 
 
 def _rules() -> Iterator[Candidate]:
-    from kdissect.rules.registry import ALL_RULES
+    from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
 
     for rule in ALL_RULES:
         yield rule.code, rule.name
 
 
 def _dimensions() -> Iterator[Candidate]:
-    from kdissect.stats.dimensions import DIMENSIONS
+    from kdissect.stats.dimensions import DIMENSIONS  # start-up
 
     for name in DIMENSIONS:
         yield name, ""
 
 
 def _limits() -> Iterator[Candidate]:
-    from kdissect.model.limit_notes import LIMIT_NOTES
+    from kdissect.model.limit_notes import LIMIT_NOTES  # start-up
 
     for name, note in LIMIT_NOTES.items():
         yield f"{name}=", note.what

@@ -230,7 +230,7 @@ class Worker:
         self._is_by_kind = predicate.is_by_kind
         findings_of = None
         if predicate.needs_findings:
-            from kdissect.stages.codes_by_exchange import codes_by_exchange
+            from kdissect.stages.codes_by_exchange import codes_by_exchange  # start-up: the rules
 
             findings_of = codes_by_exchange(_open(self._order)).of
         return predicate.bind(Context(self._start_ns, topics_of, findings_of, names))
