@@ -40,14 +40,6 @@ RECORDS_FIELD_NAMES = {"new": tuple.__new__, "RecordsField": RecordsField}
 _RecordsFieldFinder = Callable[[bytes, int], list[RecordsField]]
 
 
-def records_fields_of(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
-) -> list[RecordsField]:
-    """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
-    finder = finder_of(api_key, api_version, is_response)
-    return finder(data, offset) if finder else []
-
-
 @lru_cache(maxsize=CACHE_SIZE)
 def finder_of(api_key: int, api_version: int, is_response: bool) -> _RecordsFieldFinder | None:
     """`_records_field_finder` of a body; None for one without records, and for one not in the schema."""

@@ -1,4 +1,4 @@
-"""Values to bytes: for tests, fixtures and rewriting. Interprets the schema, as `tree_decoder` does.
+"""Values to bytes: for tests and fixtures. Interprets the schema, as `tree_decoder` does.
 
 Values are objects of `values` or mappings by field name. A plain field that is missing is written with its
 default. A tagged field is written where it is present, whatever its value, so that what was decoded is
@@ -142,7 +142,7 @@ class _Encoder:
         self.out += encode_uvarint(length + 1) if compact else struct.pack(code, length)
 
     def _tag_section(self, of: Struct, value: Fields, path: str) -> None:
-        unknown = value._tags if isinstance(value, Value) else value.get("_tags", {})  # noqa: SLF001
+        unknown = value._tags if isinstance(value, Value) else value.get("_tags", {})
         tags = {tag: bytes(content) for tag, content in unknown.items()}
         for field in self._layout.tagged_fields(of):
             item = _get(value, field.name)
