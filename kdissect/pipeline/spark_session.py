@@ -71,7 +71,7 @@ def open_session(
 ) -> SparkSession:
     """A session on a master, `sc://HOST:PORT` for Spark Connect.
 
-    For an embedded one Java must be known before: see `java.find_java`. Raises what Spark raises.
+    For an embedded one Java must be known before: see `find_java`. Raises what Spark raises.
     """
     embedded, connects = master.startswith("local"), master.startswith(CONNECT)
     if embedded:

@@ -21,7 +21,7 @@ from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge
 
 # Excerpts made in one pass over the captures: bounds the memory to this many times
-# `excerpt.wanted.MAX_BYTES`, which few come near.
+# `excerpt.excerpts.MAX_BYTES`, which few come near.
 _AT_A_TIME = 32
 # Findings that get evidence. Different findings of one run are some dozens; more is one fault in many shapes.
 MAX_FINDINGS = 1000

@@ -15,7 +15,7 @@ from kdissect.cli.diagnostics import DEBUG, write_error
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.limits import DEFAULT_LIMITS, in_force, use
 
-# Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_words`).
+# Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_command`).
 SHOW_PARSER = "--show-parser"
 # Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
 EARLY_OPTION = "--limits"

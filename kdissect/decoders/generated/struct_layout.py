@@ -1,6 +1,6 @@
 """Where the fields of a struct stand in one version: order, widths, smallest sizes.
 
-Shared by everything that walks the schema (`emitter`, `tree_decoder`, `encoder`), so that the walks cannot
+Shared by everything that walks the schema (`emitter`, `tree_decoder`), so that the walks cannot
 disagree.
 """
 

@@ -80,7 +80,7 @@ class RowEntry(NamedTuple):
     """One name, its documentation, and where its values come from.
 
     `alias_of` names the field that it is another name of. `header` is the field's name for readers that can
-    leave out exchanges by themselves (`query.pushdown`); empty where they cannot.
+    leave out exchanges by themselves (`query.predicate`); empty where they cannot.
     """
 
     source: RowSource
