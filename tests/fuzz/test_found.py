@@ -155,7 +155,7 @@ def test_damaged_batches_are_searched_with_a_bounded_effort(monkeypatch: pytest.
     for data in (records._damaged_by_turns(3000), records._swallowing(800)):
         tried.clear()
         split_batches(data, 0, len(data))
-        assert len(tried) <= search.MAX_PLACES
+        assert len(tried) <= search.MAX_CANDIDATES
         assert sum(tried) <= search.MAX_CHECKED + len(data)
     monkeypatch.undo()
     good = batch_bytes(record_bytes(0, 0, b"k", b"v"), 1)

@@ -26,7 +26,7 @@ from kdissect.cli.jobs.worker_messages import MessageMaker
 from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
 from kdissect.engine.shards import LAST_BATCH, EventKey, Shard, ShardAnalyzer, before_batch
-from kdissect.model.faults import is_fault, told
+from kdissect.model.faults import fault_text, is_fault
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str]) -> int:
         assert isinstance(dissection, ShardDissection)
         Worker(shard, pipe, dissection, options).run()
     except Exception as error:  # of no input that is known: the listing says what it lacks
-        say(told(error) if is_fault(error) else str(error))
+        say(fault_text(error) if is_fault(error) else str(error))
         return UNREADABLE
     return OK
 

@@ -10,7 +10,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace, run_compact, run_files, run_retain
-from kdissect.cli.parquet_tables.tables_command import add_place, add_tables
+from kdissect.cli.parquet_tables.tables_command import add_table_directory, add_tables
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.pipeline.sink.alert_targets import Target, target_of
 
@@ -43,7 +43,7 @@ def _watch_parser() -> ArgumentParser:
     )
     add_inputs(parser)
     add = parser.add_argument
-    add_place(add)
+    add_table_directory(add)
     add("--checkpoint", metavar="DIR", required=True, help=(
         "directory of what is known so far, where the next start goes on: a path, or s3://, hdfs:// ..."
     ))  # fmt: skip

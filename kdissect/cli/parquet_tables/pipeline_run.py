@@ -61,7 +61,7 @@ def _run(session: SparkSession, job: Job) -> int:
         return USAGE
     finally:
         session.stop()
-    return tell(job.inputs, summary)
+    return report_run(job.inputs, summary)
 
 
 def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession | None:
@@ -83,7 +83,7 @@ def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession |
     return open_session(options.master, {**conf, **dict(options.conf)})
 
 
-def tell(inputs: Inputs, summary: Summary) -> int:
+def report_run(inputs: Inputs, summary: Summary) -> int:
     """The summary on stdout, what could not be read on stderr; gives the exit code."""
     for table in TABLES:
         if table in summary.tables:

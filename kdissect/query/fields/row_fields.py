@@ -206,7 +206,7 @@ def _processes() -> Iterator[tuple[RowSource, str]]:
     """Who holds the ends: those of either end, and of one."""
     yield RowSource("processes", STRUCTURE, values.plain(values.processes), is_many=True), ""
     end = Choice({n: n for n in ("client", "broker")}, False, False)
-    yield RowSource("processes.end", end, values.plain(values.told_ends), is_many=True), ""
+    yield RowSource("processes.end", end, values.plain(values.known_ends), is_many=True), ""
     for prefix, role in (("processes", None), ("client", "client"), ("broker", "broker")):
         for part in Process._fields:
             kind = NUMBER if part == "pid" else TEXT

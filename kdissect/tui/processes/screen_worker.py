@@ -60,7 +60,7 @@ def _cut(captures: Captures) -> Iterator[str]:
     """Files that end inside a packet, other than those that are captured now."""
     for file in () if captures.is_live else captures.files:
         if file.error is None:
-            yield from file.told(AnomalyKind.CUT_CAPTURE)
+            yield from file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
 
 
 class Worker:
