@@ -1,4 +1,4 @@
-"""Rules: topics and partitions to create."""
+"""Rules: topics to create and to delete."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from kdissect.model.wording import plural
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
-from kdissect.schema.types import Versions
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 
 class CountAndAssignment(BodyRule):
@@ -104,4 +104,31 @@ class BadAssignment(BodyRule):
                 seen = f"partitions {numbers}, replicas {brokers}, accepted"
                 yield body.violation(
                     f"topics[{index}].assignments", "partitions from 0, as many different brokers each", seen
+                )
+
+
+class NameAndId(BodyRule):
+    """DeleteTopics v6 must name each topic by name or by id.
+
+    Both, or neither, is refused with INVALID_REQUEST.
+
+    Example: a null name and the zero id.
+
+    What to do: send one of them.
+    """
+
+    code = "ADM006"
+    name = "name-and-id"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-516 Proposed Changes", "kafka.server.ControllerApis#deleteTopics")
+    on = (("DeleteTopics", REQUEST),)
+    versions = Versions(6, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Name and id of each topic."""
+        for index, topic in enumerate(body.value.topics):
+            if (topic.name is None) != any(topic.topic_id):
+                yield body.violation(
+                    f"topics[{index}]", "a name or an id", "neither" if topic.name is None else "both"
                 )
