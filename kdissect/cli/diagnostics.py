@@ -14,6 +14,8 @@ UNREADABLE = 3
 # `check` and `upgrade`: nothing to judge, or clients unread: such a capture must not be green for ever.
 NOTHING = 4
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+# Signals that end a command that goes on until it is stopped; Windows has the first two.
+ENDING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 DEBUG = "--debug"
 
 

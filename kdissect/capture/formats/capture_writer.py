@@ -13,11 +13,10 @@ from kdissect.model.packets.commented import (
     taken_apart,
 )
 from kdissect.model.packets.link_types import LinkType
-from kdissect.model.packets.packet import MIN_TIME_NS, Packet
+from kdissect.model.packets.packet import MIN_TIME_NS, SECOND_NS, Packet
 
 ByteOrder = Literal["big", "little"]
 
-_SECOND = 1_000_000_000
 _ORDERS = {"big": ">", "little": "<"}
 
 _SECTION, _INTERFACE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 5, 6, 10
@@ -28,7 +27,7 @@ _BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's t
 _MAX_OPTION = 0xFFFF
 _MICROSECONDS = 6
 # An if_tsoffset from which nanoseconds in 64 bits reach every packet time there is before 1970.
-BEFORE_1970 = MIN_TIME_NS // _SECOND
+BEFORE_1970 = MIN_TIME_NS // SECOND_NS
 
 
 class PcapngWriter:
@@ -97,7 +96,7 @@ class PcapngWriter:
         Raises ValueError for one that its 64 bits do not reach: before 1970, more so its `offset`.
         """
         units, offset = self._resolutions[interface]
-        stamp = (time_ns - offset * _SECOND) * units // _SECOND
+        stamp = (time_ns - offset * SECOND_NS) * units // SECOND_NS
         if not 0 <= stamp < 1 << 64:
             raise ValueError(f"{time_ns} ns since 1970 do not fit into timestamps from second {offset} on")
         wire = len(data) if wire_length is None else wire_length
@@ -117,7 +116,7 @@ class PcapngWriter:
         stamp = 0
         if interface < len(self._resolutions):
             units, offset = self._resolutions[interface]
-            stamp = max(0, time_ns - offset * _SECOND) * units // _SECOND
+            stamp = max(0, time_ns - offset * SECOND_NS) * units // SECOND_NS
         head = self._pack("III", interface, stamp >> 32, stamp & 0xFFFFFFFF)
         self.block(_STATISTICS, head + self._options([(_IF_DROPS, self._pack("Q", drops))]))
 

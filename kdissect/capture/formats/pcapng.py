@@ -13,10 +13,8 @@ from kdissect.capture.formats.pcap import plain_link_type
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import native
 from kdissect.model.packets.commented import BIG, LITTLE, has_comment, options
-from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, PlacedPacket
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, SECOND_NS, PlacedPacket
 from kdissect.model.wording import plural
-
-_SECOND = 1_000_000_000
 
 _IF_TSRESOL = 9  # section 4.2
 _IF_TSOFFSET = 14  # section 4.2
@@ -49,10 +47,10 @@ class Interface:
     def set_resolution(self, code: int) -> None:
         """`if_tsresol`: with the top bit clear units of 10**-code seconds, else of 2**-(code & 127)."""
         units = 2 ** (code & 127) if code & 128 else 10**code
-        if _SECOND % units == 0:
-            self.multiplier, self.divisor = _SECOND // units, 1
+        if SECOND_NS % units == 0:
+            self.multiplier, self.divisor = SECOND_NS // units, 1
         else:
-            self.multiplier, self.divisor = _SECOND, units
+            self.multiplier, self.divisor = SECOND_NS, units
             self.is_unusual = True
 
     @property
@@ -73,7 +71,7 @@ def parse_interface(body: bytes, order: str) -> Interface:
         if code == _IF_TSRESOL and value:
             interface.set_resolution(value[0])
         elif code == _IF_TSOFFSET and len(value) >= 8:
-            interface.offset_ns = Struct(order + "q").unpack_from(value)[0] * _SECOND
+            interface.offset_ns = Struct(order + "q").unpack_from(value)[0] * SECOND_NS
             interface.is_unusual = True
     return interface
 

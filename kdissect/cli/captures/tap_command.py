@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from kdissect.cli.diagnostics import OK, UNREADABLE, say
+from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.live_options import time_span
 from kdissect.cli.standard_streams import print_text
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import subprocess
 
     from kdissect.tap.stream import TapSource
-
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -171,5 +169,5 @@ def _end_by_signals(source: TapSource, process: subprocess.Popen[bytes] | None) 
         elif number != signal.SIGINT:  # which a terminal gives to both
             process.send_signal(number)
 
-    for name in _ENDING:
+    for name in ENDING_SIGNALS:
         signal.signal(getattr(signal, name), end)
