@@ -25,7 +25,6 @@ from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.tap import PREFIX, TapError
-from kdissect.tap.stream import attach, process_of
 
 if TYPE_CHECKING:
     from kdissect.tap.stream import TapSource
@@ -240,6 +239,8 @@ def _spool_name(settings: LiveSettings) -> str:
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def tapped(settings: LiveSettings) -> TapSource:
     """Tap the JVM that the interface names. Raises LiveError."""
+    from kdissect.tap.stream import attach, process_of  # start-up: nothing that other captures need
+
     if len(settings.interfaces) > 1:
         raise LiveError("tap:PID is captured alone, without other interfaces")
     if settings.capture_filter:
