@@ -18,8 +18,7 @@ mpl.use("svg")
 
 import pyspark.sql.functions as F  # noqa: N812  what everybody calls them
 
-from kdissect.pipeline.java import find_java
-from kdissect.pipeline.spark_session import open_session
+from kdissect.pipeline.spark_session import find_java, open_session
 
 
 def main(tables: str, picture: str) -> None:

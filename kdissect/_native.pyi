@@ -24,7 +24,7 @@ from kdissect.engine.records.compiled_records import (
 )
 from kdissect.engine.records.compiled_tables import Buffers
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.excerpt.copied_state import CopiedRow, CopiedState
+from kdissect.excerpt.excerpt_reader import CopiedRow, CopiedState
 from kdissect.model.frame import FrameRow
 from kdissect.model.packets.packet import PlacedPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment

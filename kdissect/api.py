@@ -205,6 +205,6 @@ def _warn_of(dissection: Dissection) -> None:
     """
     captures = dissection.captures
     kinds = AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS
-    missing = [text for file in captures.files for text in file.told(*kinds)]
+    missing = [text for file in captures.files for text in file.anomaly_texts(*kinds)]
     for what in [*map(str, captures.errors), *missing, *dissection.unread().lines()]:
         warn(what, CaptureWarning, stacklevel=4)  # whoever iterates over the exchanges

@@ -10,13 +10,11 @@ from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
 from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.as_json.jsonable import to_jsonable
-from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.generated.canonical import canonical_decoder
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
-from kdissect.decoders.hexerror import HexError
-from kdissect.decoders.hexinput import parse_hex
+from kdissect.decoders.hexinput import HexError, parse_hex
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.decoders.trees.tree_text import render
@@ -24,6 +22,7 @@ from kdissect.model.errors import DecodeError
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Message, Type
 from tests.conformance.random_values import ValueMaker, all_bodies
+from tests.support.messages.encoder import encode, encode_request, encode_response
 
 _HEAD = struct.Struct(">hh")
 LONG = Target.long
@@ -256,7 +255,7 @@ class Hex(Target):
 
     name = "hex"
     about = "hex dumps, C strings and plain hex as people paste them"
-    modules = ("kdissect.decoders.hexinput", "kdissect.decoders.hexdump", "kdissect.decoders.hexerror")
+    modules = ("kdissect.decoders.hexinput", "kdissect.decoders.hexinput", "kdissect.decoders.hexinput")
     longest = 600
     free_seconds: ClassVar[float] = 0.1  # a `*` in a dump of a hundred bytes stands for a MB
 

@@ -122,7 +122,7 @@ class Pcapng(ParserTarget):
     about = "pcapng: blocks dropped, doubled, swapped, changed, with lengths that lie"
     modules = (
         "kdissect.capture.formats.pcapng",
-        "kdissect.capture.formats.pcapng_interface",
+        "kdissect.capture.formats.pcapng",
         "kdissect.capture.formats.capture_parser",
     )
     parser = PcapngParser

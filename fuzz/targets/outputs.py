@@ -42,7 +42,7 @@ class Times(Target):
     name = "times"
     about = "times of pcapng: any stamp, resolution and offset; exact, held in int64, written and read again"
     modules = (
-        "kdissect.capture.formats.pcapng_interface",
+        "kdissect.capture.formats.pcapng",
         "kdissect.capture.formats.packet_file",
         "kdissect.capture.formats.capture_writer",
         "kdissect.capture.whole_file",
@@ -218,7 +218,7 @@ class ExcerptFiles(WritingTarget):
     about = "extract in all its modes and check --evidence over packets of any time: files that read again"
     modules = (
         "kdissect.cli.captures.extract_command",
-        "kdissect.cli.captures.extract_connections",
+        "kdissect.cli.captures.extract_command",
         "kdissect.cli.findings.check_evidence",
         "kdissect.excerpt",
         "kdissect.report.evidence_files",

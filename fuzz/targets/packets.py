@@ -115,12 +115,12 @@ class Packets(Target):
         "kdissect.net.parser",
         "kdissect.net.headers.combined_header",
         "kdissect.net.headers.link_header",
-        "kdissect.net.headers.ip",
+        "kdissect.net.headers.layers",
         "kdissect.net.headers.tunnel",
         "kdissect.net.headers.capture_wrappers",
         "kdissect.net.headers.fragments",
         "kdissect.net.headers.foreign_links",
-        "kdissect.net.headers.tcp_header",
+        "kdissect.net.headers.layers",
     )
     longest = 600
     bytes_per_byte = 3000  # dpkt's packets in packets

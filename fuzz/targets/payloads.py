@@ -7,9 +7,8 @@ from random import Random
 import kdissect
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
-from kdissect.decoders.payloads.dispatch import FINDERS, find
 from kdissect.decoders.payloads.internal_records import decode_record, find_record
-from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
+from kdissect.decoders.payloads.nesting import FINDERS, Expander, find, nest, payload_jsonable
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.trees.node import Node
 from kdissect.model.key_log import KeyLog

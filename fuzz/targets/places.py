@@ -33,7 +33,7 @@ class Places(Target):
 
     name = "places"
     about = "names of any bytes, links and directories: every readable file's exchanges are told"
-    modules = ("kdissect.capture.input_paths", "kdissect.capture.rotation", "kdissect.capture.natural_order")
+    modules = ("kdissect.capture.input_paths", "kdissect.capture.rotation", "kdissect.capture.rotation")
     longest: ClassVar[int] = 400
     free_seconds: ClassVar[float] = 0.5  # a dozen files made, read four times and removed
 

@@ -14,7 +14,6 @@ from crc32c import crc32c
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
 from kdissect.decoders.compression.codec import decompress
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.decoders.records.reader import read_records
@@ -25,7 +24,7 @@ from kdissect.engine.segments.index_kinds import KINDS
 from kdissect.engine.segments.producer_states import ProducerStates
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segments.segment_rows import SegmentRows
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.record_batch import RecordFault
 from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
 

@@ -66,8 +66,8 @@ class Sessions(Target):
         "kdissect.session.conversation",
         "kdissect.session.framing",
         "kdissect.session.pairing",
-        "kdissect.session.sasl.phases",
-        "kdissect.session.sasl.login",
+        "kdissect.session.sasl",
+        "kdissect.session.sasl",
     )
     longest = 500
     bytes_per_byte = 3000

@@ -16,7 +16,7 @@ from kdissect.capture.formats.capture_parser import CaptureParser
 from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
-from kdissect.model.faults import told
+from kdissect.model.faults import fault_text
 from kdissect.model.packets.packet import PacketBlock
 from kdissect.model.wording import plural
 
@@ -82,7 +82,7 @@ class CaptureFile:
         """Packets the capturing host says it lost (pcapng statistics)."""
         return self._parser.drops if self._parser else 0
 
-    def told(self, *kinds: AnomalyKind) -> list[str]:
+    def anomaly_texts(self, *kinds: AnomalyKind) -> list[str]:
         """The anomalies of some kinds, with the file's path, for people."""
         return [f"{self.path}: {anomaly.detail}" for anomaly in self.anomalies if anomaly.kind in kinds]
 
@@ -141,7 +141,7 @@ class CaptureFile:
         except OSError as error:
             self._fail(error.strerror or str(error))
         except Exception as error:
-            self.give_up(f"given up behind packet {self.packets}: {told(error)}")
+            self.give_up(f"given up behind packet {self.packets}: {fault_text(error)}")
         self._settle()
 
     def give_up(self, why: str) -> None:

@@ -16,8 +16,9 @@ from kdissect.capture.capture_file import CaptureFile, peek
 from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
 from kdissect.capture.filesystems import is_url, without_options
 from kdissect.capture.formats.file_format import parser_for
+from kdissect.capture.rotation import natural_order
 from kdissect.model.errors import CaptureError
-from kdissect.model.faults import told
+from kdissect.model.faults import fault_text
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
 # Patterns are compiled where they are used: most runs need none of them.
@@ -52,7 +53,7 @@ def _bounded(found: Iterator[tuple[CaptureFile, object]], path: str) -> Iterator
     except OSError as error:
         yield _unreadable(path, error.strerror or str(error))
     except Exception as error:
-        yield _unreadable(path, told(error))
+        yield _unreadable(path, fault_text(error))
 
 
 def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[CaptureFile, object]]:
@@ -82,8 +83,6 @@ def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[t
 def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
     """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
     import glob  # only here: a shell usually expands patterns itself
-
-    from kdissect.capture.natural_order import natural_order  # start-up: it needs re
 
     found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
     if not found:
@@ -132,8 +131,6 @@ def files_in(
     What cannot be looked at because of its links or permissions counts as a file, to be told by whoever
     opens it. `cannot` is told of directories that cannot be searched.
     """
-    from kdissect.capture.natural_order import natural_order  # one file named has no order
-
     try:
         with os.scandir(directory) as entries:
             visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: natural_order(e.name))
@@ -162,7 +159,7 @@ def begins_like_capture(path: str) -> bool:
     try:
         return _begins(FileSource(path))
     except Exception as error:  # then it is read, and that tells it
-        told(error)
+        fault_text(error)
         return True
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kdissect.capture.byte_source import CHUNK, FileSource
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.capture.natural_order import natural_order
+from kdissect.capture.rotation import natural_order
 from kdissect.model.extras import how_to_install
 
 # A request to an object store costs some ten milliseconds: bytes asked for at once.

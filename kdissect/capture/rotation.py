@@ -26,6 +26,9 @@ _MARK = rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$"
 _MARK_DIGITS = 8  # every mark has a day or more; the pattern is compiled only for names with that many digits
 
 Key = tuple[str, str]
+_NUMBER = r"(\d+)"
+
+
 """Directory and base name of the files of a capture set."""
 _UNNAMED = "capture"  # for files that are called by their time alone
 
@@ -91,3 +94,10 @@ def _telling_parents(directories: list[str]) -> list[list[str]]:
         if len({tuple(tail) for tail in tails}) == len(tails):
             return tails
     raise AssertionError("count() does not end")
+
+
+# The order in which people number files.
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """Sort key that puts `trace10` behind `trace9`."""
+    parts = re.split(_NUMBER, name)
+    return [(int(part), len(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]

@@ -10,6 +10,8 @@ Source: RFC 8878, section 3.1 "Frames".
 
 from typing import TYPE_CHECKING
 
+import zstandard
+
 from kdissect.model.wording import plural
 
 if TYPE_CHECKING:
@@ -37,8 +39,6 @@ class ZstdFrame:
 
     def __init__(self, library: "zstandard.ZstdDecompressor | None" = None) -> None:
         if library is None:
-            import zstandard  # at first use: start-up
-
             # One for each stream: shared ones corrupt when used from two places at once. One for each frame
             # takes 25 us, and a frame may have 9 bytes.
             library = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)

@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from kdissect import __version__
-from kdissect.cli.debug import DEBUG, listener_of
-from kdissect.cli.diagnostics import INTERRUPTED, OK, UNREADABLE, USAGE, say, write_error
+from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, listener_of, say, write_error
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import extras, faults
@@ -132,7 +131,7 @@ def _finish(code: int) -> None:
 def _message_of(error: Exception) -> str:
     listener = faults.in_force()
     if faults.is_fault(error):
-        return faults.told(error)
+        return faults.fault_text(error)
     if listener is not None:
         listener(error)
     if isinstance(error, OSError) and error.strerror is not None:

@@ -1,6 +1,9 @@
 """What the process reports beside its data: lines on stderr, and exit codes."""
 
 import sys
+from collections.abc import Sequence
+
+from kdissect.model.faults import Listener, use
 
 # Exit codes.
 OK = 0
@@ -11,6 +14,9 @@ UNREADABLE = 3
 # `check` and `upgrade`: nothing to judge, or clients unread: such a capture must not be green for ever.
 NOTHING = 4
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+# Signals that end a command that goes on until it is stopped; Windows has the first two.
+ENDING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+DEBUG = "--debug"
 
 
 def say(text: str) -> None:
@@ -30,3 +36,29 @@ def write_error(text: str) -> None:
         sys.stderr.flush()
     except OSError:
         sys.stderr = None  # as Python has it where it is closed
+
+
+# Faults of kdissect's own, in the command line: `--debug` shows where they are.
+def bound_faults(arguments: Sequence[str]) -> None:
+    """From now on a fault ends what it is met in, and not everything."""
+    use(listener_of(arguments))
+
+
+def listener_of(arguments: Sequence[str]) -> Listener:
+    """What gets each fault; whoever catches it says the line."""
+    return _show if DEBUG in arguments else _pass
+
+
+def _pass(_error: Exception) -> None:
+    return None
+
+
+def _show(error: Exception) -> None:
+    # start-up: seldom anything fails
+    from traceback import format_exception
+
+    from kdissect.report.printable import printable
+
+    text = "".join(format_exception(error))
+    if sys.stderr is not None:
+        write_error("".join(f"{printable(line)}\n" for line in text.splitlines()))

@@ -91,9 +91,11 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
     if file.error is not None:
         return FileState(str(file.error), None, ())
     if is_ours:
-        return FileState(None, None, tuple(file.told(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)))
-    cuts = file.told(AnomalyKind.CUT_CAPTURE)
-    return FileState(None, cuts[-1] if cuts else None, tuple(file.told(AnomalyKind.DROPPED_PACKETS)))
+        return FileState(
+            None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS))
+        )
+    cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
+    return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(AnomalyKind.DROPPED_PACKETS)))
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:

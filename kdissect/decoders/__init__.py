@@ -1,3 +1,1 @@
-"""Bytes to values (`compiled`), bytes to spans (`tree_decoder`), values to bytes (`encoder`), all from one
-schema.
-"""
+"""Bytes to values (`compiled`), bytes to spans (`tree_decoder`), both from one schema."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.generated.compiled import decoder, fits
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.decoders.headers import response_body_offset
 from kdissect.model.errors import DecodeError
@@ -164,7 +165,6 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
 
 def _walking(message: Message, version: int) -> Summarizer:
     """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
-    from kdissect.decoders.generated.native_plan import native_layout  # compiled only
 
     def slow_path(data: bytes, offset: int) -> Summary:
         return summarizer(message, version)(data, offset)

@@ -1,10 +1,10 @@
 """Every case the schema cannot say, one function each, with its source.
 
 No other decoder compares API keys or versions. Which header version stands before a body, and that
-client_id is never compact, is in `schema.header_versions`, because the grammar needs it too.
+client_id is never compact, is in `schema.protocol_messages`, because the grammar needs it too.
 """
 
-from kdissect.schema.header_versions import API_VERSIONS, CONTROLLED_SHUTDOWN
+from kdissect.schema.protocol_messages import API_VERSIONS, CONTROLLED_SHUTDOWN
 from kdissect.schema.types import Message, MessageKind
 
 PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys

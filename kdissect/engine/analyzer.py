@@ -287,7 +287,7 @@ class Analyzer:
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
         if segment[6] < 0:  # no segment, it tells of the next one
-            from kdissect.model.packets.process import local_end_of
+            from kdissect.model.packets.process import local_end_of  # start-up: few captures name processes
 
             self.parser.local_ends[ref] = local_end_of(segment)
             return _NOTHING

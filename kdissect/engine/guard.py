@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.faults import told
+from kdissect.model.faults import fault_text
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import PacketBlock, PlainPacket, ref_file, ref_number
 from kdissect.session.exchange import Exchange
@@ -103,7 +103,7 @@ class Guard:
 
         Raises the error where faults are raised, and if it is none.
         """
-        why = told(error)
+        why = fault_text(error)
         index, where = self._place_of(thing)
         if index is None:
             if not self.errors:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kdissect.decoders.messages import decode_request_body
+from kdissect.decoders.payloads.envelope import inner_api
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS
 from kdissect.model.errors import DecodeError
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.sasl.phases import SASL_AUTHENTICATE
+from kdissect.session.sasl import SASL_AUTHENTICATE
 
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _NO_FACTS: Mapping[str, Any] = {}
@@ -41,7 +42,5 @@ def _inner_api(exchange: Exchange) -> Mapping[str, Any]:
         body = decode_request_body(frame.data, exchange.request_body_offset, ENVELOPE, version)
     except DecodeError:
         return _NO_FACTS
-    from kdissect.decoders.payloads.envelope import inner_api
-
     found = inner_api(body.request_data)
     return _NO_FACTS if found is None else {"inner_api": found}

@@ -2,11 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
 from kdissect.engine.flows import Connection
-from kdissect.excerpt.copied_state import UNKNOWN, CopiedDirection, CopiedState
 from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
@@ -27,9 +26,39 @@ from kdissect.session.info import ConnectionInfo
 if TYPE_CHECKING:
     from kdissect.tls.keying import SecretSource
 
+
+UNKNOWN = -1  # a sequence number that no packet showed yet
 # Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
 # (net/reassembly).
 _HEADERS_KEPT = 8192
+
+
+# A connection on its way to the compiled copier and back: whole, as data.
+class CopiedDirection(NamedTuple):
+    """`next_seq`, `offset` and `packets` of the stream; `written` is the sequence number of the next byte to
+    be written. `frame` is the plan under way, packed, and how many bytes of it went by.
+    """
+
+    next_seq: int
+    offset: int
+    packets: int
+    written: int = UNKNOWN
+    frame: tuple[bytes, int] | None = None
+
+
+class CopiedState(NamedTuple):
+    """`kept` is None where nothing of the connection is written: its id as comments show it, whether a packet
+    of it was written, and whether the handshake's third was, if there is one.
+    """
+
+    last_time_ns: int
+    directions: tuple[CopiedDirection, CopiedDirection]
+    kept: tuple[bytes, bool, bool] | None
+
+
+_DirectionRow = tuple[int, int, int, int, tuple[bytes, int] | None]
+CopiedRow = tuple[int, tuple[_DirectionRow, _DirectionRow], tuple[bytes, bool, bool] | None]
+"""A `CopiedState` as it comes back: without its names."""
 
 
 class Listener(Protocol):

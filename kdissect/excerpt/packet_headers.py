@@ -6,9 +6,9 @@ from typing import NamedTuple
 from kdissect.model.packets.commented import Commented, is_commented, taken_apart
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.segment import PlainSegment
+from kdissect.net.headers.combined_header import TCP
 from kdissect.net.headers.datagram import MalformedPacketError
 from kdissect.net.headers.link_header import IPV4, IPV6, network_layer
-from kdissect.net.headers.protocol_names import TCP
 
 _IPV4_HEADER, _IPV6_HEADER, _TCP_HEADER = 20, 40, 20  # RFC 791 section 3.1, RFC 8200 section 3, RFC 9293 3.1
 _FRAGMENTED = 0x3FFF  # RFC 791 section 3.1

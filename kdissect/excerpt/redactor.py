@@ -9,13 +9,12 @@ from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.secrets.secret_spans import frame_tree, undecoded
 from kdissect.excerpt.batch_redaction import redacted_batch
 from kdissect.excerpt.edit import NOTHING, Edit, Redaction
-from kdissect.excerpt.field_redaction import FieldRedaction, Level
-from kdissect.excerpt.replaced_names import Names
+from kdissect.excerpt.field_redaction import FieldRedaction, Level, Names
 from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
 from kdissect.session.exchange import Exchange, ExchangeKind
-from kdissect.session.sasl.phases import SASL_AUTHENTICATE
+from kdissect.session.sasl import SASL_AUTHENTICATE
 
 _SIZE_BYTES = 4
 _HEADERS = HEADER_V0.size, HEADER_V1.size, HEADER_V2.size

@@ -60,3 +60,8 @@ class DecodeError(KdissectError):
 
 class SchemaError(KdissectError):
     """A schema text is wrong; the message begins with file:line."""
+
+
+# What goes wrong while bytes are decompressed.
+class OutputLimitError(DecodeError):
+    """The bytes would grow beyond the limit; nothing of them was kept."""

@@ -31,7 +31,7 @@ def is_fault(error: Exception) -> bool:
     return isinstance(error, DecodeError) or not isinstance(error, (OSError, KdissectError))
 
 
-def told(error: Exception) -> str:
+def fault_text(error: Exception) -> str:
     """What to say of a fault, one line. Raises it where faults are raised, and what is none anywhere."""
     listener = _listener[0]
     if listener is None or not is_fault(error):

@@ -17,7 +17,7 @@ def _look() -> tuple[bool, str]:
     if os.environ.get("KDISSECT_NATIVE") == "0":
         return False, "KDISSECT_NATIVE=0"
     try:
-        import kdissect._native as found
+        import kdissect._native as found  # not there where it was not compiled
     except ModuleNotFoundError:
         return False, ""
     except ImportError as error:

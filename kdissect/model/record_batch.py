@@ -16,6 +16,8 @@ LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
+# A batch of 128 MiB could have 18 million records that do not fit. People look at the first few.
+MAX_FAULTS = 100
 
 
 class Codec(IntEnum):
@@ -157,3 +159,10 @@ class Record(NamedTuple):
     value: bytes | None
     headers: tuple[Header, ...] = ()
     attributes: int = 0
+
+
+# Collects what does not fit, as much as anybody reads.
+def note(faults: list[RecordFault], fault: RecordFault) -> None:
+    """Add a fault while there is room."""
+    if len(faults) < MAX_FAULTS:
+        faults.append(fault)

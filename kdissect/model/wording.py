@@ -1,6 +1,7 @@
 """Words in messages: counts with their nouns, and names of files, which need not be UTF-8."""
 
 import os
+import re
 
 
 def plural(count: int, noun: str, many: str = "", spec: str = "") -> str:
@@ -23,8 +24,6 @@ def path_of(text: str) -> bytes:
     path = _encoded(text)
     if b"\\x" not in path or os.path.exists(path):  # noqa: PTH110  paths stay strings
         return path
-    import re  # hardly ever
-
     return re.sub(rb"\\x([89a-f][0-9a-f])", lambda found: bytes.fromhex(found[1].decode()), path)
 
 

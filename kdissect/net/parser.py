@@ -21,8 +21,8 @@ from kdissect.net.headers.combined_header import (
     FRAGMENT_AND_PROTOCOL,
     PLAIN_IPV4,
     SHORTEST_TCP,
+    TCP,
 )
-from kdissect.net.headers.protocol_names import TCP
 
 if TYPE_CHECKING:
     from kdissect.model.packets.process import LocalEnd

@@ -19,7 +19,8 @@ TASK_BYTES = 64 << 20
 class Input(NamedTuple):
     """One file. `number` is its place in the canonical order, `capture_set` the number of its set.
 
-    `name` is the path as rows have it, `place` the absolute one: tasks have working directories of their own.
+    `name` is the path as rows have it, `absolute_path` what tasks open, which have working directories of
+    their own.
     """
 
     number: int
@@ -29,13 +30,15 @@ class Input(NamedTuple):
     set_name: str
     size: int | None
     error: str | None
-    place: str
+    absolute_path: str
     compression: Compression = Compression.NONE
 
     def open(self) -> CaptureFile:
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
-        source = ObjectSource(self.place) if is_url(self.place) else FileSource(self.place)
+        source = (
+            ObjectSource(self.absolute_path) if is_url(self.absolute_path) else FileSource(self.absolute_path)
+        )
         file = CaptureFile(self.path, source, self.size, error)
         file.index = self.number
         file.compression = self.compression  # of what is not read again, as it is no capture
@@ -83,6 +86,6 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
             error = "a stream is read by one process: give files"
         name = path_text(file.path)
         capture_set = file.capture_set
-        number, place = numbers[capture_set], absolute(file.path)
+        number, path = numbers[capture_set], absolute(file.path)
         packed = file.compression
-        yield Input(file.index, file.path, name, number, capture_set, file.size, error, place, packed)
+        yield Input(file.index, file.path, name, number, capture_set, file.size, error, path, packed)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.generated.projection import Path, Projector, Values, collected, projector
+from kdissect.engine.exchange_bodies import part_of
 from kdissect.engine.exchange_rows import TopicsOf, wire_topics
 from kdissect.model.record_batch import RecordBatch
 from kdissect.query.fields.schema_fields import SIDES
@@ -90,8 +91,6 @@ class Bodies:
 
     def _part(self, exchange: Exchange, side: str) -> Values | None:
         """Of a body that does not fit; near secrets without what may be a piece of one."""
-        from kdissect.engine.exchange_bodies import part_of  # start-up: nearly all bodies fit
-
         part = part_of(exchange, side)
         if part is None or exchange.api_key is None:
             return None

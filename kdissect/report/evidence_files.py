@@ -13,8 +13,7 @@ from typing import NamedTuple
 from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
 from kdissect.excerpt.excerpt_reader import ExcerptPacket
-from kdissect.excerpt.excerpts import excerpts
-from kdissect.excerpt.wanted import EVERY, Wanted
+from kdissect.excerpt.excerpts import EVERY, Wanted, excerpts
 from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.finding import Finding
 from kdissect.report.printable import printable
@@ -22,7 +21,7 @@ from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge
 
 # Excerpts made in one pass over the captures: bounds the memory to this many times
-# `excerpt.wanted.MAX_BYTES`, which few come near.
+# `excerpt.excerpts.MAX_BYTES`, which few come near.
 _AT_A_TIME = 32
 # Findings that get evidence. Different findings of one run are some dozens; more is one fault in many shapes.
 MAX_FINDINGS = 1000

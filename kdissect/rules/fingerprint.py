@@ -7,6 +7,7 @@ addresses, ports, client ids or the version of the software: those change while 
 """
 
 import re
+from hashlib import blake2b
 
 from kdissect.model.finding import Finding
 from kdissect.rules.registry import rule_by
@@ -33,8 +34,6 @@ _AGAIN = re.compile(r"(#|'')(?:,? (?:#|''))+")
 
 def fingerprint(finding: Finding) -> str:
     """16 hex digits."""
-    from hashlib import blake2b  # at first use: start-up (OpenSSL)
-
     text = "\0".join(_parts(finding)).encode("utf-8", "backslashreplace")
     return blake2b(text, digest_size=LENGTH).hexdigest()
 

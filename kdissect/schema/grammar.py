@@ -10,7 +10,11 @@ flexible version ends each struct with `_tagged_fields`.
 """
 
 from kdissect.schema import protocol_messages, releases
-from kdissect.schema.header_versions import is_never_compact, request_header_version, response_header_version
+from kdissect.schema.protocol_messages import (
+    is_never_compact,
+    request_header_version,
+    response_header_version,
+)
 from kdissect.schema.types import Api, Array, Field, Message, MessageKind, Primitive, Struct, Versions
 
 INDENT = "  "

@@ -9,11 +9,12 @@ from functools import cache
 
 from kdissect.model.errors import SchemaError
 from kdissect.schema.fact_tables import file_names, read_text
-from kdissect.schema.kafka_names import camel_case, snake_case
-from kdissect.schema.schema_parser import parse_schema
-from kdissect.schema.types import Api, Message, MessageKind
+from kdissect.schema.schema_parser import camel_case, parse_schema, snake_case
+from kdissect.schema.types import Api, Field, Message, MessageKind
 
 _SUFFIX = ".schema"
+CONTROLLED_SHUTDOWN = 7
+API_VERSIONS = 18
 
 
 def api(api_key: int) -> Api | None:
@@ -153,3 +154,28 @@ def _load_api(api_key: int) -> Api:
     except KeyError as missing:
         raise SchemaError(f"{path}:1: no {missing.args[0]} in this file") from None
     return Api(api_key, request.name.removesuffix("Request"), request, response)
+
+
+# Which header version stands before a body: the one place that knows, for decoders and for the grammar.
+def request_header_version(request: Message, version: int) -> int:
+    """The RequestHeader version of a request: 2, with tags, where flexible (KIP-482), else 1; 0 once."""
+    if request.api_key == CONTROLLED_SHUTDOWN and version == 0:
+        # Written before clients had ids: org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion (3.9)
+        return 0
+    return 2 if request.is_flexible(version) else 1
+
+
+def response_header_version(response: Message, version: int) -> int:
+    """The ResponseHeader version of a response: 1 with tags where flexible (KIP-482), else 0."""
+    if response.api_key == API_VERSIONS:
+        # A client that does not know the broker yet must be able to read it whatever it asked for (KIP-511).
+        return 0
+    return 1 if response.is_flexible(version) else 0
+
+
+def is_never_compact(message: Message, field: Field) -> bool:
+    """Whether a string keeps its int16 length in flexible versions: a request header's client id alone.
+
+    It stands before the tags, so that a broker can read who sends a version it does not know (KIP-511).
+    """
+    return message.kind is MessageKind.HEADER and field.name == "client_id"

@@ -14,9 +14,10 @@ Lines are cut with `partition` and `split`, not with a regular expression or a g
 parsed while a command starts, and this costs about 8 us a line.
 """
 
+from functools import lru_cache
+
 from kdissect.model.errors import SchemaError
 from kdissect.schema.field_tokens import TypeToken, parse_type, parse_versions
-from kdissect.schema.kafka_names import snake_case
 from kdissect.schema.types import (
     NO_VERSIONS,
     Array,
@@ -34,6 +35,9 @@ ENTITIES = frozenset({"topicName", "topicId", "brokerId", "groupId", "producerId
 
 _KINDS = {kind.value: kind for kind in MessageKind}
 _PRIMITIVES = {primitive.value: primitive for primitive in Primitive}
+_KEPT_NAMES = 1024  # half of the names of a file stand in another one too; the whole schema has about 900
+
+_APART = {capital: f"_{chr(capital).lower()}" for capital in range(ord("A"), ord("Z") + 1)}
 
 
 def parse_schema(text: str, source: str) -> list[Message]:
@@ -259,3 +263,30 @@ class _Parser:
 
 def _element(type_: Type) -> Primitive | Struct:
     return type_.element if isinstance(type_, Array) else type_
+
+
+# Names in output: the snake_case of Apache Kafka's names, the form the protocol guide prints.
+@lru_cache(maxsize=_KEPT_NAMES)
+def snake_case(name: str) -> str:
+    """`ReplicaId` -> `replica_id`, `isKRaftController` -> `is_kraft_controller`.
+
+    An underscore stands before a capital whose left neighbour is no capital
+    (org.apache.kafka.message.MessageGenerator.toSnakeCase).
+    """
+    words = name.translate(_APART).split("_")
+    if name.isascii() and "_" not in name and all(len(word) > 1 for word in words[1:-1]):
+        return "_".join(words if words[0] else words[1:])  # no two capitals stand side by side
+    letters: list[str] = []
+    after_capital = True  # no underscore at the start
+    for letter in name:
+        capital = letter.isupper()
+        if capital and not after_capital:
+            letters.append("_")
+        letters.append(letter.lower())
+        after_capital = capital
+    return "".join(letters)
+
+
+def camel_case(name: str) -> str:
+    """`list_offsets` -> `ListOffsets`: an API's name from its file's name."""
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -23,7 +23,7 @@ from kdissect.session.detection.recognition import (
 )
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
-from kdissect.session.handover import Kept, is_ordinary, lend, patience, place, take_back
+from kdissect.session.handover import Kept, held_of, is_ordinary, lend, patience, take_back
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Places in a segment at which a frame is tried when a reader looks for its position: a try may decode a
 # body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
-MAX_PLACES = 64
+MAX_CANDIDATES = 64
 MOST_ANSWERS = 3  # with more of them a connection came to something (`session.problem`)
 MOST_PACKETS = 1 << 62  # of a connection: one that is never lent
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
@@ -92,7 +92,7 @@ class ConnectionAnalyzer:
         self._secrets = secrets
         self._tls: TlsConnection | None = None
         self._is_reported = False  # its kind is known to the outside
-        self._held = place(store, info)
+        self._held = held_of(store, info)
         self._kept: Kept | None = None  # while it is lent: what the engine does not need
         self._patience = 0
         self._wait = 0  # packets until it may be lent
@@ -105,7 +105,7 @@ class ConnectionAnalyzer:
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
             setattr(self, name, value)
-        self._held = place(self._store, self.info)
+        self._held = held_of(self._store, self.info)
 
     @property
     def held(self) -> native.Held | None:
@@ -234,7 +234,7 @@ class ConnectionAnalyzer:
             if verdict is Verdict.MORE:
                 keep = min(keep, offset)
         candidates = self._conversation.request_places if from_client else self._conversation.response_places
-        for offset in islice(candidates(data), MAX_PLACES):
+        for offset in islice(candidates(data), MAX_CANDIDATES):
             if check(data, offset, False) is Verdict.YES:
                 return offset
         return ~keep
@@ -263,7 +263,7 @@ class ConnectionAnalyzer:
         protocol = foreign_protocol(data)
         if protocol is None:
             return False
-        from kdissect.session.problem import protocol_name
+        from kdissect.session.problem import protocol_name  # start-up: seldom needed
 
         who = "client" if from_client else "broker"
         kind, detail = AnomalyKind.FOREIGN_BYTES, f"the {who} speaks {protocol_name(protocol)}"

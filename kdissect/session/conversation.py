@@ -1,11 +1,12 @@
 """What client and broker say to each other on one connection: frames in, exchanges out."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import response_fits
+from kdissect.decoders.bodies import body_fits, response_fits
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -26,9 +27,15 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl.login import has_succeeded, principal_of
-from kdissect.session.sasl.phases import SASL_HANDSHAKE, Phase, Step, after
-from kdissect.session.sasl.tokens import ends_tokens, is_known_request, may_be_misplaced
+from kdissect.session.sasl import (
+    SASL_HANDSHAKE,
+    Phase,
+    Step,
+    after,
+    has_succeeded,
+    principal_of,
+)
+from kdissect.session.sasl_tokens import ends_tokens, is_known_request, may_be_misplaced
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -54,6 +61,9 @@ _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
 _UNENDING = 1 << 62  # above all ordinals: SASL is under way
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
+# Kinds of request tried for an orphan response, and the least body that can tell them apart.
+MAX_INFERENCES = 32
+MIN_INFERRED_BODY = 8
 
 
 class ConversationState(NamedTuple):
@@ -403,7 +413,6 @@ class Conversation:
         self._emit(exchange)
 
     def _infer(self, exchange: Exchange, frame: Frame) -> None:
-        from kdissect.session.inference import only_kind_that_fits  # few responses have no request
 
         found = only_kind_that_fits(frame, self._info.api_versions_seen)
         if found is not None:
@@ -471,3 +480,19 @@ def _candidates(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
     while at >= 0:
         yield at - distance
         at = data.find(mark, at + 1)
+
+
+# Which request a response answers when the request was not captured.
+def only_kind_that_fits(frame: Frame, seen: Iterable[tuple[int, int]]) -> tuple[int, int, int] | None:
+    """API key, version and offset of the body, if exactly one kind of request `seen` explains all bytes."""
+    if frame.is_cut or frame.size < 4 + MIN_INFERRED_BODY:
+        return None
+    fitting = []
+    for key, version in islice(seen, MAX_INFERENCES):
+        try:
+            offset = response_body_offset(frame.data, key, version)
+        except DecodeError:
+            continue
+        if body_fits(frame.data, offset, key, version):
+            fitting.append((key, version, offset))
+    return fitting[0] if len(fitting) == 1 else None

@@ -11,14 +11,13 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
-from kdissect.session.frame_owner import FrameOwner
 
 _SIZE = struct.Struct(">i")
 _size_of = _SIZE.unpack_from
@@ -33,6 +32,37 @@ _ENDED = "the stream ended"
 _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
 TakeFrame = Callable[[Frame, bool], bool]
+
+
+class FrameOwner(Protocol):
+    """What a reader asks of the connection it belongs to. `direction` is the reader's."""
+
+    def undecided(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
+        """Bytes of a connection whose kind is not known yet."""
+
+    def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        """Missing bytes of a connection whose kind is not known yet."""
+
+    def find_frame(self, direction: int, data: bytes, first: int) -> int:
+        """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
+
+    def lost(self, direction: int, why: str) -> None:
+        """The reader lost its position."""
+
+    def is_middle_start(self, direction: int) -> bool:
+        """Whether the beginning of the direction was not captured."""
+
+    def note(self, anomaly: Anomaly) -> None:
+        """An anomaly of the connection."""
+
+    def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
+        """Whether the first bytes of the direction, which are no frame, are another protocol's."""
+
+    def ending(self, how: CloseKind, time_ns: int) -> None:
+        """A direction ends, with a frame that is not whole."""
+
+    def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
+        """The direction ended."""
 
 
 def nowhere(_frame: Frame, _doubtful: bool) -> bool:

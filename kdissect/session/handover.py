@@ -69,7 +69,7 @@ class Kept(NamedTuple):
 _common: dict[Kept, Kept] = {}
 
 
-def place(store: Store, info: ConnectionInfo) -> native.Held | None:
+def held_of(store: Store, info: ConnectionInfo) -> native.Held | None:
     """Where a connection is while it is lent; None without the engine."""
     if not is_compiled:
         return None

@@ -11,7 +11,7 @@ from functools import lru_cache
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.schema import protocol_messages
-from kdissect.session.sasl.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kdissect.session.sasl import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PRODUCE = 0
 API_VERSIONS = 18

@@ -4,16 +4,20 @@ import os
 import re
 import signal
 from platform import system
+from struct import Struct, error
 from typing import NamedTuple
 
-from kdissect.tap import perfdata
-from kdissect.tap.errors import TapError
+from kdissect.tap import TapError
 
 _CLIENTS = re.compile(r"kafka-clients-(\d[\w.+-]*?)\.jar(?: \(deleted\))?")
 _NAMESPACES = ("mnt", "net", "pid")
 _DISABLED = "-XX:+DisableAttachMechanism"
 AT_START = "it takes the agent at its start alone (-javaagent, docs/tap.md)"
 ALONE = "'kdissect tap --print-agent' tells where the agent is, which writes a file by itself"
+_MAGIC = b"\xca\xfe\xc0\xc0"
+_MAX_BYTES = 1 << 22
+_MAX_ENTRIES = 10_000
+_BYTES = ord("B")
 
 
 class Jvm(NamedTuple):
@@ -91,7 +95,7 @@ def _options(pid: int) -> str:
 
 def _performance(pid: int) -> dict[str, str]:
     try:
-        return perfdata.read(f"/tmp/hsperfdata_{_user(owner_of(pid))}/{pid}")
+        return read(f"/tmp/hsperfdata_{_user(owner_of(pid))}/{pid}")
     except TapError:
         return {}
 
@@ -135,3 +139,41 @@ def _read(path: str) -> str:
             return stream.read()
     except OSError:
         return ""
+
+
+# What a HotSpot JVM tells of itself in its performance data, the file that `jps` reads.
+#
+# Source: OpenJDK, src/hotspot/share/runtime/perfMemory.hpp (PerfDataPrologue, PerfDataEntry), version 2.0.
+def strings(data: bytes) -> dict[str, str]:
+    """The entries that are texts, by name; empty where the data are no performance data."""
+    if data[:4] != _MAGIC or len(data) < 32 or data[4] > 1:
+        return {}
+    order = "<" if data[4] else ">"
+    head, entry = Struct(f"{order}II"), Struct(f"{order}IIIBBBBI")
+    at, count = head.unpack_from(data, 24)
+    found: dict[str, str] = {}
+    try:
+        for _ in range(min(count, _MAX_ENTRIES)):
+            length, name_at, items, kind, _flags, _units, _variability, data_at = entry.unpack_from(data, at)
+            if length < entry.size or at + length > len(data):
+                break
+            if kind == _BYTES and items:
+                name = _text(data, at + name_at, at + data_at)
+                found[name] = _text(data, at + data_at, at + data_at + items)
+            at += length
+    except error:  # cut short
+        pass
+    return found
+
+
+def read(path: str) -> dict[str, str]:
+    """The same of a file; empty where it cannot be read."""
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123
+            return strings(stream.read(_MAX_BYTES))
+    except OSError:
+        return {}
+
+
+def _text(data: bytes, start: int, end: int) -> str:
+    return data[start:end].partition(b"\0")[0].decode("utf-8", "replace")

@@ -49,7 +49,7 @@ def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
     With `@pytest.mark.kafka_wire(port=9092)` the port is recorded from here on; `kafka_wire.record(9092)`
     begins later, `kafka_wire.capture(path)` reads a file instead.
     """
-    from kdissect.testing.wire import wire_of
+    from kdissect.testing.wire import wire_of  # start-up of pytest
 
     wire = wire_of(request, MARKER)
     try:
@@ -63,7 +63,7 @@ def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
 def __getattr__(name: str) -> Any:
     """`KafkaWire`, for annotations, when it is asked for."""
     if name == "KafkaWire":
-        from kdissect.testing.wire import KafkaWire
+        from kdissect.testing.wire import KafkaWire  # start-up of pytest
 
         return KafkaWire
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

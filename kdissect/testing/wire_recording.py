@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.choose import how_to_grant
 from kdissect.capture.live.live_settings import AUTO, LiveError, LiveSettings, NotPermittedError
+from kdissect.capture.live.programs import how_to_grant
 
 # Seconds until a capture that shows nothing is given up. One that ended is not waited for, so this is only
 # for what cannot be; a busy machine may take seconds.

@@ -2,7 +2,7 @@
 
 import warnings
 
-from kdissect.tls.handshake_messages import HandshakeType
+from kdissect.tls.handshake_messages import Cursor, HandshakeType, ShortMessageError
 from kdissect.tls.hello import (
     ALPN,
     TLS_12,
@@ -17,7 +17,6 @@ from kdissect.tls.hello import (
 from kdissect.tls.suites import SUITES, Suite, suite_name
 from kdissect.tls.tls_info import TlsInfo, version_name
 from kdissect.tls.tls_record import ContentType
-from kdissect.tls.vector_reader import Cursor, ShortMessageError
 
 _CLOSE_NOTIFY = 0
 _ALERT_RECORD = 7  # header, level and description, RFC 8446 sections 5.1 and 6

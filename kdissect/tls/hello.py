@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kdissect.tls.vector_reader import Cursor, ShortMessageError
+from kdissect.tls.handshake_messages import Cursor, ShortMessageError
 
 TLS_12 = 0x0303
 TLS_13 = 0x0304

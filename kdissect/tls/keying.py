@@ -124,7 +124,7 @@ class Keying:
 
 def _has_cryptography() -> bool:
     try:
-        import cryptography  # noqa: F401
+        import cryptography  # noqa: F401  # an extra
     except ImportError:
         return False
     return True

@@ -15,13 +15,12 @@ from collections.abc import Callable
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, StreamSink
 from kdissect.tls.handshake import Handshake
-from kdissect.tls.handshake_messages import HandshakeType
+from kdissect.tls.handshake_messages import HandshakeType, ShortMessageError
 from kdissect.tls.keying import Keying, SecretSource
 from kdissect.tls.protection import Aead13, Plain
 from kdissect.tls.side import TlsSide
 from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED, TlsInfo
 from kdissect.tls.tls_record import ContentType, Record
-from kdissect.tls.vector_reader import ShortMessageError
 
 # Ciphertext kept while the secrets are not in the key log yet.
 WAITING_BYTES = 1 << 16

@@ -2,8 +2,10 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -24,17 +26,17 @@ HEAVY = {
 # Of our own: what is for bodies, records, rules, metrics, several captures, packets and streams that are not
 # plain. Each module costs a seventh of a millisecond at least, a named tuple in it the same, an enum more.
 RARE = {
-    "capture.merge", "capture.natural_order", "capture.resume", "cli.options.api_names",
+    "capture.merge", "capture.resume", "cli.options.api_names",
     "config.key_lines", "decoders.as_json", "decoders.decoded",
     "decoders.generated.canonical", "decoders.generated.naming", "decoders.messages", "decoders.payloads",
     "decoders.records", "decoders.trees", "engine.exchange_bodies", "engine.taps", "metrics",
     "model.finding",
     "model.record_batch", "net.headers.datagram", "net.headers.foreign_links", "net.headers.fragments",
-    "net.headers.ip", "net.headers.layers", "net.headers.link_header",
-    "net.headers.tunnel", "query", "rules", "session.inference", "tls",
+    "net.headers.layers", "net.headers.link_header",
+    "net.headers.tunnel", "query", "rules", "tls",
 }  # fmt: skip
-# The list of exchanges took 127 modules before each was asked what it is needed for, and takes 108.
-MOST_MODULES = 134
+# The list of exchanges took 127 modules before each was asked what it is needed for, and takes 120.
+MOST_MODULES = 122
 # What the path may not do without; `hashlib` gives connections their identity.
 ALLOWED = {"hashlib"}
 PLAIN = str(CHECKOUT / "captures" / "kafka44_aiokafka_produce.pcapng")  # records of users alone
@@ -122,3 +124,55 @@ def test_the_package_itself_is_free() -> None:
         "import sys, kdissect; sys.stderr.write(repr([name for name in sys.modules if 'kdissect.' in name]))"
     )
     assert _stderr(program) == "[]"
+
+
+def late_imports(source: str) -> Iterator[tuple[int, str]]:
+    """Imports in functions, those behind one another as one: the first line, and what comments say."""
+    lines = source.splitlines()
+    for block in blocks_in_functions(ast.parse(source)):
+        before: list[ast.stmt] = []
+        for node in [*block, ast.Pass()]:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                before.append(node)
+            elif before:
+                first, last = before[0].lineno, before[-1].end_lineno or 0
+                above = [line for line in lines[first - 2 : first - 1] if line.lstrip().startswith("#")]
+                comments = [line.partition("#")[2] for line in above + lines[first - 1 : last]]
+                yield first, re.sub(r"noqa: \w+|type: ignore\S*", "", " ".join(comments)).strip()
+                before = []
+
+
+def blocks_in_functions(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """Every list of statements in a function, once."""
+    seen: set[int] = set()
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in (inner for function in functions for inner in ast.walk(function)):
+        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and id(block) not in seen:
+                seen.add(id(block))
+                yield block
+
+
+def test_an_import_in_a_function_says_why() -> None:
+    silent = [
+        f"{path.relative_to(CHECKOUT)}:{line}"
+        for path in sorted((CHECKOUT / "kdissect").rglob("*.py"))
+        for line, why in late_imports(path.read_text())
+        if not why
+    ]
+    assert silent == [], "imports stand at the top, or say why they do not: start-up, an extra, a platform"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("import a  # start-up", [(2, "start-up")]),
+        ("from a import b\n    import c  # an extra\n    c()", [(2, "an extra")]),
+        ("if f:\n        import a", [(3, "")]),
+        ("# not on Windows\n    import a", [(3, "not on Windows")]),
+        ("import a  # noqa: F401", [(2, "")]),
+        ("f()", []),
+    ],
+)
+def test_imports_in_functions_are_found(body: str, found: list[tuple[int, str]]) -> None:
+    assert list(late_imports(f"def f():\n    {body}")) == found

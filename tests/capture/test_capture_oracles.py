@@ -11,9 +11,10 @@ import pytest
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from kdissect.capture.files import open_captures
-from kdissect.capture.formats.capture_writer import PcapngWriter, PcapWriter
+from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.model.packets.commented import without_comments
 from kdissect.model.packets.packet import Packet
+from tests.support.packets.pcap_writer import PcapWriter
 
 # Scapy delivers the packet that the end of the file cuts, Wireshark and we do not.
 CUT = "dmg_tansu_rdk216_codecs_cutfile.pcap"
@@ -140,7 +141,7 @@ def test_snaplen_and_offset_of_our_writers(tmp_path: Path) -> None:
         writer.section("big")
         writer.interface(276, snaplen=2, offset=1_000, resolution=6)
         writer.write(1_001_000_000_000, b"x")
-        writer.simple(b"yy", 7)
+        writer.block(3, (7).to_bytes(4) + b"yy")  # a Simple Packet Block
     packets = list(open_captures([tmp_path]).packets())
     assert [(packet.time_ns, len(packet.data), packet.wire_length) for packet in packets] == [
         (0, 8, 100), (1_001_000_000_000, 1, 1), (1_001_000_000_000, 2, 7),

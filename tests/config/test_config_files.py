@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.config.find import find_config
 from kdissect.config.key_lines import KeyLines
-from kdissect.config.read import ConfigError, read_config
+from kdissect.config.read import ConfigError, find_config, read_config
 from kdissect.config.suppression import parse_suppressions
 
 OURS = "[tool.kdissect]\nstrict = true\n"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kdissect.schema.kafka_names import snake_case
+from kdissect.schema.schema_parser import snake_case
 
 # `broker-client-listener-index[-more]` (org.apache.kafka.common.network.Selector / kafka.network.Processor).
 _CONNECTION = re.compile(r"([\d.]+:\d+)-([\d.]+:\d+)-")

@@ -4,13 +4,13 @@ import pickle
 
 import pytest
 
-from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.values import items
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
+from tests.support.messages.encoder import encode
 
 
 def response(api_key: int) -> Message:

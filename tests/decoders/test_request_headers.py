@@ -15,8 +15,8 @@ from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
 from kdissect.schema import protocol_messages
-from kdissect.schema.header_versions import request_header_version as version_in_schema
-from kdissect.schema.header_versions import response_header_version as response_version_in_schema
+from kdissect.schema.protocol_messages import request_header_version as version_in_schema
+from kdissect.schema.protocol_messages import response_header_version as response_version_in_schema
 
 
 def header(key: int, version: int, client_id: bytes | None = b"me", tags: bytes = b"") -> bytes:

@@ -7,10 +7,9 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.excerpt.cutter import Piece, StreamCutter
-from kdissect.excerpt.excerpts import excerpts
+from kdissect.excerpt.excerpts import MAX_BYTES, Wanted, excerpts
 from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan, HeldFrames
 from kdissect.excerpt.packet_headers import Headers, headers_of
-from kdissect.excerpt.wanted import MAX_BYTES, Wanted
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
@@ -142,7 +141,7 @@ def test_a_hole_of_unknown_length_takes_the_rest_of_its_frame(inside: bool) -> N
 
 def test_one_that_is_too_large_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_BYTES > 1 << 20
-    monkeypatch.setattr("kdissect.excerpt.planner.MAX_BYTES", 100)
+    monkeypatch.setattr("kdissect.excerpt.excerpts.MAX_BYTES", 100)
     talk = Conversation().handshake().client(request(3, 8, 1, b"\xff\xff\xff\xff\0\0\0"))
     path = write_pcap(tmp_path / "large.pcap", talk.broker(response(1, bytes(200))).packets)
     assert excerpt(path, 0) == []

@@ -17,16 +17,13 @@ from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.decoders.as_json.json_bodies import response_to_jsonable
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
-from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
-from kdissect.decoders.hexerror import HexError
-from kdissect.decoders.hexinput import parse_hex
+from kdissect.decoders.hexinput import HexError, parse_hex
 from kdissect.decoders.records import search
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.segments.segment_reader import SegmentReader
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.key_log import MAX_LINE, KeyLog
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.rules.judge import Judge
@@ -36,6 +33,7 @@ from tests.capture.capture_samples import block, interface, option, section
 from tests.hostile import framing, records
 from tests.hostile.captures import talk
 from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import ACK, CLIENT, PSH, Conversation, frame, request, response
 from tests.support.run import connections_of, events_of, exchanges_of
 
@@ -157,7 +155,7 @@ def test_damaged_batches_are_searched_with_a_bounded_effort(monkeypatch: pytest.
     for data in (records._damaged_by_turns(3000), records._swallowing(800)):
         tried.clear()
         split_batches(data, 0, len(data))
-        assert len(tried) <= search.MAX_PLACES
+        assert len(tried) <= search.MAX_CANDIDATES
         assert sum(tried) <= search.MAX_CHECKED + len(data)
     monkeypatch.undo()
     good = batch_bytes(record_bytes(0, 0, b"k", b"v"), 1)

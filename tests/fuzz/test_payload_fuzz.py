@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.decoders.payloads.dispatch import FINDERS, find
 from kdissect.decoders.payloads.internal_records import decode_record, find_record
-from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
+from kdissect.decoders.payloads.nesting import FINDERS, Expander, find, nest, payload_jsonable
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.logs import all_logs

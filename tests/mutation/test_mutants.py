@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.capture.formats.capture_writer import PcapWriter
 from kdissect.rules.registry import ALL_RULES
 from tests.mutation.collateral import collateral_page, row_of
 from tests.mutation.every import every_mutator
@@ -21,6 +20,7 @@ from tests.mutation.outcome import outcome_of
 from tests.mutation.talk import judged
 from tests.mutation.unreached import UNREACHED
 from tests.support.console import run
+from tests.support.packets.pcap_writer import PcapWriter
 from tests.support.verdicts import verdict_of
 
 HERE = Path(__file__).parent

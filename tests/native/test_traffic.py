@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from kdissect.api import Dissection
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.encoder import encode
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.stats.by_group.group_links import GroupLinks
@@ -22,6 +21,7 @@ from kdissect.stats.watermarks import Watermarks
 from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
 from tests.native import traffic_said
 from tests.native.python_side import PythonSide
+from tests.support.messages.encoder import encode
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
 

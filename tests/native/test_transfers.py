@@ -9,7 +9,6 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
-from kdissect.capture.formats.capture_writer import PcapWriter
 from kdissect.cli.event_loop import read_blocks
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
@@ -38,6 +37,7 @@ from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.broken_frames import BODY, HEARTBEAT, OK
+from tests.support.packets.pcap_writer import PcapWriter
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

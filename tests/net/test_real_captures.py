@@ -14,7 +14,7 @@ from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.segment import SYN, reverse_flow
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.parser import SegmentParser
-from kdissect.net.streams.health import Health
+from kdissect.net.streams.reassembly import Health
 from kdissect.net.streams.tcp import TcpConnection
 from tests.net.recorder import Recorder
 

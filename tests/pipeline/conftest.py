@@ -28,8 +28,7 @@ QUICK = {
 def spark() -> Iterator[SparkSession]:
     """An embedded Spark on two cores."""
     pytest.importorskip("pyspark", reason="needs the extra spark")
-    from kdissect.pipeline.java import NoJavaError, find_java
-    from kdissect.pipeline.spark_session import open_session
+    from kdissect.pipeline.spark_session import NoJavaError, find_java, open_session
 
     try:
         os.environ["JAVA_HOME"] = find_java().home

@@ -10,11 +10,11 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
 from kdissect.history.topic_names import TopicNames
-from kdissect.pipeline.capture_set_tasks import CaptureSetTask
 from kdissect.pipeline.flow_shuffle.reduction import Reduction
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.flow_shuffle.shuffle import Mapping
 from kdissect.pipeline.inputs import find
+from kdissect.pipeline.job import CaptureSetTask
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.exchange import Exchange
 from kdissect.stages.topic_names import Names

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.model.extras import how_to_install
-from kdissect.pipeline import java
+from kdissect.pipeline import spark_session as java
 
 
 def _fake(home: Path, version: str) -> Path:

@@ -63,7 +63,7 @@ def test_one_capture(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_what_could_not_be_read_is_told(cut: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from kdissect.cli.parquet_tables.pipeline_run import tell
+    from kdissect.cli.parquet_tables.pipeline_run import report_run
     from kdissect.pipeline.job import Summary, tally_of, unread_of
 
     source = CAPTURES / "kafka44_java_tls13.pcapng"
@@ -71,7 +71,7 @@ def test_what_could_not_be_read_is_told(cut: bool, tmp_path: Path, capfd: pytest
     path.write_bytes(source.read_bytes()[: -30 if cut else None])
     tables = of_one_process([path])
     summary = Summary((), tuple(unread_of(tables["files"])), tally_of(tables["connections"]))
-    assert tell(find([str(path)]), summary) == (3 if cut else 0)
+    assert report_run(summary) == (3 if cut else 0)
     told = capfd.readouterr().err.splitlines()
     assert len(told) == 1 + cut
     assert told[-1].startswith("kdissect: warning: 15 of 30 connections are TLS without keys")

@@ -24,7 +24,7 @@ from pyspark.sql.datasource import (
 
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.pipeline.spark_source.pushed_filters import can_say, expression, file_test
+from kdissect.pipeline.spark_source.data_source import can_say, expression, file_test
 
 SCHEMA = arrow_schema(TABLES["exchanges"])
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)

@@ -8,16 +8,16 @@ import pytest
 
 import kdissect
 from kdissect.api import Dissection
-from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated import projection
 from kdissect.query import binding, compile_filter
 from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.row_fields import KIND_FIELDS, row_fields
-from kdissect.query.pushdown import Conjunct
+from kdissect.query.predicate import Conjunct
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from tests.query.exchanges import START, exchange, frame, takes
 from tests.support.console import CAPTURES, TXN
+from tests.support.messages.encoder import encode
 
 
 def test_pickled_as_its_text() -> None:

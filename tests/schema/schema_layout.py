@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.schema.field_tokens import parse_versions
-from kdissect.schema.header_versions import is_never_compact
+from kdissect.schema.protocol_messages import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Struct, Versions
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdissect.schema.kafka_names import snake_case
+from kdissect.schema.schema_parser import snake_case
 
 NAMES = st.text(st.sampled_from("aAbB_1Éß"), max_size=8)
 

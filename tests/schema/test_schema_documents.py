@@ -12,7 +12,7 @@ import pytest
 
 from kdissect.schema import error_codes as errors
 from kdissect.schema import protocol_messages
-from kdissect.schema.header_versions import response_header_version
+from kdissect.schema.protocol_messages import response_header_version
 from kdissect.schema.types import Message
 from tests.schema.protocol_grammar import Body, read_bodies
 from tests.schema.schema_layout import Entry, Layout, layout, signature

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.schema import protocol_messages, releases
-from kdissect.schema.header_versions import is_never_compact
+from kdissect.schema.protocol_messages import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Struct
 
 # The text of each API, and the first key that none has.

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from kdissect.model.errors import SchemaError
 from kdissect.schema.field_tokens import parse_versions
-from kdissect.schema.kafka_names import camel_case, snake_case
-from kdissect.schema.schema_parser import parse_schema
+from kdissect.schema.schema_parser import camel_case, parse_schema, snake_case
 from kdissect.schema.types import NO_VERSIONS, Array, MessageKind, Primitive, Struct, Versions
 
 FETCH = """\

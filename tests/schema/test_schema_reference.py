@@ -10,7 +10,7 @@ import pytest
 
 from kdissect.schema import enums, protocol_messages, releases
 from kdissect.schema import error_codes as errors
-from kdissect.schema.header_versions import request_header_version, response_header_version
+from kdissect.schema.protocol_messages import request_header_version, response_header_version
 from kdissect.schema.types import Array, Field, Message, Struct
 from tests.schema.schema_layout import differences, json_layout, layout, versions_of
 

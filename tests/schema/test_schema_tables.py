@@ -15,8 +15,7 @@ from kdissect.schema import citations as sources
 from kdissect.schema import enums, releases
 from kdissect.schema import error_codes as errors
 from kdissect.schema.fact_tables import parse_rows
-from kdissect.schema.header_versions import request_header_version, response_header_version
-from kdissect.schema.protocol_messages import api
+from kdissect.schema.protocol_messages import api, request_header_version, response_header_version
 
 
 def test_errors() -> None:

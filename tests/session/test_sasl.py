@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from kdissect.session.exchange import ExchangeKind, State
-from kdissect.session.sasl.login import principal_of
+from kdissect.session.sasl import principal_of
 from tests.support.messages.traffic import Conversation, frame, request, response
 from tests.support.run import connections_of, exchanges_of
 

@@ -1,7 +1,7 @@
 """What commands are, from what their parsers say."""
 
 from kdissect.cli import COMMANDS
-from kdissect.cli.reference.completion_words import parser_of
+from kdissect.cli.reference.completion_command import parser_of
 
 
 def commands_without_captures() -> set[str]:

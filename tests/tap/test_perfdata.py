@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from kdissect.tap.perfdata import read, strings
+from kdissect.tap.jvms import read, strings
 
 
 def entry(order: str, name: bytes, value: bytes, kind: bytes = b"B") -> bytes:

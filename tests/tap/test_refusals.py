@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.tap.attach import load_agent
-from kdissect.tap.errors import TapError
+from kdissect.tap import TapError
 from kdissect.tap.jvms import refuse_unfit
-from kdissect.tap.stream import process_of
+from kdissect.tap.stream import load_agent, process_of
 from tests.support.console import CHECKOUT, Ran, command, run
 from tests.tap import kafka
 

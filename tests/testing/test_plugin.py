@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kdissect.capture.live import choose
+from kdissect.capture.live import programs as choose
 from kdissect.capture.live.programs import PROGRAMS
 from kdissect.cli import main
 from tests.support.console import CAPTURES, CHECKOUT

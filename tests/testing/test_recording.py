@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.capture.live import choose
+from kdissect.capture.live import programs as choose
 from kdissect.capture.live.programs import PROGRAMS
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.testing import wire_recording as recording
-from kdissect.testing.options import WireOptions
-from kdissect.testing.wire import KafkaWire, Recording
+from kdissect.testing.wire import KafkaWire, Recording, WireOptions
 from tests.support.console import CAPTURES
 from tests.support.live import SOURCES
 

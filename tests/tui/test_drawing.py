@@ -11,8 +11,8 @@ from kdissect.query.values.points_in_time import read_moment
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.views.groups import Timeline
 from kdissect.tui.widgets import plots
-from kdissect.tui.widgets.column_widths import GAP, place_columns
 from kdissect.tui.widgets.hex_rows import hex_rows
+from kdissect.tui.widgets.rows_table import GAP, place_columns
 from kdissect.tui.widgets.safe_text import cut
 
 

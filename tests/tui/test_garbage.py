@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.tui.garbage import IDLE_S, MUST, WORTH_IT, Garbage
+from kdissect.tui.app import IDLE_S, MUST, WORTH_IT, Garbage
 from tests.tui.driving import Driven, drive
 
 CAPTURE = Path("captures/kafka44_java_transactions.pcapng")
@@ -28,8 +28,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         found.collected += 1
         return 0
 
-    monkeypatch.setattr("kdissect.tui.garbage.gc.get_count", lambda: (0, 0, found.waiting))
-    monkeypatch.setattr("kdissect.tui.garbage.gc.collect", collect)
+    monkeypatch.setattr("kdissect.tui.app.gc.get_count", lambda: (0, 0, found.waiting))
+    monkeypatch.setattr("kdissect.tui.app.gc.collect", collect)
     monkeypatch.setattr(Garbage, "clock", staticmethod(lambda: found.now))
     yield found
 

@@ -1,6 +1,6 @@
-"""Writes captures: for benchmarks, tests, and whatever keeps or extracts packets.
+"""Writes pcapng files: what is kept of live captures, and extracted packets.
 
-Sources: draft-ietf-opsawg-pcap sections 4 and 5; draft-ietf-opsawg-pcapng section 4.
+Source: draft-ietf-opsawg-pcapng section 4.
 """
 
 from struct import Struct
@@ -11,19 +11,15 @@ from kdissect.model.packets.commented import (
     Commented,
     is_commented,
     taken_apart,
-    without_comments,
 )
 from kdissect.model.packets.link_types import LinkType
-from kdissect.model.packets.packet import MIN_TIME_NS, Packet
+from kdissect.model.packets.packet import MIN_TIME_NS, SECOND_NS, Packet
 
 ByteOrder = Literal["big", "little"]
 
-_SECOND = 1_000_000_000
 _ORDERS = {"big": ">", "little": "<"}
-_LAST_SECOND = 0xFFFFFFFF  # draft-ietf-opsawg-pcap section 5
-_SNAPLEN = 262144  # libpcap MAXIMUM_SNAPLEN
 
-_SECTION, _INTERFACE, _SIMPLE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 3, 5, 6, 10
+_SECTION, _INTERFACE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 5, 6, 10
 # Option codes, pcapng sections 4.1, 4.2, 4.6.
 _APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_FILTER, _IF_TSOFFSET, _IF_DROPS = 4, 2, 9, 11, 14, 5
 _BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's text, section 4.2
@@ -31,45 +27,7 @@ _BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's t
 _MAX_OPTION = 0xFFFF
 _MICROSECONDS = 6
 # An if_tsoffset from which nanoseconds in 64 bits reach every packet time there is before 1970.
-BEFORE_1970 = MIN_TIME_NS // _SECOND
-
-
-class PcapWriter:
-    """Writes a pcap file to a binary stream; the header at once, every packet when it is given."""
-
-    def __init__(
-        self,
-        stream: BinaryIO,
-        link_type: int = LinkType.ETHERNET,
-        *,
-        nanoseconds: bool = True,
-        byte_order: ByteOrder = "little",
-        snaplen: int = _SNAPLEN,
-    ) -> None:
-        order = _ORDERS[byte_order]
-        self._write = stream.write
-        self._unit = 1 if nanoseconds else 1000
-        self._pack = Struct(order + "IIII").pack
-        self._snaplen = snaplen
-        magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
-        stream.write(Struct(order + "IHHiIII").pack(magic, 2, 4, 0, 0, snaplen, link_type))
-
-    def write(self, time_ns: int, data: bytes, wire_length: int | None = None) -> None:
-        """Write one packet, cut to the snap length; `wire_length` is given if `data` is already cut.
-
-        Raises ValueError for a time before 1970 or after February 2106: the format has no place for it.
-        """
-        seconds, fraction = divmod(time_ns, _SECOND)
-        if not 0 <= seconds <= _LAST_SECOND:
-            raise ValueError(f"second {seconds} since 1970 does not fit into a pcap file, which has 32 bits")
-        wire = len(data) if wire_length is None else wire_length
-        data = data[: self._snaplen]
-        self._write(self._pack(seconds, fraction // self._unit, len(data), wire) + data)
-
-    def write_packet(self, packet: Packet) -> None:
-        """Write a packet as it was read, without its comments: the format has no place for them."""
-        _, data = without_comments(packet.link_type, packet.data)
-        self.write(packet.time_ns, data, packet.wire_length)
+BEFORE_1970 = MIN_TIME_NS // SECOND_NS
 
 
 class PcapngWriter:
@@ -138,7 +96,7 @@ class PcapngWriter:
         Raises ValueError for one that its 64 bits do not reach: before 1970, more so its `offset`.
         """
         units, offset = self._resolutions[interface]
-        stamp = (time_ns - offset * _SECOND) * units // _SECOND
+        stamp = (time_ns - offset * SECOND_NS) * units // SECOND_NS
         if not 0 <= stamp < 1 << 64:
             raise ValueError(f"{time_ns} ns since 1970 do not fit into timestamps from second {offset} on")
         wire = len(data) if wire_length is None else wire_length
@@ -153,18 +111,12 @@ class PcapngWriter:
         data = data if parts is None else parts.data
         self.write(time_ns, data, wire, interface=interface, comment=comment, commented=parts)
 
-    def simple(self, data: bytes, wire_length: int | None = None) -> None:
-        """Write one packet of interface 0 without a time, as a Simple Packet Block."""
-        self.block(
-            _SIMPLE, self._pack("I", len(data) if wire_length is None else wire_length) + _padded(data)
-        )
-
     def statistics(self, interface: int, drops: int, *, time_ns: int = 0) -> None:
         """Say how many packets an interface lost since the start, at a time if its clock is known here."""
         stamp = 0
         if interface < len(self._resolutions):
             units, offset = self._resolutions[interface]
-            stamp = max(0, time_ns - offset * _SECOND) * units // _SECOND
+            stamp = max(0, time_ns - offset * SECOND_NS) * units // SECOND_NS
         head = self._pack("III", interface, stamp >> 32, stamp & 0xFFFFFFFF)
         self.block(_STATISTICS, head + self._options([(_IF_DROPS, self._pack("Q", drops))]))
 

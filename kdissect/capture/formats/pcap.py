@@ -8,7 +8,7 @@ from struct import Struct
 
 from kdissect.capture.formats.capture_parser import CaptureParser
 from kdissect.model.native import native
-from kdissect.model.packets.packet import PlacedPacket
+from kdissect.model.packets.packet import SECOND_NS, PlacedPacket
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"
@@ -38,7 +38,6 @@ _MAJOR = 2  # section 4: version 2.4
 # Before 2.3 the two lengths of a packet stood the other way round, in 2.3 of some writers (libpcap sf-pcap.c
 # `SWAPPED`, `MAYBE_SWAPPED`): the captured one is the smaller.
 _LENGTHS_IN_ORDER = 4
-_SECOND = 1_000_000_000
 _LINK_MASK = 0xFFFF  # above: FCS length and flags, section 4 "LinkType and additional information"
 _RAW = 101
 # Numbers of raw IP on single systems (DLT_RAW) that some writers put into files instead of LINKTYPE_RAW.
@@ -137,7 +136,7 @@ class PcapParser(CaptureParser):
             if end > size:
                 self._need = end - position
                 break
-            append((start, seconds * _SECOND + fraction * unit, link_type, end, wire))
+            append((start, seconds * SECOND_NS + fraction * unit, link_type, end, wire))
             position = end
         self.packets = known + len(places)
         self.captured_bytes += position - first - header * len(places)

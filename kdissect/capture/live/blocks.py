@@ -12,8 +12,14 @@ from typing import NamedTuple, Protocol
 from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
-from kdissect.capture.formats.pcapng import ENHANCED_PACKET, INTERFACE, MAX_BLOCK, SECTION, STATISTICS
-from kdissect.capture.formats.pcapng_interface import parse_drops
+from kdissect.capture.formats.pcapng import (
+    ENHANCED_PACKET,
+    INTERFACE,
+    MAX_BLOCK,
+    SECTION,
+    STATISTICS,
+    parse_drops,
+)
 from kdissect.model.packets.commented import plain_link
 from kdissect.model.packets.packet import Packet, PlainPacket
 

@@ -4,28 +4,31 @@
 iterates over `batches`; `close` may be called from any thread, also from a signal handler.
 """
 
+from __future__ import annotations
+
 import os
 import queue
 import threading
 from collections.abc import Iterator, Sequence
 from platform import system as platform
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.live.choose import first_that_works
 from kdissect.capture.live.lag import Behind, Lag
-from kdissect.capture.live.live_settings import STDIN, LiveError, LiveSettings
-from kdissect.capture.live.programs import Program
-from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, SpoolSink
-from kdissect.capture.live.recording import Recording
+from kdissect.capture.live.live_settings import AUTO, STDIN, LiveError, LiveSettings
+from kdissect.capture.live.programs import Program, first_that_works
+from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, Recording, SpoolSink
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.running_program import ChildSource
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
-from kdissect.capture.live.tapped import tapped
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
-from kdissect.tap import PREFIX
+from kdissect.tap import PREFIX, TapError
+
+if TYPE_CHECKING:
+    from kdissect.tap.stream import TapSource
+
 
 _Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
@@ -231,3 +234,20 @@ def _default_interface() -> str:
 
 def _spool_name(settings: LiveSettings) -> str:
     return "-" if settings.source == STDIN else ",".join(settings.interfaces)
+
+
+# A tapped JVM as the source of a live capture: the interface `tap:PID`.
+def tapped(settings: LiveSettings) -> TapSource:
+    """Tap the JVM that the interface names. Raises LiveError."""
+    from kdissect.tap.stream import attach, process_of  # start-up: nothing that other captures need
+
+    if len(settings.interfaces) > 1:
+        raise LiveError("tap:PID is captured alone, without other interfaces")
+    if settings.capture_filter:
+        raise LiveError("-f filters packets, of which tap:PID has none: -Y filters exchanges")
+    if settings.source != AUTO:
+        raise LiveError("--source chooses who captures from networks: not for tap:PID")
+    try:
+        return attach(process_of(settings.interfaces[0]))
+    except TapError as error:
+        raise LiveError(str(error)) from None

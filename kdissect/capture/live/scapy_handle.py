@@ -119,7 +119,7 @@ def _scapy() -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scapy imports what others have deprecated
-            import scapy.arch.linux as module
+            import scapy.arch.linux as module  # an extra
     except ImportError:
         raise MissingError(f"scapy is not installed: {how_to_install('live-scapy')}") from None
     return module

@@ -37,7 +37,10 @@ def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Wri
     # at first use: start-up; each way to write loads much that the others do without
     if options.format == "jsonl" and not options.fields and not output.is_terminal:
         return _lines(dissection, options)
-    from kdissect.cli.formats.exchange_rows import row_writer, tree_writer
+    from kdissect.cli.formats.exchange_rows import (  # start-up: other formats need none
+        row_writer,
+        tree_writer,
+    )
 
     no_format = options.format is None and output.is_terminal
     if options.format == "tree" or (no_format and options.bodies and not options.fields):
@@ -51,10 +54,10 @@ def _lines(dissection: Dissection, options: Namespace) -> Writer:
     """Lines of JSON of all that there is, without rows in between."""
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     if not options.bodies:
-        from kdissect.cli.formats.fast_lines import FastLines
+        from kdissect.cli.formats.fast_lines import FastLines  # start-up: other formats need none
 
         return FastLines(files, topics_of)
-    from kdissect.cli.formats.body_lines import BodyLines
+    from kdissect.cli.formats.body_lines import BodyLines  # start-up: bodies
     from kdissect.cli.formats.exchange_rows import nest_of
 
     if not options.records:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
-from kdissect.cli.captures.extract_connections import copy, matching
+from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.command_parser import command_parser
@@ -25,12 +25,15 @@ from kdissect.cli.options.input_options import (
     was_read,
 )
 from kdissect.excerpt.find_frames import FrameSearch
-from kdissect.excerpt.write_packets import write_frames
+from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.wording import plural
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.excerpt.find_frames import FoundFrames
     from kdissect.excerpt.redactor import FrameRedactor
+
 
 _LEVELS = ("secrets", "payload", "names")
 
@@ -177,3 +180,57 @@ def _comment(options: Namespace, harvested: FoundFrames) -> str:
     if options.redact:
         lines.append(f"Redacted ({options.redact}).")
     return "\n".join(lines)
+
+
+# `kdissect extract --connections`: whole connections, as they were captured.
+class Matching(NamedTuple):
+    """Ids of connections that had an exchange which is taken; of those in TLS what key logs know them by.
+
+    That is the client's random and the server's session id.
+    """
+
+    ids: set[str]
+    sessions: list[tuple[bytes, bytes]]
+
+
+def matching(options: Namespace, dissection: Dissection) -> Matching:
+    """Read the captures for them. Some 100 bytes a connection."""
+    accepts = selected(options, dissection)
+    found = Matching(set(), [])
+
+    def take(event: Event) -> None:
+        if isinstance(event, Exchange):
+            if event.connection.id not in found.ids and (accepts is None or accepts(event)):
+                found.ids.add(event.connection.id)
+        elif isinstance(event, ConnectionClosed) and event.connection.id in found.ids:
+            tls = event.connection.tls
+            if tls is not None and tls.client_random is not None:
+                found.sessions.append((tls.client_random, tls.session_id))
+
+    dissection.guard.each(dissection.events(), take)
+    return found
+
+
+def copy(options: Namespace, dissection: Dissection) -> int:
+    """Write the connections; gives the exit code."""
+    found = matching(options, dissection)
+    if not was_read(dissection):
+        return OK  # the file of an earlier run stays
+    if not found.ids:
+        say("no exchange is taken: the file holds no packets")
+    again = open_again(options, dissection)
+    files = again.captures.files
+    comment = f"{plural(len(found.ids), 'connection')} with all their packets."
+    with PacketFile(options.output, comment, f"{APPLICATION} {__version__}") as file:
+        if options.keep_secrets:
+            lines = [line for session in found.sessions for line in dissection.key_logs.lines(*session)]
+            if lines:
+                file.secrets(TLS_KEY_LOG, "".join(f"{line}\n" for line in lines).encode())
+        copy_connections(
+            found.ids,
+            again.captures.batches(),
+            again.ports,
+            lambda index: files[index].capture_set,
+            file.write,
+        )
+    return OK

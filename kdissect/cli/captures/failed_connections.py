@@ -17,7 +17,7 @@ from kdissect.model.packets.packet import packet_ref, ref_file, ref_number
 from kdissect.model.packets.segment import flow_endpoints
 from kdissect.model.wording import plural
 from kdissect.net.parser import SegmentParser
-from kdissect.report.columns.problems import problem_columns
+from kdissect.report.columns.connections import problem_columns
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.failed_connections import PROBLEM_FIELDS, Diagnosis, problem_row
 

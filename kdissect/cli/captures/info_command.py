@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.cli.captures.info_text import info_text
 from kdissect.cli.event_loop import read_all
 from kdissect.cli.formats.titled_tables import Facts, write_json
 from kdissect.cli.options.command_parser import command_parser
@@ -20,6 +19,9 @@ from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.link_types import link_name
+from kdissect.model.wording import plural
+from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
@@ -151,3 +153,115 @@ def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
 
 def _ranked(counts: Counter[str]) -> dict[str, int]:
     return dict(counts.most_common())
+
+
+# The facts of `kdissect info` as text for people.
+def info_text(facts: Facts) -> str:
+    """All facts, a section each; sections without content are left out."""
+    sections = [_file_text(file) for file in facts["files"]]
+    sections += [
+        _packets_text(facts["packets"]),
+        _counts("connections", facts["connections"]["total"], facts["connections"]["by_kind"]),
+        _problems(facts["connections"]["problems"]),
+        _tls(facts["tls"]),
+        _counts("exchanges", facts["exchanges"]["total"], facts["exchanges"]["by_state"]),
+        _apis(facts["apis"]),
+        _counts("error codes", None, facts["errors"]),
+        _counts("anomalies", None, facts["anomalies"]),
+        _gaps(facts["gaps"]),
+    ]
+    if "deep" in facts:
+        sections.append(_deep_text(facts["deep"]))
+    return "\n\n".join("\n".join(lines) for lines in map(list, sections) if lines)
+
+
+def _file_text(file: Facts) -> Iterator[str]:
+    yield printable(file["path"])
+    if file["error"] is not None:
+        yield f"  error: {printable(file['error'])}"
+    if file["format"] is not None:
+        compression = "" if file["compression"] == "none" else f", {file['compression']}"
+        yield f"  {file['format']}{compression}, {', '.join(file['link_types']) or 'no link type'}"
+        yield f"  {plural(file['packets'], 'packet')}, {plural(file['bytes'], 'byte')} of them captured"
+    if file["first_time"] is not None:
+        yield f"  {file['first_time']} to {file['last_time']} ({duration(file['duration_ns'])})"
+    if file["dropped"]:
+        yield f"  {plural(file['dropped'], 'packet')} dropped while capturing"
+    for anomaly in file["anomalies"]:
+        yield f"  {anomaly['kind']}: {printable(anomaly['detail'])}"
+
+
+def _packets_text(packets: Facts) -> Iterator[str]:
+    rest = packets["total"] - packets["tcp"]
+    if not rest:
+        return
+    yield f"packets  {packets['total']}"
+    kinds = {"tcp": packets["tcp"], "malformed": packets["malformed"]} | packets["others"]
+    kinds |= {f"link type {name}": count for name, count in packets["unsupported_link_types"].items()}
+    yield from _table([f"  {name}", str(count)] for name, count in kinds.items() if count)
+
+
+def _counts(title: str, total: int | None, counts: dict[str, int]) -> Iterator[str]:
+    if not counts and total is None:
+        return
+    yield title if total is None else f"{title}  {total}"
+    yield from _table([f"  {name}", str(count)] for name, count in counts.items())
+
+
+def _problems(problems: dict[str, int]) -> Iterator[str]:
+    if problems:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in problems.items())
+        yield f"came to nothing  {sum(problems.values())}: {reasons} (kdissect connections --problems)"
+
+
+def _tls(tls: Facts) -> Iterator[str]:
+    if not tls["decrypted"] and not tls["opaque"]:
+        return
+    yield f"TLS  {tls['decrypted']} decrypted"
+    yield from _table([f"  opaque: {why}", str(count)] for why, count in tls["opaque"].items())
+
+
+def _apis(apis: list[Facts]) -> Iterator[str]:
+    if not apis:
+        return
+    yield "exchanges by API and version"
+    for row in _table([_api(row), str(row["exchanges"])] for row in apis):
+        yield f"  {row}"
+
+
+def _api(row: Facts) -> str:
+    if row["api_key"] is None:
+        return "no API key"
+    return f"{row['api_key']:>3} {row['api'] or 'unknown'} v{row['api_version']}"
+
+
+def _gaps(gaps: Facts) -> Iterator[str]:
+    if gaps["count"]:
+        yield f"gaps  {gaps['count']}, {plural(gaps['bytes'], 'byte')} not captured"
+
+
+def _deep_text(deep: Facts) -> Iterator[str]:
+    yield f"bodies  {deep['bodies']}"
+    names = {
+        "cut": "cut in the capture",
+        "undecodable": "undecodable",
+        "trailing_bytes": "with bytes left over",
+    }
+    yield from _table([f"  {text}", str(deep[name])] for name, text in names.items())
+    yield f"batches  {deep['batches']}"
+    yield f"  with a wrong checksum  {deep['bad_crcs']}"
+    if deep["records"] is not None:
+        yield f"records  {deep['records']}"
+    for example in deep["examples"]:
+        place = f"{printable(example['file'])} packet {example['packet']}"
+        api = f"{example['api'] or example['api_key']} v{example['api_version']}"
+        yield f"  {place}, {api} {example['side']}: {printable(example['why'])}"
+
+
+def _table(rows: Iterable[list[str]]) -> Iterator[str]:
+    """Names left, counts right."""
+    held = list(rows)
+    left = max((len(name) for name, _ in held), default=0)
+    right = max((len(count) for _, count in held), default=0)
+    for name, count in held:
+        yield f"{name:{left}}  {count:>{right}}"

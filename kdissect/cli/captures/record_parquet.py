@@ -86,7 +86,7 @@ def write_parquet(output: Output, schema: Any, tables: Iterable[Any], options: N
 def _writer() -> Any:
     """The class that writes; that of pyarrow.parquet does no more here, but imports file systems and ssl."""
     try:
-        from pyarrow._parquet import ParquetWriter
+        from pyarrow._parquet import ParquetWriter  # an extra
     except ImportError:
-        from pyarrow.parquet import ParquetWriter
+        from pyarrow.parquet import ParquetWriter  # an extra
     return ParquetWriter

@@ -17,8 +17,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live
-from kdissect.cli.options.output_options import add_printing, printing
-from kdissect.cli.options.record_options import add_forms, add_limit, check_parquet
+from kdissect.cli.options.output_options import add_forms, add_limit, add_printing, check_parquet, printing
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
@@ -169,7 +168,7 @@ def _write_parquet(
     schema = arrow_schema(*forms, options.fields)
     rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name)
     if is_compiled:
-        from kdissect.engine.records.compiled_tables import CompiledTables
+        from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
 
         compiled = CompiledTables(
             schema, forms, dissection.file_names, rows, faults.anomalies, dissection.guard.note, topic_name,

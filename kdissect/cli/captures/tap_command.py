@@ -6,23 +6,24 @@ import os
 import signal
 import stat
 import sys
+import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from kdissect.cli.diagnostics import OK, UNREADABLE, say
+from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.live_options import time_span
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.wording import plural
 from kdissect.report.printable import printable
+from kdissect.tap import TapError, stream
+from kdissect.tap.jvms import list_jvms
 
 if TYPE_CHECKING:
     import subprocess
 
     from kdissect.tap.stream import TapSource
-
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -36,8 +37,6 @@ def run(arguments: Sequence[str]) -> int:
     if sys.platform != "linux":
         say("tap needs Linux here; the agent alone works elsewhere (docs/tap.md)")
         return UNREADABLE
-    from kdissect.tap.errors import TapError
-
     try:
         return _done(options)
     except (TapError, OSError) as error:
@@ -78,8 +77,6 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def _done(options: Namespace) -> int:
-    from kdissect.tap import stream
-
     if options.list:
         return _list()
     if options.print_agent:
@@ -93,8 +90,6 @@ def _done(options: Namespace) -> int:
 
 
 def _list() -> int:
-    from kdissect.tap.jvms import list_jvms
-
     found = list_jvms()
     if not found:
         say("no JVM of this user runs here")
@@ -133,8 +128,6 @@ def _record(options: Namespace) -> int:
 
 
 def _begun(options: Namespace) -> tuple[TapSource, subprocess.Popen[bytes] | None]:
-    from kdissect.tap import stream
-
     if options.command:
         return stream.launch(options.command)
     return stream.attach(options.pid), None
@@ -152,8 +145,6 @@ def _copy(source: TapSource, out: BinaryIO, duration: float) -> int:
 
 
 def _after(duration: float, source: TapSource) -> None:
-    import threading
-
     timer = threading.Timer(duration, source.stop)
     timer.daemon = True
     timer.start()
@@ -178,5 +169,5 @@ def _end_by_signals(source: TapSource, process: subprocess.Popen[bytes] | None) 
         elif number != signal.SIGINT:  # which a terminal gives to both
             process.send_signal(number)
 
-    for name in _ENDING:
+    for name in ENDING_SIGNALS:
         signal.signal(getattr(signal, name), end)

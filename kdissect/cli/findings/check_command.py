@@ -13,7 +13,6 @@ from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, s
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
-from kdissect.cli.findings.filter_findings import TakenExchanges, TakenFindings
 from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
@@ -22,16 +21,20 @@ from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.finding import Severity, Who
+from kdissect.model.finding import Finding, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
+from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import Rule
 from kdissect.rules.rule_selection import select
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+
+Test = Callable[[Exchange], bool]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -220,3 +223,58 @@ def _write_baseline(path: str, verdict: Verdict) -> int:
         return UNREADABLE
     say(f"{plural(len(verdict.findings), 'finding')} recorded in {path}")
     return 0
+
+
+# Findings about the exchanges that a filter takes.
+class TakenExchanges:
+    """Remembers which exchanges a test took: a byte for each exchange of the connections that are open."""
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._requests: dict[str, bytearray] = {}
+        self._orphans: dict[str, bytearray] = {}
+
+    def add(self, exchange: Exchange) -> None:
+        """Ask the test."""
+        if not self._test(exchange):
+            return
+        table, index = self._place(exchange.ordinal)
+        marks = table.setdefault(exchange.connection.id, bytearray())
+        if len(marks) <= index:
+            marks.extend(bytes(index + 1 - len(marks)))
+        marks[index] = 1
+
+    def forget(self, connection: str) -> None:
+        """The connection is over."""
+        self._requests.pop(connection, None)
+        self._orphans.pop(connection, None)
+
+    def holds(self, connection: str, ordinal: int) -> bool:
+        """Whether the test took an exchange; -1: any of the connection."""
+        if ordinal < 0:
+            return connection in self._requests or connection in self._orphans
+        table, index = self._place(ordinal)
+        marks = table.get(connection, b"")
+        return index < len(marks) and bool(marks[index])
+
+    def _place(self, ordinal: int) -> tuple[dict[str, bytearray], int]:
+        if ordinal < FIRST_ORPHAN_ORDINAL:
+            return self._requests, ordinal
+        return self._orphans, ordinal - FIRST_ORPHAN_ORDINAL
+
+
+class TakenFindings(FindingLog):
+    """Keeps findings about exchanges that were taken, and about connections of which one was."""
+
+    def __init__(self, taken: TakenExchanges) -> None:
+        super().__init__()
+        self._taken = taken
+
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Each one is looked at."""
+        return False
+
+    def add(self, rule: Rule, finding: Finding) -> None:
+        """Take a finding, or not."""
+        if self._taken.holds(finding.place.connection, finding.place.exchange):
+            super().add(rule, finding)

@@ -24,8 +24,7 @@ from typing import Any
 
 from kdissect.cli.diagnostics import USAGE, say
 from kdissect.cli.options.wanted_names import near_names
-from kdissect.config.find import find_config
-from kdissect.config.read import ConfigError, ConfigFile, read_config
+from kdissect.config.read import ConfigError, ConfigFile, find_config, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
 from kdissect.rules.registry import ALL_RULES

@@ -73,13 +73,13 @@ def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: boo
     """The format `tsv`, `csv` or `jsonl` with these columns."""
     # at first use: start-up; csv and orjson import many modules
     if name == "csv":
-        from kdissect.cli.formats.csv import CsvFormat
+        from kdissect.cli.formats.csv import CsvFormat  # start-up: csv
 
         return CsvFormat(columns, header)
     if name == "jsonl":
-        from kdissect.cli.formats.jsonl import JsonFormat
+        from kdissect.cli.formats.jsonl import JsonFormat  # start-up: orjson
 
         return JsonFormat(columns, for_terminal)
-    from kdissect.cli.formats.tsv import TsvFormat
+    from kdissect.cli.formats.tsv import TsvFormat  # start-up
 
     return TsvFormat(columns, header)

@@ -5,18 +5,32 @@ large captures: the header part of a line is text that is mostly known, and the 
 of bodies; without it they are dicts for orjson.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
-from kdissect.cli.formats.body_texts import BodyTexts, NameOf
+import orjson
+
 from kdissect.cli.formats.fast_lines import FastLines
 from kdissect.cli.formats.jsonl import json_bytes
+from kdissect.decoders.as_json.body_text import body_text
+from kdissect.decoders.body_schemas import CACHE_SIZE
+from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.exchange_rows import Nest, Row, TopicsOf, add_bodies, anomaly_row
+from kdissect.engine.records.nested_records import batch_values
+from kdissect.engine.records.record_sets import records_side
 from kdissect.model.anomaly import Anomaly
-from kdissect.session.exchange import Exchange
+from kdissect.model.native import native
+from kdissect.model.record_batch import RecordFault
+from kdissect.model.run_budget import run_budget
+from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
+from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.info import ConnectionInfo
 
 # Where the frames of a line end. No text on a line can hold these: quotes in it are escaped.
 _REQUEST_END, _RESPONSE_END = b'},"response":', b'},"latency_ns":'
 _END = b"]}\n"  # of the anomalies, and of the line
+Texts = tuple[bytes | None, bytes | None]
+NameOf = Callable[[ConnectionInfo, bytes], str | None]
 
 
 class BodyLines:
@@ -101,3 +115,87 @@ def _with_anomalies(line: bytes, anomalies: list[Anomaly]) -> bytes:
     head = line[: -len(_END)]
     more = json_bytes([anomaly_row(anomaly) for anomaly in anomalies])[1:-1]
     return b"".join((head, b"" if head.endswith(b"[") else b",", more, _END))
+
+
+# Both bodies of exchanges as JSON text, by the compiled hot path; the rest goes by `engine.bodies`.
+"""The name of a topic id on a connection. May raise ValueError: then the general path is taken."""
+_KAFKA = ExchangeKind.KAFKA
+
+
+class BodyTexts:
+    """The bodies of exchanges as orjson writes them.
+
+    `name_of` gives names of topics; without it records are but counted.
+    """
+
+    def __init__(self, name_of: NameOf | None, show_secrets: bool) -> None:
+        self._name_of = name_of
+        self._show_secrets = show_secrets
+        self._records = None if name_of is None else (self._name, self._slow_path)
+        self._exchange: Exchange | None = None  # whose bodies are being written
+
+    def texts(self, exchange: Exchange) -> Texts | None:
+        """The text of request and response, None for a frame that is not there. Raises nothing.
+
+        None where one of them must be looked at by `bodies`.
+        """
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None or exchange.kind is not _KAFKA or exchange.is_near_secrets:
+            return None
+        programs = _programs(key, version)
+        if programs is None:
+            return None
+        request, response = exchange.request, exchange.response
+        self._exchange = exchange
+        asked = answered = None
+        if request is not None:
+            data = request.data
+            if len(data) != request.size:
+                return None
+            asked = programs[0].text(data, exchange.request_body_offset, self._records)
+            if asked is None:
+                return None
+        if response is not None:
+            data = response.data
+            if len(data) != response.size:
+                return None
+            answered = programs[1].text(data, exchange.response_body_offset, self._records)
+            if answered is None:
+                return None
+        return asked, answered
+
+    def _name(self, topic_id: bytes) -> str | None:
+        """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
+        assert self._exchange is not None
+        assert self._name_of is not None
+        found = self._name_of(self._exchange.connection, topic_id)
+        # Where the metadata log was asked for, records of a topic that nobody knows may be of secrets.
+        if found is None and self._exchange.is_of_metadata and may_be_metadata_topic(topic_id):
+            return METADATA_TOPIC
+        return found
+
+    def _slow_path(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
+        """A records field with batches that the compiled reader leaves. Raises ValueError for a wrong one."""
+        assert self._exchange is not None
+        assert self._exchange.api_key is not None
+        found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))
+        faults: list[tuple[int, RecordFault]] = []
+        budget = run_budget()
+        left = budget.left()
+        batches = batch_values(found.batches, topic, faults, self._show_secrets)
+        if faults or found.faults:
+            budget.give_back(left)
+            raise ValueError
+        document = {"bytes": end - start, "batches": batches}
+        try:
+            return orjson.dumps(document | {"cut": found.cut} if found.cut else document)
+        except TypeError as error:  # an integer over 64 bits: `bodies` writes the whole body in another way
+            raise ValueError from error
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _programs(key: int, version: int) -> "tuple[native.BodyText, native.BodyText] | None":
+    """The programs of both bodies, where there are both."""
+    request = body_text(key, version, is_response=False)
+    response = body_text(key, version, is_response=True)
+    return None if request is None or response is None else (request, response)

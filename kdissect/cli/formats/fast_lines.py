@@ -74,7 +74,7 @@ class FastLines(FilledLines):
         """The line of a paired exchange, or of one to which no response belongs."""
         request, is_silent = exchange.request, exchange.response is None
         assert request is not None
-        place = self._texts.place(request.first_ref >> FILE_SHIFT).encode("utf-8", "replace")
+        frame_head = self._texts.frame_head(request.first_ref >> FILE_SHIFT).encode("utf-8", "replace")
         state = b'"no_response_expected"' if is_silent else b'"complete"'
         head = self._head(exchange).encode("utf-8", "replace")
         parts: list[LinePart] = [
@@ -83,12 +83,12 @@ class FastLines(FilledLines):
             b'","exchange":', _value("exchange"),
             b',"kind":"kafka"', (OF_CONNECTION, 1, 0, 0),
             head, _value("correlation_id"),
-            b',"state":', state, b',"request":', *_frame("request", place),
+            b',"state":', state, b',"request":', *_frame("request", frame_head),
         ]  # fmt: skip
         if is_silent:
             parts += [b',"response":null,"latency_ns":null,']
         else:
-            parts += [b',"response":', *_frame("response", place)]
+            parts += [b',"response":', *_frame("response", frame_head)]
             parts += [b',"latency_ns":', _value("latency_ns"), b","]
         parts += [(OF_BODIES, 0, 0, 0), b'"closed":null,"anomalies":[]}\n']
         return parts, False
@@ -140,9 +140,9 @@ def _value(name: str) -> LinePart:
     return name, 0, 0, 0
 
 
-def _frame(side: str, place: bytes) -> list[LinePart]:
+def _frame(side: str, frame_head: bytes) -> list[LinePart]:
     return [
-        place, _value(f"{side}.packets.first"),
+        frame_head, _value(f"{side}.packets.first"),
         b',"last":', _value(f"{side}.packets.last"),
         b'},"time":"', _value(f"{side}.time"),
         b'","time_ns":', _value(f"{side}.time_ns"),

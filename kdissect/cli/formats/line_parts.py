@@ -35,15 +35,15 @@ class LineTexts:
 
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
-        self._places: dict[int, str] = {}
+        self._frame_heads: dict[int, str] = {}
         self._seconds: dict[int, Second] = {}
         self._lists: dict[tuple[str, ...], str] = {(): "[]"}
         self._ids: dict[tuple[bytes, ...], str] = {(): "[]"}
 
-    def place(self, file: int) -> str:
+    def frame_head(self, file: int) -> str:
         """The beginning of a frame in a file, up to the number of its first packet."""
-        return self._places.get(file) or keep(
-            self._places, file, f'{{"packets":{{"file":{quote(self._files[file])},"first":'
+        return self._frame_heads.get(file) or keep(
+            self._frame_heads, file, f'{{"packets":{{"file":{quote(self._files[file])},"first":'
         )
 
     def second(self, time_ns: int) -> Second:
@@ -65,7 +65,7 @@ class LineTexts:
         first, last, time_ns = frame.first_ref, frame.last_ref, frame.time_ns
         captured = "" if len(frame.data) == frame.size else f',"captured":{len(frame.data) + 4}'
         return (
-            f'{self.place(first >> FILE_SHIFT)}{first & NUMBER_MASK},"last":{self._last(first, last)}}},'
+            f'{self.frame_head(first >> FILE_SHIFT)}{first & NUMBER_MASK},"last":{self._last(first, last)}}},'
             f'"time":"{rfc3339(time_ns)}","time_ns":{time_ns},"end_time_ns":{frame.end_time_ns},'
             f'"bytes":{frame.size + 4}{captured}}}'
         )

@@ -90,10 +90,10 @@ class MessageMaker:
         # at first use: start-up; each way to write loads much that the others do without
         options, names = self._options, self._names
         if not options.bodies:
-            from kdissect.cli.formats.fast_lines import FastLines
+            from kdissect.cli.formats.fast_lines import FastLines  # start-up: workers alone make lines
 
             return FastLines(dissection.file_names, names.topics_of).line
-        from kdissect.cli.formats.body_lines import BodyLines
+        from kdissect.cli.formats.body_lines import BodyLines  # start-up: workers alone make lines
 
         files, show_secrets = dissection.file_names, options.show_secrets
         if not options.records:

@@ -12,21 +12,22 @@ import pickle
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from kdissect.api import Dissection
+from kdissect.capture.files import ends_of
 from kdissect.cli import COLLECT_EVERY
-from kdissect.cli.debug import bound_faults
-from kdissect.cli.diagnostics import OK, UNREADABLE, say
+from kdissect.cli.diagnostics import OK, UNREADABLE, bound_faults, say
 from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.pipes import send
-from kdissect.cli.jobs.shard_dissection import ShardDissection
 from kdissect.cli.jobs.worker_messages import MessageMaker
 from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
-from kdissect.engine.shards import LAST_BATCH, EventKey, Shard, before_batch
-from kdissect.model.faults import is_fault, told
+from kdissect.engine.shards import LAST_BATCH, EventKey, Shard, ShardAnalyzer, before_batch
+from kdissect.model.faults import fault_text, is_fault
+from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
 # Sent at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
@@ -36,6 +37,8 @@ MESSAGE_BATCHES = 16
 # What a message takes beside its bytes.
 _EACH = 100
 OVER = LAST_BATCH + 1
+
+
 """The batch that a worker has come to at its end."""
 
 
@@ -116,9 +119,33 @@ def main(arguments: Sequence[str]) -> int:
         assert isinstance(dissection, ShardDissection)
         Worker(shard, pipe, dissection, options).run()
     except Exception as error:  # of no input that is known: the listing says what it lacks
-        say(told(error) if is_fault(error) else str(error))
+        say(fault_text(error) if is_fault(error) else str(error))
         return UNREADABLE
     return OK
+
+
+# The dissection of one of several processes: the connections of its shard, events with their places.
+class ShardDissection(Dissection):
+    """`placed()` gives the events of a shard."""
+
+    analyzer: ShardAnalyzer
+
+    def __init__(self, shard: Shard, *arguments: Any, **named: Any) -> None:
+        self._shard = shard
+        super().__init__(*arguments, **named)
+
+    def _new_analyzer(self, *arguments: Any) -> ShardAnalyzer:
+        """That of the shard."""
+        return ShardAnalyzer(self._shard, *arguments)
+
+    def placed(self) -> Iterator[Iterator[tuple[EventKey, Event]]]:
+        """The events of the shard with their places, for the packets that are read together."""
+        analyzer = self.analyzer
+        for packets in self.captures.batches():
+            yield analyzer.placed(self.guard.fed(packets, analyzer))
+        ends = ends_of(self.captures.files)
+        yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
+        self.is_over = True
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from itertools import islice
 
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.engine.exchange_rows import Row
-from kdissect.model.faults import told
+from kdissect.model.faults import fault_text
 
 # An index of 10 MiB has 1.3 million entries, and people look at the first few.
 MAX_LINES = 20
@@ -34,7 +34,7 @@ class FileErrors:
         except OSError as error:
             self.report(f"{path}: {error.strerror}")
         except Exception as error:
-            self.report(f"{path}: {told(error)}")
+            self.report(f"{path}: {fault_text(error)}")
 
     def report_some(self, path: str, faults: Iterable[str]) -> None:
         """A line for each of the first faults of a file."""

@@ -1,18 +1,31 @@
 """Goes through log segments and snapshots for `kdissect segments`."""
 
+import os
 from argparse import Namespace
 from collections.abc import Iterator
 
-from kdissect.cli.log_segments.file_errors import FileErrors
-from kdissect.cli.log_segments.index_checks import IndexChecks
-from kdissect.cli.log_segments.segment_files import base_offset, chunks, find_segments
+from kdissect.cli.log_segments.file_errors import MAX_LINES, FileErrors
+from kdissect.cli.log_segments.segment_files import (
+    base_offset,
+    beside,
+    chunks,
+    content,
+    find_segments,
+    producer_snapshots,
+)
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.segments.batch_positions import SegmentPlaces
+from kdissect.engine.segments.index_file import IndexFile
+from kdissect.engine.segments.index_kinds import KINDS, SNAPSHOT
+from kdissect.engine.segments.producer_snapshot import ProducerSnapshot
+from kdissect.engine.segments.producer_states import ProducerStates
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segments.segment_rows import SegmentRows, place_of
-from kdissect.model.record_batch import RecordFault
+from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.model.wording import path_text
+
+_LOG = ".log"
 
 
 class SegmentWalk:
@@ -74,3 +87,138 @@ class SegmentWalk:
         if self._first is not None:
             position, why = self._first
             self._errors.report(f"{path}: first corrupt byte {position}: {why}")
+
+
+# Holds the files beside segments against the segments, while these are read.
+def _index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
+    """All that is wrong with an index, a line each."""
+    yield from index.faults
+    for entry in index.entries(places):
+        yield from entry.told()
+    if places is not None:
+        yield from index.missing(places)
+
+
+class IndexChecks:
+    """`begin()` a segment, `add()` its batches, `end()` it; `close()` after the last.
+
+    Producer snapshots are compared when the log has reached their offset.
+    """
+
+    def __init__(self, errors: FileErrors) -> None:
+        self._errors = errors
+        self._folder: str | None = None
+        self._next = 0
+        self._states = ProducerStates()
+        self._snapshots: list[tuple[int, str]] = []
+
+    def begin(self, path: str) -> None:
+        """The next batches are of this file."""
+        is_log = path.endswith(_LOG)
+        folder = os.path.dirname(path) if is_log else path  # noqa: PTH120
+        if folder != self._folder:
+            self.close()
+            self._folder, self._next = folder, 0
+            self._states = ProducerStates()
+            self._snapshots = producer_snapshots(folder)[::-1] if is_log else []
+        self._compare_until(base_offset(path))
+
+    def add(self, batch: RecordBatch, places: SegmentPlaces) -> None:
+        """The next batch, which `places` has already."""
+        self._compare_until(batch.base_offset)
+        aborted = self._states.add(batch)
+        if aborted is not None:
+            places.add_aborted(*aborted)
+        self._next = batch.last_offset + 1
+
+    def end(self, path: str, places: SegmentPlaces) -> None:
+        """The file is over: check the indexes beside it."""
+        for suffix, kind in KINDS.items():
+            name = beside(path, _LOG, suffix)
+            if suffix != SNAPSHOT and os.path.isfile(name):  # noqa: PTH113
+                self._check(name, kind, places)
+
+    def close(self) -> None:
+        """No more segments of this folder; snapshots behind the last one read are not looked at."""
+        self._compare_until(self._next)
+        self._snapshots = []
+
+    def _check(self, path: str, kind: type[IndexFile], places: SegmentPlaces) -> None:
+        index = self._read(path, kind)
+        if index is not None:
+            self._errors.report_some(path, _index_faults(index, places))
+
+    def _read(self, path: str, kind: type[IndexFile]) -> IndexFile | None:
+        try:
+            return kind(content(path), base_offset(path))
+        except OSError as error:
+            self._errors.report(f"{path}: {error.strerror}")
+            return None
+
+    def _compare_until(self, offset: int) -> None:
+        while self._snapshots and self._snapshots[-1][0] <= offset:
+            reached, path = self._snapshots.pop()
+            snapshot = self._read(path, ProducerSnapshot)
+            if snapshot is not None:
+                self._errors.report_some(path, self._snapshot_faults(snapshot, reached <= self._next))
+
+    def _snapshot_faults(self, snapshot: IndexFile, is_reached: bool) -> Iterator[str]:
+        """`is_reached`: whether no segment before the snapshot's offset was left out."""
+        yield from _index_faults(snapshot, None)
+        for entry in snapshot.entries(None) if is_reached and not snapshot.faults else ():
+            yield from entry._replace(faults=self._states.faults(entry.row)).told()
+
+
+# Goes through index files and producer snapshots that were named, for `kdissect segments`.
+class IndexWalk:
+    """`rows()` of files of one kind; what is wrong goes to `errors`."""
+
+    def __init__(self, options: Namespace, suffix: str, errors: FileErrors) -> None:
+        self._options = options
+        self._suffix = suffix
+        self._kind = KINDS[suffix]
+        self._errors = errors
+        self._number = 0
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each entry."""
+        for path in self._options.paths:
+            yield from self._errors.bounded(path, self._entries(path))
+
+    def _entries(self, path: str) -> Iterator[Row]:
+        index: IndexFile = self._kind(content(path), base_offset(path))
+        self._errors.opened = True
+        topic, partition = place_of(path, self._options.topic)
+        faults = list(index.faults)
+        places = None if self._suffix == SNAPSHOT else _places(beside(path, self._suffix, ".log"))
+        for entry in index.entries(places):
+            self._number += 1
+            head = {"number": self._number, "file": path_text(path), "topic": topic, "partition": partition}
+            yield {**head, "entry": entry.number, **entry.row, "faults": entry.faults}
+            if entry.faults and len(faults) < MAX_LINES:
+                faults += entry.told()
+        if places is not None:
+            faults += index.missing(places)
+        self._errors.report_some(path, faults)
+
+
+def _places(segment: str) -> SegmentPlaces | None:
+    """What the segment beside an index holds; None where there is none to read."""
+    places = SegmentPlaces(base_offset(segment))
+    states = ProducerStates()
+    try:
+        for placed in _batches(segment):
+            places.add(placed)
+            aborted = states.add(placed.batch)
+            if aborted is not None:
+                places.add_aborted(*aborted)
+    except OSError:
+        return None
+    return places
+
+
+def _batches(segment: str) -> Iterator[PlacedBatch]:
+    reader = SegmentReader()
+    for data in chunks(segment):
+        yield from reader.feed(data)
+    yield from reader.close()

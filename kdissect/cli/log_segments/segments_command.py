@@ -12,10 +12,8 @@ from kdissect.cli.formats import format_of
 from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
-from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.limit_options import add_limits
-from kdissect.cli.options.output_options import add_printing, writing
-from kdissect.cli.options.record_options import add_forms, add_limit, check_parquet
+from kdissect.cli.options.command_parser import add_limits, command_parser
+from kdissect.cli.options.output_options import add_forms, add_limit, add_printing, check_parquet, writing
 from kdissect.cli.output import Output
 from kdissect.engine.exchange_rows import Row
 

@@ -1,19 +1,21 @@
 """The argument parser of a command."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
-from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NoReturn
 
-from kdissect.cli.debug import DEBUG
-from kdissect.cli.diagnostics import write_error
+from kdissect.cli.diagnostics import DEBUG, write_error
 from kdissect.cli.standard_streams import print_text
+from kdissect.model.limits import DEFAULT_LIMITS, in_force, use
 
-# Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_words`).
+# Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_command`).
 SHOW_PARSER = "--show-parser"
 # Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
 EARLY_OPTION = "--limits"
@@ -105,3 +107,27 @@ def _width() -> int:
     except (OSError, ValueError):
         columns = 0
     return max(columns or 80, 40) - 2
+
+
+# `--limits`: other bounds than the usual ones, for this process and those it starts.
+def add_limits(parser: ArgumentParser) -> None:
+    """Add the option. What it says holds from the parsing on: filters are parsed behind it."""
+    parser.add_argument(
+        EARLY_OPTION,
+        metavar="NAME=VALUE,...",
+        action=_UseLimits,
+        help="other bounds than the usual ones on memory and time, such as batch_bytes=1GiB; "
+        "see: kdissect limits",
+    )
+    parser.set_defaults(limits=DEFAULT_LIMITS)
+
+
+class _UseLimits(Action):
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, *_: object) -> None:
+        from kdissect.model.limit_notes import parse_limits  # start-up: seldom given
+
+        try:
+            use(parse_limits(values, in_force()))
+        except ValueError as error:
+            raise ArgumentError(self, str(error)) from None
+        setattr(namespace, self.dest, in_force())

@@ -7,8 +7,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
-from kdissect.cli.options.output_options import add_printing
-from kdissect.cli.options.record_options import add_limit
+from kdissect.cli.options.output_options import add_limit, add_printing
 from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
 
 _FORMATS = ("table", "tsv", "jsonl", "csv", "tree")

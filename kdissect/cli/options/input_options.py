@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
-from kdissect.cli.options.limit_options import add_limits
+from kdissect.cli.options.command_parser import add_limits
 
 # What live capture and files of names need is imported at first use, for the sake of start-up.
 # Names a file for every command, so that it need not be given each time; -n leaves it out.
@@ -48,7 +48,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
     _add_hosts(parser)
     add_limits(parser)
     if live:
-        from kdissect.cli.options.live_options import add_live
+        from kdissect.cli.options.live_options import add_live  # start-up: few commands take packets live
 
         add_live(parser)
 
@@ -89,7 +89,7 @@ def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection
     topic_ids = getattr(options, "topic_ids", None)
     paths: Sequence[str] | Captures = options.paths
     if wants_live(options):
-        from kdissect.cli.options.live_input import start_capture
+        from kdissect.cli.options.live_input import start_capture  # start-up: sources of packets
 
         paths = start_capture(options)
     only = options.only_port
@@ -120,7 +120,7 @@ def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
     if options.paths and options.interfaces:
         parser.error("-i captures live: it does not go with files")
     if options.paths:
-        from kdissect.cli.options.live_options import refuse_without_interface
+        from kdissect.cli.options.live_options import refuse_without_interface  # start-up
 
         refuse_without_interface(parser, options)
 
@@ -153,7 +153,7 @@ def is_input(dissection: Dissection, path: str) -> bool:
 
 
 def _topic_ids(path: str) -> dict[bytes, str]:
-    from kdissect.history.known_topics import parse_topic_ids
+    from kdissect.history.known_topics import parse_topic_ids  # start-up: seldom given
 
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
@@ -163,7 +163,7 @@ def _topic_ids(path: str) -> dict[bytes, str]:
 
 
 def _hosts(path: str) -> dict[str, str]:
-    from kdissect.model.hosts import parse_hosts
+    from kdissect.model.hosts import parse_hosts  # start-up: seldom given
 
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading

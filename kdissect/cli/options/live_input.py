@@ -12,7 +12,7 @@ from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.live_settings import BadFilterError, LiveError, MissingError
-from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
+from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live_options import settings_of
 from kdissect.model.wording import plural
 
@@ -20,7 +20,6 @@ from kdissect.model.wording import plural
 _LAG_REPORTED_S = 2.0
 _LAG_EVERY_S = 5.0
 _NICE = 10
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has the first two
 
 
 def start_capture(options: Namespace) -> LiveCaptures:
@@ -73,12 +72,12 @@ def _end_by_signals(captures: LiveCaptures) -> None:
     """The first signal ends the capture, not the command; a second one the command as well."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
-        for name in _ENDING:
+        for name in ENDING_SIGNALS:
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.default_int_handler)
         captures.stop()
 
-    for name in _ENDING:
+    for name in ENDING_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), end)
 

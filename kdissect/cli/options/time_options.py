@@ -3,7 +3,8 @@
 import re
 from argparse import ArgumentTypeError
 
-from kdissect.query.values.points_in_time import FORMS, SECOND_NS, Moment, part_of, read_moment
+from kdissect.engine.times import SECOND_NS
+from kdissect.query.values.points_in_time import FORMS, Moment, part_of, read_moment
 
 # `date +%s` and tshark's -t e print seconds since 1970; a number behind a plus is of seconds too
 _SECONDS = re.compile(r"(\+?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)

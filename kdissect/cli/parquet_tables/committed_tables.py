@@ -38,12 +38,12 @@ def run_files(arguments: Sequence[str]) -> int:
     ))  # fmt: skip
     options = parser.parse_args(arguments)
 
-    def listed(place: StreamDirectory) -> None:
-        entries = place.entries(options.table)
+    def listed(tables: StreamDirectory) -> None:
+        entries = tables.entries(options.table)
         directory = options.directory.rstrip("/")
         with Output() as output:
             if options.format == "json":
-                write_json(output, _facts(directory, entries, place))
+                write_json(output, _facts(directory, entries, tables))
             else:
                 output.write(_text(directory, entries).encode("utf-8", "replace"))
 
@@ -58,8 +58,8 @@ def _text(directory: str, entries: Iterable[Entry]) -> str:
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
-def _facts(directory: str, entries: Iterable[Entry], place: StreamDirectory) -> Facts:
-    manifest = place.manifest() or {}
+def _facts(directory: str, entries: Iterable[Entry], tables: StreamDirectory) -> Facts:
+    manifest = tables.manifest() or {}
     facts = {name: manifest.get(name) for name in ("run", "batch", "tables_version", "kdissect")}
     files = [{**e._asdict(), "path": f"{directory}/{e.path}"} for e in entries]
     return {**facts, "files": files}
@@ -75,10 +75,10 @@ def run_compact(arguments: Sequence[str]) -> int:
     add_grace(parser)
     options = parser.parse_args(arguments)
 
-    def compacted(place: StreamDirectory) -> None:
-        from kdissect.pipeline.sink.compaction import compact
+    def compacted(tables: StreamDirectory) -> None:
+        from kdissect.pipeline.sink.compaction import compact  # an extra: pyarrow
 
-        done = compact(place)
+        done = compact(tables)
         with Output() as output:
             line = (
                 f"{plural(done.before, 'file', spec=',')} became {done.after:,} "
@@ -105,11 +105,11 @@ def run_retain(arguments: Sequence[str]) -> int:
     add_grace(parser)
     options = parser.parse_args(arguments)
 
-    def retained(place: StreamDirectory) -> None:
-        from kdissect.pipeline.sink.retention import retain
+    def retained(tables: StreamDirectory) -> None:
+        from kdissect.pipeline.sink.retention import retain  # an extra: pyarrow
 
         before = first_day(options, datetime.now(UTC).date())
-        done = retain(place, before)
+        done = retain(tables, before)
         with Output() as output:
             line = (
                 f"{plural(done.rows, 'row', spec=',')} before {before} went: "
@@ -161,14 +161,14 @@ def _with_tables(directory: str, grace_s: float, act: Callable[[StreamDirectory]
     if not are_installed("pyarrow"):
         say(INSTALL)
         return USAGE
-    from kdissect.pipeline.sink.table_directory import StreamDirectory
+    from kdissect.pipeline.sink.table_directory import StreamDirectory  # an extra: pyarrow
 
     try:
-        place = StreamDirectory(*filesystem_of(directory), grace_s)
-        if place.manifest() is None:
+        tables = StreamDirectory(*filesystem_of(directory), grace_s)
+        if tables.manifest() is None:
             say(f"{directory}: no tables are there")
             return UNREADABLE
-        act(place)
+        act(tables)
     except (OSError, ValueError, ImportError) as error:
         say(f"{directory}: {getattr(error, 'strerror', None) or error}")
         return UNREADABLE

@@ -2,16 +2,98 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Sequence
 
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.input_options import add_inputs
-from kdissect.cli.parquet_tables.committed_tables import run_compact, run_files, run_retain
-from kdissect.cli.parquet_tables.pipeline_watch import run_watch
-from kdissect.cli.parquet_tables.spark_options import INSTALL, add_spark, count, is_installed
-from kdissect.cli.parquet_tables.tables_command import add_tables
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids
+from kdissect.cli.options.time_options import seconds
+from kdissect.cli.parquet_tables.committed_tables import add_grace, run_compact, run_files, run_retain
+from kdissect.cli.parquet_tables.tables_command import add_table_directory, add_tables
+from kdissect.model.extras import are_installed, how_to_install
+from kdissect.pipeline.sink.alert_targets import Target, target_of
+
+_UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+# `kdissect pipeline watch`: captures as they arrive, on Spark Structured Streaming.
+def run_watch(arguments: Sequence[str]) -> int:
+    """Watch directories; gives the exit code."""
+    parser = _watch_parser()
+    options = parser.parse_args(arguments)
+    if not is_installed():
+        say(INSTALL)
+        return USAGE
+    try:
+        from kdissect.cli.parquet_tables.watch_run import watch  # Spark is optional
+
+        return watch(options)
+    except ValueError as error:
+        parser.error(str(error))
+    except OSError as error:
+        say(str(error.strerror or error))
+    return UNREADABLE
+
+
+def _watch_parser() -> ArgumentParser:
+    parser = command_parser(
+        "pipeline watch",
+        "Analyse rotated captures as they arrive, and keep their tables up to date (docs/streaming.md).",
+    )
+    add_inputs(parser)
+    add = parser.add_argument
+    add_table_directory(add)
+    add("--checkpoint", metavar="DIR", required=True, help=(
+        "directory of what is known so far, where the next start goes on: a path, or s3://, hdfs:// ..."
+    ))  # fmt: skip
+    add("--once", action="store_true", help="catch up with what is there, and end")
+    add("--interval", metavar="SECONDS", type=seconds, default=10.0, help=(
+        "how often to look for files; default: 10"
+    ))  # fmt: skip
+    add("--settle", metavar="SECONDS", type=seconds, default=2.0, help=(
+        "for how long a file that nothing follows must not have grown; default: 2"
+    ))  # fmt: skip
+    add("--hold", metavar="SECONDS", type=seconds, default=0.0, help=(
+        "for how long a complete file waits for others that may come before it; default: 0"
+    ))  # fmt: skip
+    add("--max-files", metavar="N", type=count, default=64, help="files of a micro-batch; default: 64")
+    add("--max-bytes", metavar="SIZE", type=_size, default=256 * 10**6, help=(
+        "their bytes, as 64MB, of which there is at least one file; default: 256MB"
+    ))  # fmt: skip
+    add("--shards", metavar="N", type=count, help=(
+        "groups into which connections are dealt; default: as many as cores. "
+        "A checkpoint keeps what it was begun with"
+    ))  # fmt: skip
+    add_grace(parser)
+    add_alerts(add)
+    add(
+        "--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines"
+    )
+    add_spark(parser)
+    return parser
+
+
+def _size(text: str) -> int:
+    number, unit = text[:-2], text[-2:]
+    if not number.isdigit() or unit not in _UNITS or not int(number):
+        raise ArgumentTypeError(f"{text!r} is no size: give a number with {', '.join(_UNITS)}")
+    return int(number) * _UNITS[unit]
+
+
+def add_alerts(add: Callable[..., object]) -> None:
+    """Add the option to a parser or group; `options.alert` are targets as `sink.alerts.Alerts` takes them."""
+    add("--alert", metavar="jsonl=FILE|webhook=URL", type=_target, action="append", default=[], help=(
+        "tell each finding once: a line of JSON in FILE, or a list of them posted to URL; may be repeated"
+    ))  # fmt: skip
+
+
+def _target(text: str) -> Target:
+    try:
+        return target_of(text)
+    except ValueError as error:  # argparse would print the text, and with it what a URL has of a secret
+        raise ArgumentTypeError(str(error)) from None
+
 
 ACTIONS = {
     "run": "analyse everything that is there",
@@ -21,6 +103,8 @@ ACTIONS = {
     "retain": "delete old days",
 }
 _OTHERS = {"watch": run_watch, "files": run_files, "compact": run_compact, "retain": run_retain}
+_NEEDS = ("pyspark", "pyarrow", "pandas")
+INSTALL = f"kdissect pipeline needs the extra spark: {how_to_install('spark')}"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -59,3 +143,43 @@ def _parser() -> ArgumentParser:
     add_spark(parser)
     add("--partitions", metavar="N", type=count, help="partitions of the shuffle; default: by size and cores")
     return parser
+
+
+# Options of the commands that run on Spark, and whether it is installed.
+def add_spark(parser: ArgumentParser) -> None:
+    """Add the options that `run` and `watch` share."""
+    add = parser.add_argument
+    add("--master", default="local[*]", metavar="URL", help=(
+        "Spark master, or sc://HOST:PORT for Spark Connect; default: local[*], this process"
+    ))  # fmt: skip
+    add("--conf", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=(
+        "setting of Spark; may be repeated"
+    ))  # fmt: skip
+    add("--partition-by", metavar="COLUMN,...", type=_columns, default=("day", "broker"), help=(
+        "columns that make directories; default: day,broker; 'none' for no directories"
+    ))  # fmt: skip
+    add("--recursive", action="store_true", help="search directories below those named, too")
+    add_topic_ids(parser)
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return () if text == "none" else tuple(filter(None, text.split(",")))
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def count(text: str) -> int:
+    """A number from 1 on, for argparse."""
+    if not text.isdigit() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    return are_installed(*_NEEDS)

@@ -15,11 +15,10 @@ from kdissect.cli.parquet_tables.tables_command import NEEDED
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.endpoint import Ports
 from kdissect.model.wording import plural
-from kdissect.pipeline.inputs import Inputs, find
-from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
+from kdissect.pipeline.inputs import find
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
 from kdissect.pipeline.job_progress import watched
-from kdissect.pipeline.spark_session import CONNECT, LOCAL, open_session
+from kdissect.pipeline.spark_session import CONNECT, LOCAL, NoJavaError, find_java, open_session, quiet_home
 from kdissect.pipeline.task_setup import Setup
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _run(session: SparkSession, job: Job) -> int:
         return USAGE
     finally:
         session.stop()
-    return tell(job.inputs, summary)
+    return report_run(summary)
 
 
 def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession | None:
@@ -84,7 +83,7 @@ def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession |
     return open_session(options.master, {**conf, **dict(options.conf)})
 
 
-def tell(inputs: Inputs, summary: Summary) -> int:
+def report_run(summary: Summary) -> int:
     """The summary on stdout, what could not be read on stderr; gives the exit code."""
     for table in TABLES:
         if table in summary.tables:

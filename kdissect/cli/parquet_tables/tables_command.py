@@ -78,14 +78,14 @@ class _Describe(Action):
 
 def add_tables(add: Callable[..., object]) -> None:
     """Add the options that say which tables and reports are written, and where, to a parser or group."""
-    add_place(add)
+    add_table_directory(add)
     add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
     add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
         f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
     ))  # fmt: skip
 
 
-def add_place(add: Callable[..., object]) -> None:
+def add_table_directory(add: Callable[..., object]) -> None:
     """Add `--output` and `--tables`."""
     add(
         "--output",

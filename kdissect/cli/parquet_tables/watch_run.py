@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from kdissect.capture.byte_source import STDIN
 from kdissect.capture.filesystems import absolute
 from kdissect.capture.key_logs import KeyLogs
-from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
+from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.parquet_tables.pipeline_run import spark_session
 from kdissect.model.endpoint import Ports
 from kdissect.model.limits import in_force
@@ -32,7 +32,6 @@ from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
 from kdissect.report.printable import printable
 
 # The first signal asks the run to end well; a second one ends it at once.
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def watch(options: Namespace) -> int:
@@ -115,7 +114,7 @@ class _StopSignals:
         return self._came
 
     def __enter__(self) -> _StopSignals:
-        for name in _ENDING:
+        for name in ENDING_SIGNALS:
             number = getattr(signal, name, None)
             if number is not None:
                 self._before[number] = signal.signal(number, self._stop)

@@ -24,13 +24,13 @@ def write_tables(
     Raises OSError.
     """
     filesystem, root = filesystem_of(options.output)
-    place = OutputDirectory(filesystem, root)
-    place.undo_killed()
-    before = place.manifest()
+    directory = OutputDirectory(filesystem, root)
+    directory.undo_killed()
+    before = directory.manifest()
     if before is not None and not options.overwrite:
         return None
     name = uuid.uuid4().hex[:12]
-    with place.staged(name) as staging:
+    with directory.staged(name) as staging:
         parts = ParquetParts(filesystem, staging, options.partition_by, name)
         try:
             _produce(dissection, wanted, parts)
@@ -41,8 +41,8 @@ def write_tables(
         if not was_read(dissection):
             return []
         if before is not None:
-            place.clear(before)
-        place.commit(name, files, {"inputs": list(dissection.file_names)})
+            directory.clear(before)
+        directory.commit(name, files, {"inputs": list(dissection.file_names)})
     if options.report:
         from kdissect.cli.parquet_tables.table_reports import write_reports  # start-up: a second of imports
 

@@ -6,11 +6,15 @@ a line each, with a tab and its meaning behind it. So a script stays right when 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from argparse import SUPPRESS, Action, ArgumentParser
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli import COMMANDS, command_of
+from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError, command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
+from kdissect.schema.protocol_messages import api_keys, api_name
 
 _ASK = "--for"
 
@@ -58,6 +62,7 @@ end
 complete -c kdissect -f -k -a '(__kdissect_complete)'
 """
 SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+Candidate = tuple[str, str]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -78,6 +83,169 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(shell: str, words: Sequence[str]) -> str:
-    from kdissect.cli.reference.completion_words import completions  # start-up of the scripts
 
     return "".join(f"{text}\t{meaning}\n" for text, meaning in completions(shell, words))
+
+
+# What the last word of a command line could become: commands, options, their values, filters.
+"""What the word could be, and what that means."""
+
+# What values are there is imported where a word is completed to one: start-up, once for every press of a key.
+_BEGINNINGS = {"--help": "the commands", "--version": "the version"}
+
+
+def completions(shell: str, words: Sequence[str]) -> list[Candidate]:
+    """What the last of the words behind `kdissect` could become; nothing where it may be a file.
+
+    `shell`: bash has the words as they were typed, with quotes, and wants the answer so.
+    """
+    if not words:
+        return []
+    *before, typed = words
+    word, quote = _unquoted(typed)
+    found = _candidates([_unquoted(each)[0] for each in before], word)
+    kept = [each for each in found if each[0].casefold().startswith(word.casefold())]
+    if quote and len(kept) == 1:  # else the shell would close the quote, in the middle of a filter
+        kept.append((f"{kept[0][0]} ", ""))
+    return [(_quoted(text, quote), meaning) for text, meaning in kept] if shell == "bash" else kept
+
+
+def _candidates(before: Sequence[str], word: str) -> Iterable[Candidate]:
+    if not before:
+        return [*((name, what) for name, (_, what) in COMMANDS.items()), *_BEGINNINGS.items()]
+    if before[0] not in COMMANDS:
+        return ()
+    action = _action(before)
+    parser = parser_of(before[0], *action)
+    options = parser._option_string_actions  # noqa: SLF001  argparse has no other way to ask
+    asked = options.get(before[-1])
+    if asked is not None and asked.nargs != 0:
+        return _values(asked, word)
+    if word.startswith("-"):
+        return _options(parser, word)
+    return () if action else _positionals(parser, word)
+
+
+def _action(before: Sequence[str]) -> Sequence[str]:
+    """The word that says what a command does and which options there are, if it has such a word."""
+    if before[0] != "pipeline":
+        return ()
+    from kdissect.cli.parquet_tables.pipeline_command import ACTIONS  # start-up
+
+    return [word for word in before[1:2] if word in ACTIONS]
+
+
+def parser_of(command: str, *action: str) -> ArgumentParser:
+    """The parser of a command, or of what it calls an action; neither is run."""
+    try:
+        command_of(command).run([*action, SHOW_PARSER])
+    except ParserShownError as shown:
+        return shown.parser
+    raise AssertionError(f"{command} does not parse its arguments first")
+
+
+def _options(parser: ArgumentParser, word: str) -> Iterator[Candidate]:
+    for action in parser._actions:  # noqa: SLF001
+        if action.help == SUPPRESS:
+            continue
+        names = action.option_strings
+        long = [name for name in names if name.startswith("--")]
+        for name in long or names:
+            yield name, _meaning(action)
+        if word == "-":
+            yield from ((name, _meaning(action)) for name in names if long and name not in long)
+
+
+def _positionals(parser: ArgumentParser, word: str) -> Iterable[Candidate]:
+    """Values of the command's first argument; none where that is a file."""
+    for action in parser._actions:  # noqa: SLF001
+        if not action.option_strings:
+            return _values(action, word)
+    return ()
+
+
+def _values(action: Action, word: str) -> Iterable[Candidate]:
+    if action.choices is not None:
+        return [(str(choice), "") for choice in action.choices]
+    make = _VALUES.get(action.dest)
+    return () if make is None else make(word)
+
+
+def _filters(word: str) -> Iterator[Candidate]:
+    from kdissect.query.complete import complete  # start-up: the filter language
+
+    found = complete(word, len(word))
+    for candidate in found.candidates:
+        yield word[: found.start] + candidate.text, candidate.help
+
+
+def _listed(names: Callable[[], Iterable[Candidate]]) -> Callable[[str], Iterator[Candidate]]:
+    """The last of several names with commas between them."""
+
+    def values(word: str) -> Iterator[Candidate]:
+        begun = word[: word.rfind(",") + 1]
+        for name, meaning in names():
+            yield begun + name, meaning
+
+    return values
+
+
+def _apis() -> Iterator[Candidate]:
+    for key in sorted(api_keys()):
+        yield api_name(key) or str(key), f"API {key}"
+
+
+def _rules() -> Iterator[Candidate]:
+    from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
+
+    for rule in ALL_RULES:
+        yield rule.code, rule.name
+
+
+def _dimensions() -> Iterator[Candidate]:
+    from kdissect.stats.dimensions import DIMENSIONS  # start-up
+
+    for name in DIMENSIONS:
+        yield name, ""
+
+
+def _limits() -> Iterator[Candidate]:
+    from kdissect.model.limit_notes import LIMIT_NOTES  # start-up
+
+    for name, note in LIMIT_NOTES.items():
+        yield f"{name}=", note.what
+
+
+# By the argument's name in the parser, whatever the command: one name means one thing everywhere.
+_VALUES: dict[str, Callable[[str], Iterable[Candidate]]] = {
+    "filter": _filters,
+    "api": _listed(_apis),
+    "by": _listed(_dimensions),
+    "limits": _listed(_limits),
+    "select": _listed(_rules),
+    "ignore": _listed(_rules),
+    "rule": lambda _: _rules(),
+}
+
+
+def _meaning(action: Action) -> str:
+    """The first words of an option's help, in one line."""
+    return " ".join((action.help or "").replace("%%", "%").split())
+
+
+def _unquoted(word: str) -> tuple[str, str]:
+    """A word without the quoting of the shell, and the quote that it begins with."""
+    quote = word[:1] if word[:1] in ("'", '"') else ""
+    if not quote:
+        return re.sub(r"\\(.)", r"\1", word), ""
+    text = word[1:].removesuffix(quote) if len(word) > 1 else ""
+    return (text if quote == "'" else re.sub(r'\\(["\\$`])', r"\1", text)), quote
+
+
+def _quoted(text: str, quote: str) -> str:
+    """What bash puts in place of a word: inside the quote that is open, or with backslashes."""
+    if quote == "'":
+        return text.replace("'", "'\\''")
+    if quote:
+        return re.sub(r'(["\\$`])', r"\\\1", text)
+    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", text)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from time import process_time_ns
 
 from kdissect.cli.diagnostics import UNREADABLE
+from kdissect.cli.event_loop import Reading, read_events
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.output_options import writing
+from kdissect.cli.options.input_options import add_inputs, open_inputs, was_read
+from kdissect.cli.options.output_options import writing, written_and_read
 from kdissect.cli.output import Output
 from kdissect.rules.pages import rule_line, rule_text
 from kdissect.rules.registry import ALL_RULES, rule_by
@@ -40,12 +43,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _cost(parser: ArgumentParser, options: Namespace) -> int:
     """Judge a capture, measuring each rule."""
-    from time import process_time_ns  # start-up: none of these for the list
-
-    from kdissect.cli.event_loop import Reading, read_events
-    from kdissect.cli.options.input_options import add_inputs, open_inputs, was_read
-    from kdissect.cli.options.output_options import written_and_read
-    from kdissect.rules.judge import Judge
+    from kdissect.rules.judge import Judge  # start-up: the list needs no judge
     from kdissect.rules.rule_cost import cost_text, costs_of
 
     inputs = command_parser("rules", "")

@@ -5,8 +5,7 @@ A decoder imports its library when it is first needed: a capture of gzip pays fo
 
 from collections.abc import Callable
 
-from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
 from kdissect.model.record_batch import CODEC_NAMES, Codec
 from kdissect.model.run_budget import note_met, run_budget

@@ -4,8 +4,7 @@ import zlib
 from contextlib import suppress
 from typing import Any
 
-from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS  # zlib's way to ask for the format of RFC 1952 instead of RFC 1950
 # isal takes 2 us longer to set up a stream and is 2 to 3 times as fast in it: it wins from about here on.

@@ -2,8 +2,7 @@
 
 import lz4.frame
 
-from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.wording import plural
 
 _MAGIC = b"\x04\x22\x4d\x18"

@@ -6,8 +6,7 @@ was measured at 0.02 to 0.03 GB/s.
 
 import cramjam
 
-from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.wording import plural
 
 # org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks of int32 length and

@@ -6,8 +6,7 @@ from functools import partial
 
 import zstandard
 
-from kdissect.decoders.compression.errors import OutputLimitError
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 
 # Bytes given to the stream at a time. A block takes at least 4 bytes and gives at most 128 KiB (RFC 8878
 # section 3.1.1.2), so that one step gives at most 32 MiB: that is how far the limit can be passed before it

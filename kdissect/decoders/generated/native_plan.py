@@ -5,7 +5,6 @@
 from functools import lru_cache
 
 from kdissect.decoders.body_schemas import CACHE_SIZE
-from kdissect.decoders.generated.records_field_parts import part_of
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.quirks import has_acks
 from kdissect.model.native import native
@@ -13,6 +12,11 @@ from kdissect.schema.all_fields import holds_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
 
 FieldRow = tuple[str, str, str, bool, bool, int]
+POSITION = "position"
+# By the names of Produce, Fetch, ShareFetch and FetchSnapshot.
+_PARTITION = frozenset({"index", "partition", "partition_index"})
+
+
 """Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag."""
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
 """Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
@@ -72,3 +76,17 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
     if field.name == "acks" and of is message.root and has_acks(message):
         return "acks"
     return "partition" if holds_records(of) and part_of(field) == "partition" else ""
+
+
+# Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.
+def part_of(field: Field) -> str | None:
+    """Which part of a records field a field of a fixed width, a text or a blob is."""
+    if field.type is Primitive.RECORDS:
+        return "records"
+    if field.entity == "topicName":
+        return "topic"
+    if field.type is Primitive.UUID:
+        return "topic_id" if field.entity == "topicId" or field.name == "topic_id" else None
+    if field.name in _PARTITION:
+        return "partition"
+    return POSITION if field.name == POSITION else None

@@ -1,12 +1,12 @@
 """Where the fields of a struct stand in one version: order, widths, smallest sizes.
 
-Shared by everything that walks the schema (`emitter`, `tree_decoder`, `encoder`), so that the walks cannot
+Shared by everything that walks the schema (`emitter`, `tree_decoder`), so that the walks cannot
 disagree.
 """
 
 from collections.abc import Iterable
 
-from kdissect.schema.header_versions import is_never_compact
+from kdissect.schema.protocol_messages import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # struct format character and width in bytes of the fixed-width primitives, all big-endian

@@ -23,10 +23,9 @@ from kdissect.decoders.records.batch_layout import (
     OVERHEAD,
 )
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.search import Effort, find_batch
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault, note
 from kdissect.model.wording import plural
 
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor

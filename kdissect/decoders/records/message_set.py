@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.compression.codec import codec_name, decompress
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batch_layout import LENGTH_AT, OVERHEAD
 from kdissect.decoders.records.batches import batch_fault, iter_batches
-from kdissect.decoders.records.faults import note
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
-from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note
 from kdissect.model.wording import plural
 
 

@@ -4,16 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kdissect.decoders.compression.codec import codec_name, decompress
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
-from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.message_set import iter_messages
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
-from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note
 from kdissect.model.run_budget import note_met, run_budget
 
 # Of more no list is made: 19 million records of 7 bytes fit what a batch may decompress to. A producer sends

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
-from kdissect.decoders.generated.records_field_parts import POSITION, part_of
+from kdissect.decoders.generated.native_plan import POSITION, part_of
 from kdissect.model.errors import DecodeError
 from kdissect.schema.all_fields import has_records, holds_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
@@ -38,14 +38,6 @@ class RecordsField(NamedTuple):
 RECORDS_FIELD_NAMES = {"new": tuple.__new__, "RecordsField": RecordsField}
 """What emitted code needs to make a records field: without the call of a NamedTuple's own constructor."""
 _RecordsFieldFinder = Callable[[bytes, int], list[RecordsField]]
-
-
-def records_fields_of(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
-) -> list[RecordsField]:
-    """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
-    finder = finder_of(api_key, api_version, is_response)
-    return finder(data, offset) if finder else []
 
 
 @lru_cache(maxsize=CACHE_SIZE)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.as_json.jsonable import text_or_bytes
-from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.varint import MAX_VARLONG, varint
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault
+from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault, note
 from kdissect.model.wording import plural
 
 

@@ -15,7 +15,7 @@ from kdissect.decoders.records.checksum import crc32c
 
 # Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that
 # look like a header, and bytes to run checksums over. Real ones are found after a handful of each.
-MAX_PLACES = 60_000
+MAX_CANDIDATES = 60_000
 MAX_CHECKED = 32 << 20
 
 
@@ -25,10 +25,10 @@ ANY_MAGIC = (CURRENT_MAGIC, 1, 0)
 class Effort:
     """What may still be spent on searching one records field, however many batches in it are damaged."""
 
-    __slots__ = ("bytes", "places")
+    __slots__ = ("bytes", "candidates")
 
     def __init__(self) -> None:
-        self.places = MAX_PLACES
+        self.candidates = MAX_CANDIDATES
         self.bytes = MAX_CHECKED
 
 
@@ -50,8 +50,8 @@ def find_batch(
 def _find(data: bytes, start: int, end: int, magic: int, effort: Effort) -> int | None:
     mark = bytes((magic,))
     place = start + MAGIC_AT - 1
-    while effort.places > 0 and effort.bytes >= 0:
-        effort.places -= 1
+    while effort.candidates > 0 and effort.bytes >= 0:
+        effort.candidates -= 1
         place = data.find(mark, place + 1, end)
         if place < 0:
             return None

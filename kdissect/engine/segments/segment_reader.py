@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from kdissect.decoders.records.batch_layout import LENGTH_AT, OVERHEAD
 from kdissect.decoders.records.batches import iter_batches
-from kdissect.decoders.records.faults import note
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.model.record_batch import RecordBatch, RecordFault, note
 
 # No batch is larger: brokers refuse requests of more than 100 MiB (socket.request.max.bytes). A length that
 # says more is corrupt, and waiting for so many bytes would only take memory.

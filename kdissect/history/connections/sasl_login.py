@@ -14,7 +14,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import ExchangeKind, State
-from kdissect.session.sasl.login import ROUNDS, has_succeeded, principal_of
+from kdissect.session.sasl import ROUNDS, has_succeeded, principal_of
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 500 bytes
 TOKEN_KEPT = 8192  # of the first token, to name the principal: a bearer token is the largest, 1-4 KB

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.decoders.payloads.authentication.sasl import token_value
+from kdissect.decoders.payloads.sasl_payloads import token_value
 
 MIN_ITERATIONS = 4096  # RFC 7677 section 4 (RFC 5802 section 5.1 recommends the same)
 _MOST_DIGITS = 10  # of a number of iterations that is compared at all

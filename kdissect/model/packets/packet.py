@@ -14,6 +14,7 @@ FILE_SHIFT = 40
 NUMBER_MASK = (1 << FILE_SHIFT) - 1
 # Packet times are int64 nanoseconds since 1970 UTC: what a capture says beyond is held at the limit.
 MAX_TIME_NS = (1 << 63) - 1
+SECOND_NS = 1_000_000_000
 MIN_TIME_NS = -MAX_TIME_NS
 # Before all of them: where a latest time begins. 0 is 1970, and clocks that were never set stand before it.
 NEVER_NS = MIN_TIME_NS - 1

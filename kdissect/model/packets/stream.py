@@ -34,17 +34,3 @@ class StreamSink(Protocol):
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """No more bytes. Called at most once."""
-
-
-class CollectingSink(StreamSink, Protocol):
-    """A sink that for a while does nothing but collect.
-
-    While `room` is positive a payload of fewer bytes may be put at the end of `parts` instead of calling
-    `data`: whoever does so takes its length off `room`, and sets `last_ref` and `last_time_ns` to those of
-    its packet.
-    """
-
-    room: int
-    parts: list[bytes]
-    last_ref: int
-    last_time_ns: int

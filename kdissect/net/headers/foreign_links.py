@@ -3,6 +3,7 @@
 dpkt is imported at the first such packet: it costs start-up time that other captures need not pay.
 """
 
+from importlib import import_module
 from struct import pack
 from typing import Any
 
@@ -51,8 +52,6 @@ def behind_ethertype(ethertype: int, data: bytes, at: int) -> tuple[int, int]:
 
 
 def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
-    from importlib import import_module
-
     module, name = parser
     try:
         header = _ip_header(getattr(import_module(module), name)(data))
@@ -68,7 +67,7 @@ def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
 
 
 def _ip_header(packet: Any) -> bytes | None:
-    from dpkt import ip, ip6, llc
+    from dpkt import ip, ip6, llc  # an extra
 
     for _ in range(_MAX_DEPTH):
         if isinstance(packet, ip.IP | ip6.IP6):

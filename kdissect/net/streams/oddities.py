@@ -1,10 +1,9 @@
 """What is unusual about one direction of a connection: most directions have nothing of it."""
 
 from collections import deque
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.net.streams.out_of_order import OutOfOrderSegment
 from kdissect.net.streams.recent import Delivered
 
 # Declared gaps kept to tell a segment that came too late from a retransmission.
@@ -79,3 +78,27 @@ class _Nothing(Oddities):
 
 
 NOTHING_ODD: Oddities = _Nothing()
+
+
+# A TCP segment on its way through reassembly.
+class OutOfOrderSegment(NamedTuple):
+    """A segment with bytes or a FIN, placed in its stream.
+
+    It occupies `len(payload) + missing` bytes from stream offset `offset` on. `needs` is the offset its
+    sender had received from the other direction when it sent it: it belongs after those bytes, wherever it
+    stands in the capture.
+    """
+
+    offset: int
+    payload: bytes
+    missing: int
+    fin: bool
+    needs: int
+    ref: int
+    time_ns: int
+    ip_id: int
+
+    @property
+    def end(self) -> int:
+        """Stream offset behind its last byte."""
+        return self.offset + len(self.payload) + self.missing

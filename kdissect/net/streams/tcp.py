@@ -19,9 +19,8 @@ from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, PlainSegment
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
-from kdissect.net.streams.health import Health
-from kdissect.net.streams.out_of_order import OutOfOrderSegment
-from kdissect.net.streams.reassembly import Reassembly
+from kdissect.net.streams.oddities import OutOfOrderSegment
+from kdissect.net.streams.reassembly import Health, Reassembly
 from kdissect.net.streams.repair import Repair
 from kdissect.net.streams.sequence import HALF, MASK, add, distance
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.model.faults import told
+from kdissect.model.faults import fault_text
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.process import as_segment
 from kdissect.model.packets.segment import reverse_flow
@@ -69,7 +69,9 @@ class RunReader:
             try:
                 yield from self._take(packets, orders)
             except Exception as error:
-                self.file.give_up(f"given up behind packet {packets[0][0] & NUMBER_MASK}: {told(error)}")
+                self.file.give_up(
+                    f"given up behind packet {packets[0][0] & NUMBER_MASK}: {fault_text(error)}"
+                )
         self.parser.close()
         yield from self._flush()
 

@@ -1,6 +1,6 @@
 """Who is told of findings: a file of JSON lines, or a webhook.
 
-A target takes all alerts it is given, or raises `NotToldError`; what it may have taken before it failed is
+A target takes all alerts it is given, or raises `NotSentError`; what it may have taken before it failed is
 given to it again. Its name in messages has nothing of a URL but the host: the path often is a token.
 """
 
@@ -29,7 +29,7 @@ _TOO_MANY, _SERVER_ERRORS = 429, 500
 _READ_BYTES = 1 << 16
 
 
-class NotToldError(Exception):
+class NotSentError(Exception):
     """A target did not take alerts. The text is one line for people, without secrets."""
 
 
@@ -41,8 +41,8 @@ class Target(Protocol):
     identity: str
     """What tells it from other targets: may hold a secret."""
 
-    def tell(self, alerts: Sequence[Alert]) -> None:
-        """Tell some. Raises NotToldError."""
+    def send(self, alerts: Sequence[Alert]) -> None:
+        """Send some. Raises NotSentError."""
 
 
 class JsonLines:
@@ -53,7 +53,7 @@ class JsonLines:
         self.identity = f"jsonl={os.path.abspath(path)}"  # noqa: PTH100  pathlib would resolve links
         self._path = path
 
-    def tell(self, alerts: Sequence[Alert]) -> None:
+    def send(self, alerts: Sequence[Alert]) -> None:
         """Write and flush to disk. A line that a kill cut off is taken away first."""
         lines = "".join(json.dumps(alert, ensure_ascii=True) + "\n" for alert in alerts).encode()
         try:
@@ -64,7 +64,7 @@ class JsonLines:
                 if file.seekable():
                     os.fsync(file.fileno())
         except OSError as error:
-            raise NotToldError(error.strerror or str(error)) from error
+            raise NotSentError(error.strerror or str(error)) from error
 
 
 class Webhook:
@@ -82,7 +82,7 @@ class Webhook:
         self._pauses_s = pauses_s
         self._sleep = sleep
 
-    def tell(self, alerts: Sequence[Alert]) -> None:
+    def send(self, alerts: Sequence[Alert]) -> None:
         """Post; try again where that may help."""
         body = json.dumps(list(alerts), ensure_ascii=True).encode()
         for pause in self._pauses_s:
@@ -90,11 +90,11 @@ class Webhook:
             if not why:
                 return
             if not may_help:
-                raise NotToldError(why)
+                raise NotSentError(why)
             self._sleep(pause)
         why, _ = self._post(body)
         if why:
-            raise NotToldError(why)
+            raise NotSentError(why)
 
     def _post(self, body: bytes) -> tuple[str, bool]:
         """Why it did not work (empty: it did), and whether another attempt may."""

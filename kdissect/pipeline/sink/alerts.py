@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.pipeline.sink.alert_targets import Alert, NotToldError, Target
+from kdissect.pipeline.sink.alert_targets import Alert, NotSentError, Target
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole
 from kdissect.rules.findings import key_of
@@ -76,7 +76,7 @@ class Alerts:
         self._mails: list[_Mail] | None = None
         self._run: str | None = None
 
-    def tell(self, batch: int, findings_rows: Iterable[Mapping[str, Any]]) -> None:
+    def send(self, batch: int, findings_rows: Iterable[Mapping[str, Any]]) -> None:
         """Tell rows of `findings`, those that were not told before, and what waits. Raises nothing.
 
         The rows may be those of the batch or of all batches so far.
@@ -144,7 +144,7 @@ class _Mail:
                 self._waiting.setdefault(alert["id"], alert)
         try:
             self._send()
-        except NotToldError as error:
+        except NotSentError as error:
             self._stay_away(str(error), warn)
         else:
             if self._is_away:
@@ -158,7 +158,7 @@ class _Mail:
     def _send(self) -> None:
         while self._waiting:
             together = list(self._waiting.values())[:_MAX_TOGETHER]
-            self.target.tell(together)
+            self.target.send(together)
             for alert in together:
                 self._told[alert["id"]] = None
                 del self._waiting[alert["id"]]

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
         """What `commit_batch` calls that of which it is all, or one of several."""
         return self.part or self.table
 
-    def told(self) -> dict[str, Any]:
+    def manifest_row(self) -> dict[str, Any]:
         """As the manifest has it."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
@@ -56,6 +56,6 @@ def entries_of(manifest: Manifest) -> list[Entry]:
     return [Entry(*(file.get(name) for name in Entry._fields)) for file in manifest["files"]]
 
 
-def told(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def manifest_rows(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     """Files as a manifest has them."""
-    return [entry.told() for entry in entries]
+    return [entry.manifest_row() for entry in entries]

@@ -25,7 +25,7 @@ from pyarrow import fs
 from pyarrow.fs import FileSelector
 
 from kdissect.engine.tables.all_tables import TABLES
-from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
+from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, manifest_rows, swapped
 from kdissect.pipeline.sink.lock import locked
 from kdissect.pipeline.table_files.commit import STAGING, OutputDirectory
 from kdissect.pipeline.table_files.manifest_file import Manifest, ManifestError, forget_next
@@ -154,7 +154,7 @@ class StreamDirectory(OutputDirectory):
         gone += [{"path": e.path, "since": now} for e in entries_of(before) if e.path not in names]
         due = [file["path"] for file in gone if now - file["since"] >= self._grace_s]
         waiting = [file for file in gone if file["path"] not in set(due)]
-        self.write(facts | {"files": told(entries), "gone": waiting})
+        self.write(facts | {"files": manifest_rows(entries), "gone": waiting})
         self._delete(due)
 
     def recover(self) -> Recovered:

@@ -213,7 +213,7 @@ class Batches:
         replaced[_EMPTY_TABLES] = self._empty(batch, new, replaced)
         self._commit_files(batch, added, replaced, amends.amendment)
         if self._alerts is not None:
-            self._alerts.tell(batch, findings)
+            self._alerts.send(batch, findings)
 
     def _commit_files(
         self, batch: int, added: list[WrittenFile], replaced: dict[str, list[WrittenFile]], amendment:

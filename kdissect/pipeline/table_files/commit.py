@@ -103,7 +103,7 @@ class OutputDirectory:
 
     def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:
         """Move the files to their places and write the manifest."""
-        manifest = {"run": run, **facts, "files": [told(file) for file in files]}
+        manifest = {"run": run, **facts, "files": [manifest_row(file) for file in files]}
         write_manifest(self.filesystem, self.root, manifest, PENDING)
         self.move_in(run, [(file.path, file.path) for file in files])
         self.write(manifest)
@@ -144,6 +144,6 @@ class OutputDirectory:
             self.filesystem.delete_dir(directory)
 
 
-def told(file: WrittenFile) -> dict[str, Any]:
-    """A file as manifests tell it."""
+def manifest_row(file: WrittenFile) -> dict[str, Any]:
+    """A file as manifests have it."""
     return {"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes}

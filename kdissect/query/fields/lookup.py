@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
+from kdissect.decoders.as_json.jsonable import PAYLOAD_SUFFIX
 from kdissect.decoders.generated.projection import Path
-from kdissect.query.fields.decoded_fields import DecodedSource, payload_place
-from kdissect.query.fields.field_sources import BodySource, Source
+from kdissect.engine.exchange_bodies import body_of
+from kdissect.query.binding import Binding
+from kdissect.query.fields.field_sources import BodySource, Cost, Many, Source
 from kdissect.query.fields.named import suggest
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import RESPONSE, SIDES, BodyField, all_body_fields
-from kdissect.query.values.value_kinds import ValueKind
+from kdissect.query.syntax.nodes import Literal
+from kdissect.query.values.value_kinds import Test, ValueKind
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange
 
 Apis = frozenset[int] | None
+
+
 """The APIs that a test can hold for; None for all."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|\*\*?))*")
@@ -188,3 +195,74 @@ def _suggest_field(name: str, apis: Apis) -> str:
         known += {field.name for field in all_body_fields(side, apis)}
     near = suggest(name, known).strip()
     return near if near.startswith("did") else _ALL
+
+
+# Fields of what bytes fields hold: `request.protocols.metadata_decoded.topics`.
+#
+# Only the bytes show which payload they are, so names and kinds behind `_decoded` cannot be checked
+# beforehand.
+class Decoded(ValueKind):
+    """Values of any kind, compared by how they are written."""
+
+    name = "any"
+    doc = "what a payload holds: compared by how it is written"
+    example = "orders"
+    textual = True
+
+    def parse(self, literal: Literal) -> str:
+        """The text."""
+        return literal.text
+
+    def text(self, raw: Any) -> str:
+        """As JSON writes it, texts without quotes."""
+        return str(raw).lower() if isinstance(raw, bool) else str(raw)
+
+    def equals(self, value: str) -> Test:
+        """Equal as text."""
+        return lambda raw: self.text(raw) == value
+
+    def one_of(self, values: Sequence[str]) -> Test:
+        """One of them as text."""
+        known = frozenset(values)
+        return lambda raw: self.text(raw) in known
+
+
+_DECODED = Decoded()
+
+
+class DecodedSource(Source):
+    """What stands at a path of the decoded body, with its payloads; structs are there, and no more."""
+
+    def __init__(self, name: str, side: str, path: Sequence[str], keys: frozenset[int]) -> None:
+        super().__init__(name, (_DECODED,), True, Cost.WHOLE_BODY)
+        self._side = side
+        self._path = tuple(path)
+        self._keys = keys
+
+    def many(self, binding: Binding) -> tuple[Many, ...]:
+        """The values, from the body as rows have it, secrets masked."""
+
+        def get(exchange: Exchange) -> Sequence[Any]:
+            if exchange.api_key not in self._keys:
+                return ()
+            return list(_values_at(body_of(exchange, self._side, show_secrets=False).body, self._path))
+
+        return (get,)
+
+
+def payload_place(path: Sequence[str]) -> tuple[str, ...] | None:
+    """The path of the bytes field whose payload a path leads into; None if it leads into none."""
+    for index, part in enumerate(path):
+        if part.endswith(PAYLOAD_SUFFIX):
+            return (*path[:index], part.removesuffix(PAYLOAD_SUFFIX))
+    return None
+
+
+def _values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _values_at(item, path)
+    elif not path:
+        yield True if isinstance(value, dict) else value
+    elif isinstance(value, dict) and path[0] in value:
+        yield from _values_at(value[path[0]], path[1:])

@@ -11,14 +11,15 @@ from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import ref_number
 from kdissect.model.packets.process import Process
 from kdissect.model.packets.stream import CloseKind
+from kdissect.model.record_batch import CODEC_NAMES, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, RecordBatch
+from kdissect.query.binding import Binding
 from kdissect.query.fields import row_values as values
-from kdissect.query.fields.batch_fields import batch_fields
-from kdissect.query.fields.field_sources import Cost, RowSource
+from kdissect.query.fields.field_sources import Cost, Many, RowSource
 from kdissect.query.fields.named import API, ERROR, Choice, members
 from kdissect.query.values.addresses import ADDRESS
-from kdissect.query.values.points_in_time import TIME_NS
+from kdissect.query.values.points_in_time import TIME_MS, TIME_NS
 from kdissect.query.values.units import LATENCY, NANOSECONDS, SIZE
-from kdissect.query.values.value_kinds import NUMBER, STRUCTURE, TEXT, ValueKind
+from kdissect.query.values.value_kinds import FLAG, NUMBER, STRUCTURE, TEXT, ValueKind
 from kdissect.session.exchange import ExchangeKind, State
 
 NUMBER_FIELD = "number"
@@ -29,13 +30,57 @@ KIND_FIELDS = frozenset(
         "broker.port", "host", "client_id", "api", "api_key", "api_version", "version", "kind",
     }
 )  # fmt: skip
+_CODEC = Choice(dict(enumerate(CODEC_NAMES)), False, True)
+_Get = Callable[[RecordBatch], Any]
+
+# Names and meanings are those of the rows of `kdissect segments`.
+_FIELDS: tuple[tuple[str, ValueKind, str, _Get], ...] = (
+    (
+        "",
+        STRUCTURE,
+        "the record batches in request (Produce) or response (Fetch ...)",
+        lambda b: b,
+    ),
+    (".bytes", SIZE, "size of a batch with its offset and length", lambda b: b.size),
+    (".base_offset", NUMBER, "offset of a batch's first record", lambda b: b.base_offset),
+    (".count", NUMBER, "records that a batch says it has", lambda b: b.count),
+    (".magic", NUMBER, "format of a batch: 0, 1 or 2", lambda b: b.magic),
+    (".codec", _CODEC, "compression of a batch: `none`, `gzip`, `snappy`, `lz4`, `zstd`", lambda b: b.codec),
+    (
+        ".max_timestamp_ms",
+        TIME_MS,
+        "largest timestamp in a batch; null for none",
+        lambda b: None if b.max_timestamp == NO_TIMESTAMP else b.max_timestamp,
+    ),
+    (
+        ".producer_id",
+        NUMBER,
+        "id of an idempotent producer; null without one",
+        lambda b: None if b.producer_id == NO_PRODUCER_ID else b.producer_id,
+    ),
+    (
+        ".producer_epoch",
+        NUMBER,
+        "its epoch",
+        lambda b: None if b.producer_id == NO_PRODUCER_ID else b.producer_epoch,
+    ),
+    (
+        ".base_sequence",
+        NUMBER,
+        "sequence number of a batch's first record; null without one",
+        lambda b: None if b.base_sequence == NO_SEQUENCE else b.base_sequence,
+    ),
+    (".transactional", FLAG, "whether a batch belongs to a transaction", lambda b: b.is_transactional),
+    (".control", FLAG, "whether a batch holds control records", lambda b: b.is_control),
+    (".crc_ok", FLAG, "whether the checksum of a batch is right", lambda b: b.crc_is_right),
+)
 
 
 class RowEntry(NamedTuple):
     """One name, its documentation, and where its values come from.
 
     `alias_of` names the field that it is another name of. `header` is the field's name for readers that can
-    leave out exchanges by themselves (`query.pushdown`); empty where they cannot.
+    leave out exchanges by themselves (`query.predicate`); empty where they cannot.
     """
 
     source: RowSource
@@ -161,7 +206,7 @@ def _processes() -> Iterator[tuple[RowSource, str]]:
     """Who holds the ends: those of either end, and of one."""
     yield RowSource("processes", STRUCTURE, values.plain(values.processes), is_many=True), ""
     end = Choice({n: n for n in ("client", "broker")}, False, False)
-    yield RowSource("processes.end", end, values.plain(values.told_ends), is_many=True), ""
+    yield RowSource("processes.end", end, values.plain(values.known_ends), is_many=True), ""
     for prefix, role in (("processes", None), ("client", "client"), ("broker", "broker")):
         for part in Process._fields:
             kind = NUMBER if part == "pid" else TEXT
@@ -190,3 +235,20 @@ def _frames(side: str) -> Sequence[tuple[RowSource, str]]:
         (RowSource(f"{side}.body", STRUCTURE, values.whole(side, 0), cost=Cost.WHOLE_BODY), ""),
         (RowSource(f"{side}.error", TEXT, values.whole(side, 1), cost=Cost.WHOLE_BODY), ""),
     )
+
+
+# Fields of the record batches in an exchange.
+def batch_fields() -> Sequence[tuple[RowSource, str]]:
+    """Each field with its documentation."""
+    return [
+        (RowSource(f"batch{name}", kind, _getter(get), is_many=True, cost=Cost.WHOLE_BODY), doc)
+        for name, kind, doc, get in _FIELDS
+    ]
+
+
+def _getter(get: _Get) -> Callable[[Binding], Many]:
+    def make(binding: Binding) -> Many:
+        batches = binding.batches
+        return lambda exchange: [get(batch) for batch in batches(exchange)]
+
+    return make

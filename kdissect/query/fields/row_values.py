@@ -78,7 +78,7 @@ def processes(e: Exchange) -> Sequence[Any]:
     return e.connection.processes
 
 
-def told_ends(e: Exchange) -> Sequence[str]:
+def known_ends(e: Exchange) -> Sequence[str]:
     """The ends whose processes are known to be theirs."""
     return [end for end, _ in e.connection.processes_of() if end is not None]
 

@@ -53,7 +53,7 @@ class Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = tokenize(text)
-        self._place = 0
+        self._at = 0
         self._depth = 0
         self.expected: list[Expectation] = []
 
@@ -68,11 +68,11 @@ class Parser:
 
     @property
     def _now(self) -> Token:
-        return self._tokens[self._place]
+        return self._tokens[self._at]
 
     def _next(self) -> Token:
-        token = self._tokens[self._place]
-        self._place += token.kind is not TokenKind.END
+        token = self._tokens[self._at]
+        self._at += token.kind is not TokenKind.END
         return token
 
     def _is(self, *texts: str) -> bool:
@@ -82,7 +82,7 @@ class Parser:
     def _takes(self, *texts: str) -> bool:
         if not self._is(*texts):
             return False
-        self._place += 1
+        self._at += 1
         return True
 
     def _may_follow(self, what: Expected, field: str = "", symbol: str = "") -> None:

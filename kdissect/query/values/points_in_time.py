@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kdissect.engine.times import SECOND_NS
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.units import DURATIONS
 from kdissect.query.values.value_kinds import ValueKind, whole
 
-SECOND_NS = 10**9
 DAY_NS = 86400 * SECOND_NS
 FORMS = "2024-05-01T10:00:00Z, 10:00:05, +1.5s, +00:01:30"
 # RFC 3339 section 5.6, with the parts a person leaves out made optional; without an offset UTC is meant.

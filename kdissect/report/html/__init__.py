@@ -1,11 +1,9 @@
 """The report as one HTML page that needs nothing else: no network, no script, no other file."""
 
 from kdissect.report.html.findings import findings_section, rules_section
-from kdissect.report.html.latency import latency_section
-from kdissect.report.html.matrix import matrix_section
 from kdissect.report.html.page import footer, header, page
 from kdissect.report.html.quality import quality_section, software_section
-from kdissect.report.html.timeline import timeline_section
+from kdissect.report.html.traffic import latency_section, matrix_section, timeline_section
 from kdissect.report.verdict import Verdict
 
 _SECTIONS = (

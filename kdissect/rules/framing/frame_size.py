@@ -1,19 +1,27 @@
-"""Rules: the size in front of a frame."""
+"""Rules: the size in front of a frame, and what must follow it."""
 
 from collections.abc import Iterator
 
+from kdissect.decoders.bodies import request_fits, response_fits
+from kdissect.decoders.frame_start import SIZE_PREFIX
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.packets.stream import CloseKind
 from kdissect.model.wording import plural
 from kdissect.rules.guards import ExchangeFact
-from kdissect.rules.kinds import ConnectionRule, ExchangeRule
-from kdissect.rules.rule import Violation
+from kdissect.rules.kinds import ConnectionRule, ExchangeRule, UndecodableRule
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 _REQUEST_MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
 _SASL_MOST = 512 << 10  # sasl.server.max.receive.size (BrokerSecurityConfigs)
 _SASL_APIS = (17, 36)  # SaslHandshake, SaslAuthenticate
+_MIN_REQUEST, _MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id
+_TOO_LARGE = {SIZE_PREFIX: "the size counts its own 4 bytes", 1: "the size is 1 too large"}
 
 
 class BadFrameSize(ConnectionRule):
@@ -108,3 +116,123 @@ class SaslFrameTooLarge(ExchangeRule):
             return
         if request.size > _SASL_MOST:
             yield Violation(f"at most {_SASL_MOST} bytes", plural(request.size, "byte"), start=0, end=0)
+
+
+class FrameTooShort(ExchangeRule):
+    """A frame must hold at least the smallest header.
+
+    A request begins with API key, version and correlation id (8 bytes), a response with a correlation id (4
+    bytes). Raw SASL tokens are exempt: they may be empty. spec/004 gives 4 bytes for both; shipped Kafka
+    needs 8 for requests.
+
+    Example: a request of 3 bytes.
+
+    What to do: check where the size is computed; it counts the bytes behind itself.
+    """
+
+    code = "FRM004"
+    name = "frame-too-short"
+    cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader#parse")
+    needs_start = True
+    needs_whole = True
+    overrides = ("HDR001",)
+    guard = ExchangeFact.SHORT
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        """Sizes of both frames."""
+        if exchange.kind is ExchangeKind.SASL_TOKEN:
+            return
+        for side, frame, least in (
+            (REQUEST, exchange.request, _MIN_REQUEST),
+            (RESPONSE, exchange.response, _MIN_RESPONSE),
+        ):
+            if frame is not None and frame.size < least:
+                yield Violation(
+                    f"at least {plural(least, 'byte')}",
+                    plural(frame.size, "byte"),
+                    side=side,
+                    start=0,
+                    end=frame.size,
+                )
+
+
+class FrameCutByClose(ConnectionRule):
+    """A connection must not be closed inside a frame.
+
+    The end that sent the frame closed before the frame was complete, and no byte is missing from the
+    capture: the receiver waits for bytes that never come, and drops what it has.
+
+    Example: a size of 200, 90 bytes, FIN.
+
+    What to do: find out why the sender gave up: a crash, a timeout while sending, a size that is too large.
+    A size that counts itself makes the receiver wait for 4 bytes too many, one that is off by one for 1.
+    """
+
+    code = "FRM005"
+    name = "frame-cut-by-close"
+    severity = Severity.WARNING
+    cites = ("spec/004 Malformed Request Detection",)
+    needs_start = True
+    needs_whole = True
+
+    def check(self, view: ConnectionView) -> Iterator[Violation]:
+        """The last frame, if it was cut by its own sender."""
+        close = view.info.close
+        if view.cut is None or close is None or close.how not in (CloseKind.FIN, CloseKind.RST):
+            return
+        exchange, side = view.cut
+        frame = exchange.request if side == REQUEST else exchange.response
+        sender = Who.CLIENT if side == REQUEST else Who.BROKER
+        if frame is None or close.by != sender:
+            return
+        api = protocol_messages.api_name(exchange.api_key) if exchange.api_key is not None else None
+        held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
+        what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
+        why = _TOO_LARGE.get(frame.size - len(frame.data))
+        if why is not None and _is_whole(exchange, side):
+            what += f"; it is whole: {why}"
+        yield Violation("a whole frame before the connection ends", what, who=sender)
+
+
+def _is_whole(exchange: Exchange, side: str) -> bool:
+    """Whether what came of a frame is one to its last byte."""
+    frame = exchange.request if side == REQUEST else exchange.response
+    key, version = exchange.api_key, exchange.api_version
+    if frame is None or key is None or version is None:
+        return False
+    if side == REQUEST:
+        return request_fits(frame.data, exchange.request_body_offset, key, version)
+    return response_fits(frame.data, key, version)
+
+
+class SizeCountsItself(UndecodableRule):
+    """A frame's size must not count itself.
+
+    The int32 before each frame says how many bytes follow it. Here the body is whole, and the 4 bytes behind
+    it are the size of the next frame. From here on the receiver reads frames where none begin.
+
+    Example: a size of 34 before a request of 30 bytes.
+
+    What to do: write the length of header and body.
+    """
+
+    code = "FRM007"
+    name = "size-counts-itself"
+    cites = (
+        "spec/000 Common Request and Response Structure",
+        "org.apache.kafka.common.network.NetworkReceive#readFrom",
+    )
+    kinds = frozenset({FaultKind.LEFT_OVER})
+    needs_whole = False  # the body fits; what is behind it may be passed over as no frame
+
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
+        """Four bytes behind the body that are a size."""
+        end = len(body.data)
+        following = int.from_bytes(body.data[body.end :], signed=True)
+        least = _MIN_REQUEST if body.side == REQUEST else _MIN_RESPONSE
+        if end - body.end == SIZE_PREFIX and least <= following <= _REQUEST_MOST:
+            yield Violation(
+                f"a size of {body.end}",
+                f"{end}, 4 more: behind the body stands the size of the next frame, {following}",
+                start=body.end, end=end, side=body.side,
+            )  # fmt: skip

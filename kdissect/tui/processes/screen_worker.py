@@ -60,7 +60,7 @@ def _cut(captures: Captures) -> Iterator[str]:
     """Files that end inside a packet, other than those that are captured now."""
     for file in () if captures.is_live else captures.files:
         if file.error is None:
-            yield from file.told(AnomalyKind.CUT_CAPTURE)
+            yield from file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
 
 
 class Worker:
@@ -230,7 +230,7 @@ class Worker:
         self._is_by_kind = predicate.is_by_kind
         findings_of = None
         if predicate.needs_findings:
-            from kdissect.stages.codes_by_exchange import codes_by_exchange
+            from kdissect.stages.codes_by_exchange import codes_by_exchange  # start-up: the rules
 
             findings_of = codes_by_exchange(_open(self._order)).of
         return predicate.bind(Context(self._start_ns, topics_of, findings_of, names))

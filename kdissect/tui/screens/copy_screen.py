@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from shlex import quote
 from typing import ClassVar, NamedTuple
 
+import orjson
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,18 +16,97 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from kdissect.engine.exchange_log.log import LoggedExchange
+from kdissect.engine.exchange_rows import ExchangeRows, TopicsOf
+from kdissect.engine.records.nested_records import nest_batches
+from kdissect.engine.records.record_rows import TopicNames
 from kdissect.engine.records.record_sets import RecordSet
+from kdissect.engine.secrets.patches import patched
+from kdissect.engine.secrets.secret_bytes import secret_patches
+from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
-from kdissect.session.exchange import Exchange
-from kdissect.tui.screens import copy_forms as copies
-from kdissect.tui.screens.copy_forms import Names, NothingToCopyError
+from kdissect.report.printable import terminal_json
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.tui.session import Session
 from kdissect.tui.view import Field, Notice
 from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.safe_text import text
 
+SIDES = ("request", "response")
+# Beyond it a command takes its hex from a here-document: one argument of a command is at most 128 KiB long
+# (MAX_ARG_STRLEN of Linux).
+LONGEST_ARGUMENT = 100_000
+_COLUMNS = 64  # bytes in a line of a here-document
 # Terminals take some 100 kB to a few MB by their clipboard sequence (OSC 52); beyond it nothing arrives.
 _MOST_CHARACTERS = 1_000_000
+
+
+# What can be copied of an exchange: JSON, hex, Python bytes, a command that decodes it again.
+#
+# Secrets are blanked, as they are masked on the screen.
+class NothingToCopyError(Exception):
+    """There are no such bytes; the message says why, in one line."""
+
+
+class Names(NamedTuple):
+    """What rows need to know: `files` by index, the topics of an exchange, names of topic ids."""
+
+    files: Sequence[str]
+    topics_of: TopicsOf
+    topic_name: TopicNames | None
+
+
+def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool = False) -> str:
+    """The line of `kdissect inspect --bodies --records --format jsonl`."""
+
+    def nest(row: dict[str, object], inner: Exchange) -> list[object]:
+        return list(nest_batches(row, inner, show_secrets, names.topic_name))
+
+    rows = ExchangeRows(names.files, True, show_secrets, names.topics_of, nest)  # type: ignore[arg-type]
+    row = rows.row(exchange)
+    row["number"] = number
+    return terminal_json(orjson.dumps(row, default=str)).decode()
+
+
+def frame_bytes(exchange: Exchange, side: str, show_secrets: bool = False) -> bytes:
+    """A frame as on the wire, its size first. Raises NothingToCopyError."""
+    frame = _frame(exchange, side)
+    patches = [] if show_secrets else secret_patches(exchange, side)
+    return frame.size.to_bytes(4) + patched(frame.data, patches, 0, len(frame.data))
+
+
+def decode_command(exchange: Exchange, side: str, show_secrets: bool = False) -> str:
+    """A command line for a shell that shows the frame as a tree. Raises NothingToCopyError."""
+    if exchange.kind is ExchangeKind.SASL_TOKEN:
+        raise NothingToCopyError("a bare SASL token is no frame that `kdissect decode` takes")
+    command = ["kdissect", "decode", "--records"]
+    if side == "response":
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None:
+            raise NothingToCopyError("nobody knows what this response answers")
+        command += ["--response", "--api", api_name(key) or str(key), "--api-version", str(version)]
+    return _with_hex(command, frame_bytes(exchange, side, show_secrets))
+
+
+def _with_hex(command: Sequence[str], data: bytes) -> str:
+    line = " ".join(map(quote, command))
+    if len(data) * 2 <= LONGEST_ARGUMENT:
+        return f"{line} {data.hex()}"
+    rows = [data[at : at + _COLUMNS].hex() for at in range(0, len(data), _COLUMNS)]
+    return "\n".join((f"{line} - <<'HEX'", *rows, "HEX"))
+
+
+def _frame(exchange: Exchange, side: str) -> Frame:
+    frame = exchange.request if side == "request" else exchange.response
+    if frame is None:
+        raise NothingToCopyError(f"no {side} was captured")
+    if not frame.data:
+        raise NothingToCopyError(f"the bytes of the {side} cannot be had any more")
+    return frame
+
+
+Form = Callable[[bytes], str]
+FORMS: dict[str, Form] = {"hex": bytes.hex, "Python bytes": repr}
 
 
 class Choice(NamedTuple):
@@ -102,10 +183,10 @@ def choices(session: Session, row: int, field: Field | None) -> list[Choice]:
     if field is not None and field.data:
         found += [
             Choice(f"{form} of the field {field.name}", _form_of(make, field.data))
-            for form, make in copies.FORMS.items()
+            for form, make in FORMS.items()
         ]
     found.append(Choice("JSON of the exchange", lambda: _json(session, row)))
-    for side in copies.SIDES:
+    for side in SIDES:
         if log.has_side(row, side):
             found += _of_side(log.exchange(row), side)
     return found
@@ -113,13 +194,13 @@ def choices(session: Session, row: int, field: Field | None) -> list[Choice]:
 
 def _of_side(exchange: Exchange, side: str) -> list[Choice]:
     forms = [
-        Choice(f"{form} of the {side}", lambda make=make: make(copies.frame_bytes(exchange, side)))  # type: ignore[misc]
-        for form, make in copies.FORMS.items()
+        Choice(f"{form} of the {side}", lambda make=make: make(frame_bytes(exchange, side)))  # type: ignore[misc]
+        for form, make in FORMS.items()
     ]
-    return [Choice(f"kdissect decode of the {side}", lambda: copies.decode_command(exchange, side)), *forms]
+    return [Choice(f"kdissect decode of the {side}", lambda: decode_command(exchange, side)), *forms]
 
 
-def _form_of(make: copies.Form, data: bytes) -> Callable[[], str]:
+def _form_of(make: Form, data: bytes) -> Callable[[], str]:
     return lambda: make(data)
 
 
@@ -133,4 +214,4 @@ def _json(session: Session, row: int) -> str:
         return exchange.topics() if isinstance(exchange, LoggedExchange) else ()
 
     names = Names(session.progress.file_names, topics_of, topic_name)
-    return copies.json_line(log.exchange(row), row + 1, names)
+    return json_line(log.exchange(row), row + 1, names)

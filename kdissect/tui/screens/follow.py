@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -12,16 +13,121 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
+from kdissect.decoders.trees.tree_text import render
+from kdissect.engine.exchange_log.log import ExchangeLog
+from kdissect.engine.exchange_trees import whole_tree
+from kdissect.engine.secrets.patches import patched
+from kdissect.engine.secrets.secret_bytes import secret_patches
+from kdissect.engine.times import rfc3339
 from kdissect.model.wording import plural
-from kdissect.tui.screens.conversation_lines import FORMS, StreamMessage, message_lines, messages_of
+from kdissect.report.cells import Cell
+from kdissect.report.quantities import duration
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_name
 from kdissect.tui.session import Session
 from kdissect.tui.view import Follow, GoTo
 from kdissect.tui.widgets.hand_over import hand_over
+from kdissect.tui.widgets.hex_rows import hex_rows
 from kdissect.tui.widgets.safe_text import text
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
+# Lines of one message; who wants to see all of it goes to the exchange.
+_MESSAGE_LINES = 40
+_HEX_BYTES = 512
+FORMS = ("fields", "hex", "titles")
 # Messages decoded at a time: some screens full, done in a fraction of a second.
 _MESSAGES_AT_ONCE = 50
+
+
+# A connection's whole conversation as lines: requests and responses in the order in which they went.
+class StreamMessage(NamedTuple):
+    """One message: the exchange it belongs to, and which side of it."""
+
+    row: int
+    side: str
+
+
+def messages_of(log: ExchangeLog, connection: str) -> list[StreamMessage]:
+    """The messages of a connection by the time of their first byte; requests before what answers them."""
+    found = []
+    for row in log.rows_of(connection):
+        for order, side in enumerate(("request", "response")):
+            if log.has_side(row, side):
+                found.append((log.columns[f"{side}_time"][row], order, row, side))
+    return [StreamMessage(row, side) for _, _, row, side in sorted(found, key=lambda each: each[:3])]
+
+
+def message_lines(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Line]:
+    """A heading, then the content in one of `FORMS`. Raises nothing."""
+    yield _title(log, message)
+    if form != "titles":
+        yield from _content(log, message, form)
+        yield ()
+
+
+def _title(log: ExchangeLog, message: StreamMessage) -> Line:
+    row, side = message
+    is_request = side == "request"
+    arrow = "client >>>" if is_request else "<<< broker"
+    size = log.bytes_on_wire(row, side) or 0
+    time = rfc3339(log.columns[f"{side}_time"][row])[11:26]
+    latency = log.latency_ns(row)
+    behind = ""
+    if not is_request and latency is not None:
+        behind = f"  after {duration(latency)}"
+    outcome = Cell("") if is_request else _errors(log, row)
+    return (
+        (f"{arrow}  ", side),
+        (f"#{row + 1}  {time}  ", "dim"),
+        (f"{_api(log, row)} {side}  {plural(size, 'byte')}{behind}", "bold"),
+        (f"  {outcome.text}" if outcome.text else "", outcome.style),
+    )
+
+
+def _api(log: ExchangeLog, row: int) -> str:
+    key = log.api_key(row)
+    if key is None:
+        return "SASL token" if log.is_token(row) else "unknown"
+    return f"{api_name(key) or f'key {key}'} v{log.api_version(row)}"
+
+
+def _errors(log: ExchangeLog, row: int) -> Cell:
+    errors = log.errors(row)
+    return Cell(", ".join(str(error_name(code)) for code in errors), "bad") if errors else Cell("")
+
+
+def _content(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Line]:
+    exchange = log.exchange(message.row)
+    frame = exchange.request if message.side == "request" else exchange.response
+    if frame is None or not frame.data:
+        yield (("    its bytes cannot be had any more", "bad"),)
+        return
+    if form == "hex":
+        data = patched(frame.data, secret_patches(exchange, message.side), 0, _HEX_BYTES)
+        for line in hex_rows(data, 0, len(data)):
+            yield (("    ", ""), *line)
+        if len(frame.data) > _HEX_BYTES:
+            yield ((f"    ... {plural(len(frame.data) - _HEX_BYTES, 'more byte')}", "dim"),)
+        return
+    tree = whole_tree(exchange, message.side, frame, lambda _info, number: log.topic_names.get(number))
+    if tree is None:
+        yield (("    the request is not known, so this cannot be decoded", "odd"),)
+        return
+    name_of = log.topic_names.get
+    yield from _bounded(list(_tree_lines(render(tree, frame.data, topic_name=name_of))))
+
+
+def _tree_lines(lines: Iterator[str]) -> Iterator[Line]:
+    for line in lines:
+        style = "bad" if line.lstrip().startswith("! ") else ""
+        yield ((f"    {line}", style),)
+
+
+def _bounded(lines: Sequence[Line]) -> Sequence[Line]:
+    if len(lines) <= _MESSAGE_LINES:
+        return lines
+    left_out = len(lines) - _MESSAGE_LINES
+    return [*lines[:_MESSAGE_LINES], ((f"    ... {plural(left_out, 'more line')}", "dim"),)]
 
 
 class FollowScreen(ModalScreen[None]):

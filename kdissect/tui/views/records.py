@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import time
+from binascii import a2b_base64
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -10,23 +13,39 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
+from kdissect.engine.exchange_log.log import ExchangeLog
+from kdissect.engine.records.record_rows import RecordRows
+from kdissect.engine.records.record_sets import RecordSet, record_sets, records_side
+from kdissect.model.anomaly import Anomaly
 from kdissect.model.wording import plural
 from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.records import record_columns
+from kdissect.report.printable import printable
 from kdissect.tui.panes.shown_exchanges import Shown
 from kdissect.tui.session import Change
 from kdissect.tui.view import GoTo
 from kdissect.tui.views.lines_below import LinesBelowView
 from kdissect.tui.views.quick_filters import of_producer
-from kdissect.tui.views.record_lines import record_lines
-from kdissect.tui.views.shown_records import MAX_RECORDS, RecordReader
 from kdissect.tui.widgets.hand_over import hand_over
+from kdissect.tui.widgets.hex_rows import hex_rows
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line
 
 _RECORDS_AT_ONCE = 200  # some screens full
 _SECONDS_AT_ONCE = 0.25
+# Of one value; who needs more has `kdissect records`.
+_MOST_LINES = 500
+MOST_BYTES = 16 << 10
+_LONGEST = 1 << 20  # characters that are tried as JSON
+_FACTS = (
+    "topic", "partition", "offset", "timestamp", "timestamp_type", "producer_id", "producer_epoch",
+    "sequence", "transactional", "control", "codec", "magic", "leader_epoch",
+)  # fmt: skip
+# Records in the list, some 2 KB each. Nobody pages through more: a filter finds what one looks for.
+MAX_RECORDS = 20_000
+# Characters of one key, header or value in the list; of the chosen one all is read again.
+_PREVIEW = 200
 
 
 class RecordsView(LinesBelowView):
@@ -152,3 +171,203 @@ class RecordsView(LinesBelowView):
 
 def _api(direction: str) -> str:
     return "".join(part.capitalize() for part in direction.split("_"))
+
+
+# One record in full, as lines.
+def record_lines(row: dict[str, Any], width: int) -> Iterator[Line]:
+    """Where it is, key, headers, value. Values that are JSON are laid out."""
+    yield (("key  ", "bold"), (_size(row["key_bytes"]), "dim"))
+    yield from _content(row["key"], width)
+    for header in row["headers"]:
+        yield (("header  ", "bold"), (printable(_name(header["key"])), "name"))
+        yield from _content(header["value"], width)
+    yield (("value  ", "bold"), (_size(row["value_bytes"]), "dim"))
+    yield from _content(row["value"], width)
+    if row.get("decoded"):
+        yield (("decoded", "bold"),)
+        yield from _json(row["decoded"])
+    yield ()
+    facts = ", ".join(
+        f"{name.replace('_', ' ')} {row[name]}" for name in _FACTS if row.get(name) not in (None, False, "")
+    )
+    for text in _wrapped(printable(facts), width):
+        yield ((text, "dim"),)
+    if not row["crc_ok"]:
+        yield (("the checksum of its batch is wrong", "bad"),)
+
+
+def _name(key: Any) -> str:
+    return key if isinstance(key, str) else json.dumps(key)
+
+
+def _size(count: int | None) -> str:
+    return "null" if count is None else plural(count, "byte")
+
+
+def _content(value: Any, width: int) -> Iterator[Line]:
+    if value is None:
+        return
+    if isinstance(value, dict) and set(value) == {"base64"}:
+        data = a2b_base64(value["base64"])
+        yield from hex_rows(data, 0, min(len(data), MOST_BYTES))
+        if len(data) > MOST_BYTES:
+            yield ((f"... {plural(len(data) - MOST_BYTES, 'more byte')}", "dim"),)
+        return
+    text = value if isinstance(value, str) else json.dumps(value)
+    found = _parsed(text)
+    yield from _json(found) if found is not None else _text(text, width)
+
+
+def _parsed(text: str) -> Any:
+    """The object or list that a text is; None for anything else."""
+    if text[:1] not in ("{", "[") or len(text) > _LONGEST:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json(value: Any) -> Iterator[Line]:
+    try:
+        lines = json.dumps(value, indent=2, ensure_ascii=False).splitlines()
+    except RecursionError:
+        return
+    yield from _bounded([((f"  {printable(line)}", ""),) for line in lines])
+
+
+def _text(text: str, width: int) -> Iterator[Line]:
+    rows: list[Line] = []
+    for line in text.split("\n"):
+        rows += [((f"  {part}", ""),) for part in _wrapped(printable(line), width)]
+        if len(rows) > _MOST_LINES:
+            break
+    yield from _bounded(rows)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    room = max(width - 4, 20)
+    for at in range(0, max(len(text), 1), room):
+        yield text[at : at + room]
+
+
+def _bounded(lines: list[Line]) -> Iterator[Line]:
+    yield from lines[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
+        yield (("  ... and more: see kdissect records", "dim"),)
+
+
+class RecordReader:
+    """`more` gives the next rows (`engine.record_rows`); each also has `row`, its exchange's in the log.
+
+    `section` is the number of the records field in its exchange. `is_over`: all exchanges of the list so far
+    were read, or there are as many records as are kept.
+    """
+
+    def __init__(self, log: ExchangeLog, shown: Shown, files: Callable[[], Any]) -> None:
+        self._log = log
+        self._shown = shown
+        self._place = 0
+        self._count = 0
+        self._rows = RecordRows(_Files(files), topic_name=self._topic_name)
+        self._current: Iterator[Row] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many as are kept."""
+        return self._count >= MAX_RECORDS
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to read now."""
+        return self.is_full or (self._current is None and self._place >= len(self._shown))
+
+    @property
+    def looked_at(self) -> int:
+        """Exchanges of the list that were read."""
+        return self._place
+
+    def more(self, count: int, seconds: float) -> list[Row]:
+        """At most so many rows, and no longer than that. Raises nothing."""
+        until = time.monotonic() + seconds
+        found: list[Row] = []
+        while len(found) < count and not self.is_over and time.monotonic() < until:
+            if self._current is None:
+                self._next()
+                continue
+            row = next(self._current, None)
+            if row is None:
+                self._current = None
+                continue
+            self._count += 1
+            row["number"] = self._count
+            found.append(row)
+        return found
+
+    def whole(self, row: Row) -> Row | None:
+        """A row of the list with all of its key, headers and value."""
+        exchange = self._log.exchange(row["row"])
+        for number, records in enumerate(record_sets(exchange)):
+            if number == row["section"]:
+                for found in self._rows.rows(records, []):
+                    if (found["batch"], found["record"]) == (row["batch"], row["record"]):
+                        return found
+        return None
+
+    def _next(self) -> None:
+        """To the next exchange that may hold records: its API says which those are."""
+        log, shown = self._log, self._shown
+        while self._place < len(shown):
+            row = shown[self._place]
+            self._place += 1
+            key = log.api_key(row)
+            if key is not None and records_side(key) is not None:
+                self._current = self._of_exchange(row)
+                return
+
+    def _of_exchange(self, row: int) -> Iterator[Row]:
+        anomalies: list[Anomaly] = []
+        for number, records in enumerate(record_sets(self._log.exchange(row))):
+            batches = records.found.batches
+            for found in self._rows.rows(records, anomalies):
+                batch = batches[found["batch"]]
+                place = {"row": row, "section": number, "is_response": records.is_response}
+                yield _preview(found) | place | {"start": batch.start, "end": batch.end}
+
+    def _topic_name(self, records: RecordSet) -> str | None:
+        return self._log.topic_names.get(records.records_field.topic_id or b"")
+
+
+class _Files(Sequence[str]):
+    """File names by index, which are known only after the first file is opened."""
+
+    def __init__(self, files: Callable[[], Any]) -> None:
+        self._files = files
+
+    def __getitem__(self, index: Any) -> Any:
+        files = self._files()
+        return files[index] if index < len(files) else ""
+
+    def __len__(self) -> int:
+        return len(self._files())
+
+
+def _preview(row: Row) -> Row:
+    """The row with texts cut: a value may be a megabyte long."""
+    short = dict(row)
+    short.pop("decoded", None)
+    for name in ("key", "value"):
+        short[name] = _short(row[name])
+    short["headers"] = [
+        {"key": _short(header["key"]), "value": _short(header["value"])} for header in row["headers"][:20]
+    ]
+    return short
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _PREVIEW else value[:_PREVIEW] + "…"
+    if isinstance(value, dict) and set(value) == {"base64"}:
+        text = value["base64"]
+        return value if len(text) <= _PREVIEW else {"base64": text[:_PREVIEW]}  # 4 characters are 3 bytes
+    return value

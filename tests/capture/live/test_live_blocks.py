@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.files import open_captures
-from kdissect.capture.formats.capture_writer import PcapngWriter, PcapWriter
+from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.capture.live.blocks import BlockCutter, Converter, Cutter, cutter_for, statistics_block
 from tests.support.console import CAPTURES
+from tests.support.packets.pcap_writer import PcapWriter
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 TXN = CAPTURES / "tansu_rdk216_txn.pcap"

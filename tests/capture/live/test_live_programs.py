@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from kdissect.capture.live import choose
-from kdissect.capture.live.choose import first_that_works
+from kdissect.capture.live import programs as choose
 from kdissect.capture.live.live_settings import (
     BadFilterError,
     LiveError,
@@ -15,7 +14,7 @@ from kdissect.capture.live.live_settings import (
     NotPermittedError,
     Ring,
 )
-from kdissect.capture.live.programs import PROGRAMS, Program, error_of, lost_packets
+from kdissect.capture.live.programs import PROGRAMS, Program, error_of, first_that_works, lost_packets
 
 SETTINGS = LiveSettings(("lo", "eth1"), "tcp port 9092")
 

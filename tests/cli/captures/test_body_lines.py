@@ -8,8 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli.captures.exchange_writers import writer_of
-from kdissect.cli.formats.body_lines import BodyLines
-from kdissect.cli.formats.body_texts import BodyTexts
+from kdissect.cli.formats.body_lines import BodyLines, BodyTexts
 from kdissect.cli.formats.exchange_rows import RowWriter, row_writer
 from kdissect.cli.output import Output
 from kdissect.decoders.as_json.body_text import plain_body

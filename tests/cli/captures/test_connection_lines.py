@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from benchmarks.hostile_load import ACK, START_NS, SYN, Wire
-from kdissect.cli.captures import connection_lines
-from kdissect.cli.captures.connection_lines import ConnectionLines
-from kdissect.cli.captures.connections_command import DEFAULT_COLUMNS
+from kdissect.cli.captures import connections_command as connection_lines
+from kdissect.cli.captures.connections_command import DEFAULT_COLUMNS, ConnectionLines
 from kdissect.cli.formats import Format, delimited
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.connection_rows import connection_row

@@ -13,10 +13,9 @@ import zstandard
 
 from kdissect.decoders.compression import codec as codecs
 from kdissect.decoders.compression.codec import decompress
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import iter_records, read_records
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.limits import DEFAULT_LIMITS, use
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.model.run_budget import start_run, take_met

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.formats.csv import CsvFormat
-from kdissect.decoders.encoder import encode_request
+from tests.support.messages.encoder import encode_request
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 

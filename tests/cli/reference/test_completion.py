@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import COMMANDS, main
-from kdissect.cli.reference.completion_command import SCRIPTS
-from kdissect.cli.reference.completion_words import completions, parser_of
+from kdissect.cli.reference.completion_command import SCRIPTS, completions, parser_of
 from tests.support.console import CHECKOUT
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.records.reader import decompressed, read_records
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.excerpt import field_redaction, redactor
 from kdissect.excerpt.edit import Edit, spliced
-from kdissect.excerpt.replaced_names import Names
+from kdissect.excerpt.field_redaction import Names
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES
@@ -26,6 +25,7 @@ from tests.support.messages.batches import (
     message_bytes,
     record_bytes,
 )
+from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
 

@@ -12,9 +12,8 @@ import xxhash
 import zstandard
 
 from kdissect.decoders.compression.codec import decompress
-from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.compression.lz4 import xxh32
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT
 from tests.support.messages.kafka_python import lz4_encode_old_kafka
@@ -126,7 +125,7 @@ BOMB = """
 import resource, sys
 from kdissect.decoders.compression.codec import decompress
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.decoders.compression.errors import OutputLimitError
+from kdissect.model.errors import OutputLimitError
 MAX_OUTPUT = DEFAULT_LIMITS.batch_bytes
 decompress({codec}, {small!r})  # the library is loaded
 data = open({path!r}, "rb").read()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders.payloads.dispatch import find
+from kdissect.decoders.payloads.nesting import find
 from kdissect.decoders.payloads.scope import Scope
 from tests.decoders.payloads.vectors import decoded, groups
 

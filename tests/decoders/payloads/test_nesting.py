@@ -7,11 +7,10 @@ import pytest
 from crc32c import crc32c
 
 from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
-from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
-from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
+from kdissect.decoders.payloads.nesting import FINDERS
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Decompressed, Node
@@ -23,6 +22,7 @@ from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Array, Primitive
 from tests.decoders.payloads.vectors import assert_tiles, groups, records
 from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
+from tests.support.messages.encoder import encode_request, encode_response
 
 JOIN_GROUP, SYNC_GROUP, DESCRIBE_GROUPS, ALTER_CONFIGS, ENVELOPE, TELEMETRY = 11, 14, 15, 44, 58, 72
 

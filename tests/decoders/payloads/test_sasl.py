@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.decoders.payloads.dispatch import find
-from kdissect.decoders.payloads.nesting import token_jsonable
+from kdissect.decoders.payloads.nesting import find, token_jsonable
 from kdissect.decoders.payloads.scope import Scope
 from tests.decoders.payloads.vectors import decoded, groups
 

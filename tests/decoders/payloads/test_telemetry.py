@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders.payloads.metrics.otlp import metrics
-from kdissect.decoders.payloads.metrics.protobuf import MAX_NESTING
+from kdissect.decoders.payloads.protobuf import MAX_NESTING
+from kdissect.decoders.payloads.telemetry import metrics
 from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError
 from tests.decoders.payloads.vectors import FOLDER, decoded

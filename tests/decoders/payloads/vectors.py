@@ -5,8 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kdissect.decoders.payloads.dispatch import find
-from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
+from kdissect.decoders.payloads.nesting import Expander, find, nest, payload_jsonable
 from kdissect.decoders.payloads.scope import Scope
 
 FOLDER = Path(__file__).parent

@@ -4,7 +4,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.generated.values import Value, items
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.enums import enumeration
@@ -13,6 +12,7 @@ from tests.mutation.corpus import API_VERSIONS, Side, prefix, recordings
 from tests.mutation.families.bytes_of_bodies import pick
 from tests.mutation.families.bytes_of_headers import bodies
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, other_value, sides, splices, spread
+from tests.support.messages.encoder import encode, encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT
 
 MANY_TOPICS = (

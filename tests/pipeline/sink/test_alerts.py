@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.cli.parquet_tables.pipeline_watch import add_alerts
+from kdissect.cli.parquet_tables.pipeline_command import add_alerts
 from kdissect.pipeline.sink import alerts as alerts_module
 from kdissect.pipeline.sink.alert_targets import JsonLines, Target, Webhook, target_of
 from kdissect.pipeline.sink.alerts import STATE, Alerts, alert_of
@@ -65,7 +65,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 def test_an_alert_says_what_is_wrong_and_where(directory: StreamDirectory, tmp_path: Path) -> None:
     (row, *_) = finding_rows()
-    alerting(directory, JsonLines(str(tmp_path / "alerts"))).tell(0, [row])
+    alerting(directory, JsonLines(str(tmp_path / "alerts"))).send(0, [row])
     (alert,) = lines_of(tmp_path / "alerts")
     assert alert.pop("id") == alert_of(row)["id"]
     assert alert.pop("time").startswith(row["time"].strftime("%Y-%m-%dT%H:%M:%S.%f"))
@@ -78,13 +78,13 @@ def test_each_finding_is_told_once_to_each(directory: StreamDirectory, tmp_path:
     rows = different(5)
     said = Said()
     told = alerting(directory, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
-    told.tell(0, rows[:2])
-    told.tell(1, rows[:3])  # all so far, or those of the batch
-    told.tell(1, rows[2:3])
+    told.send(0, rows[:2])
+    told.send(1, rows[:3])  # all so far, or those of the batch
+    told.send(1, rows[2:3])
     again = alerting(directory, JsonLines(str(tmp_path / "alerts")), quick(hook), said=said)
-    again.tell(1, rows[:3])
-    again.tell(2, rows)
-    again.tell(3, [])
+    again.send(1, rows[:3])
+    again.send(2, rows)
+    again.send(3, [])
     ids = [alert_of(row)["id"] for row in rows]
     assert [alert["id"] for alert in lines_of(tmp_path / "alerts")] == ids
     assert hook.ids == ids
@@ -94,8 +94,8 @@ def test_each_finding_is_told_once_to_each(directory: StreamDirectory, tmp_path:
 
 def test_a_target_that_is_added_is_told_what_comes(directory: StreamDirectory, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    alerting(directory, JsonLines(str(first))).tell(0, different(1))
-    alerting(directory, JsonLines(str(first)), JsonLines(str(second))).tell(1, different(2))
+    alerting(directory, JsonLines(str(first))).send(0, different(1))
+    alerting(directory, JsonLines(str(first)), JsonLines(str(second))).send(1, different(2))
     assert (len(lines_of(first)), len(lines_of(second))) == (2, 2)
 
 
@@ -125,17 +125,17 @@ def test_the_id_is_that_of_equal_findings(directory: StreamDirectory) -> None:
 
 def test_another_stream_in_the_directory_begins_anew(directory: StreamDirectory, tmp_path: Path) -> None:
     target = JsonLines(str(tmp_path / "alerts"))
-    alerting(directory, target).tell(0, different(1))
+    alerting(directory, target).send(0, different(1))
     manifest = directory.manifest()
     assert manifest is not None
     directory.clear(manifest)
     commit(directory, 0, [1], "a")
-    alerting(directory, target).tell(0, different(1))
+    alerting(directory, target).send(0, different(1))
     assert len(lines_of(tmp_path / "alerts")) == 2
 
 
 def test_what_is_posted(directory: StreamDirectory, hook: Hook) -> None:
-    alerting(directory, quick(hook)).tell(0, different(250))
+    alerting(directory, quick(hook)).send(0, different(250))
     assert [len(request.alerts) for request in hook.requests] == [100, 100, 50]
     assert {request.path for request in hook.requests} == {"/hooks/TOKEN"}
     assert {request.headers["Content-Type"] for request in hook.requests} == {"application/json"}
@@ -147,7 +147,7 @@ def test_what_may_pass_is_tried_again(directory: StreamDirectory, hook: Hook, st
     hook.answers = [status, status]
     waits: list[float] = []
     said = Said()
-    alerting(directory, Webhook(hook.url, sleep=waits.append), said=said).tell(0, different(1))
+    alerting(directory, Webhook(hook.url, sleep=waits.append), said=said).send(0, different(1))
     assert len(hook.requests) == 3
     assert waits == [0.5, 1.5]
     assert said == []
@@ -160,13 +160,13 @@ def test_what_will_not_pass_waits_for_the_next_batch(
     hook.answers = [status, status]
     said = Said()
     told = alerting(directory, quick(hook), said=said)
-    told.tell(0, different(2))
-    told.tell(1, [])
+    told.send(0, different(2))
+    told.send(1, [])
     assert [request.path for request in hook.requests] == ["/hooks/TOKEN"] * 2
     assert said == [f"alerts: http://127.0.0.1: HTTP status {status}; 2 wait for the next batch"]
-    alerting(directory, quick(hook), said=said).tell(2, different(3))  # also by the next process
+    alerting(directory, quick(hook), said=said).send(2, different(3))  # also by the next process
     assert len(hook.requests[-1].alerts) == 3
-    told.tell(2, [])
+    told.send(2, [])
     assert said[-1] == "alerts: http://127.0.0.1 takes them again"
 
 
@@ -174,7 +174,7 @@ def test_a_host_that_says_nothing_is_given_up(directory: StreamDirectory, hook: 
     over = threading.Event()
     hook.answers = [lambda: over.wait() and 200] * 3  # type: ignore[list-item]
     said = Said()
-    alerting(directory, quick(hook, timeout_s=0.05), said=said).tell(0, different(1))
+    alerting(directory, quick(hook, timeout_s=0.05), said=said).send(0, different(1))
     over.set()
     assert said == ["alerts: http://127.0.0.1: no answer in time; 1 wait for the next batch"]
     # The host may come to the last one when nobody waits for its answer any more.
@@ -189,7 +189,7 @@ def test_nothing_stops_a_stream(directory: StreamDirectory, tmp_path: Path, hook
     said = Said()
     absent = JsonLines(str(tmp_path / "no" / "alerts"))
     refused = Webhook("http://127.0.0.1:1/TOKEN", pauses_s=())
-    alerting(directory, absent, refused, quick(hook), said=said).tell(0, different(1))
+    alerting(directory, absent, refused, quick(hook), said=said).send(0, different(1))
     assert said == [
         f"alerts: {tmp_path}/no/alerts: No such file or directory; 1 wait for the next batch",
         "alerts: http://127.0.0.1: Connection refused; 1 wait for the next batch",
@@ -199,8 +199,8 @@ def test_nothing_stops_a_stream(directory: StreamDirectory, tmp_path: Path, hook
     lost = directory_at(tmp_path / "out")
     (tmp_path / "file").touch()
     lost.root = str(tmp_path / "file" / "of" / "nobody")
-    alerting(lost, quick(hook), said=said).tell(1, different(1))
-    alerting(directory, quick(hook), said=said).tell(1, [{"code": "nonsense"}])
+    alerting(lost, quick(hook), said=said).send(1, different(1))
+    alerting(directory, quick(hook), said=said).send(1, [{"code": "nonsense"}])
     assert [line.partition(":")[0] for line in said] == ["alerts of batch 1"] * 2
 
 
@@ -208,7 +208,7 @@ def test_a_damaged_state_tells_again(directory: StreamDirectory, tmp_path: Path)
     said = Said()
     for text in ("{", "[]", '{"targets": 3}'):
         (tmp_path / "out" / STATE).write_text(text)
-        alerting(directory, JsonLines(str(tmp_path / "alerts")), said=said).tell(0, different(1))
+        alerting(directory, JsonLines(str(tmp_path / "alerts")), said=said).send(0, different(1))
     assert len(lines_of(tmp_path / "alerts")) == 3
     assert len(said) == 2
     assert said[0] == f"{STATE} is damaged: findings are told again"
@@ -222,9 +222,9 @@ def test_what_waits_and_what_is_remembered_is_bounded(
     hook.answers = [404]
     said = Said()
     told = alerting(directory, quick(hook), said=said)
-    told.tell(0, different(5))
+    told.send(0, different(5))
     assert said[1] == "alerts: http://127.0.0.1: 2 are not kept, as too many wait"
-    told.tell(1, different(8)[5:])
+    told.send(1, different(8)[5:])
     assert len(hook.requests[-1].alerts) == 6
     state = json.loads((Path(directory.root) / STATE).read_text())
     assert [len(held["told"]) for held in state["targets"].values()] == [4]
@@ -233,7 +233,7 @@ def test_what_waits_and_what_is_remembered_is_bounded(
 def test_urls_are_written_down_nowhere(directory: StreamDirectory, hook: Hook) -> None:
     hook.answers = [500, 500, 500]
     said = Said()
-    alerting(directory, quick(hook), said=said).tell(0, different(1))
+    alerting(directory, quick(hook), said=said).send(0, different(1))
     assert said
     written = "".join(path.read_text() for path in Path(directory.root).glob("_*.json"))
     assert "TOKEN" not in written + "".join(said)
@@ -249,7 +249,7 @@ def test_a_line_that_a_kill_cut_off_is_taken_away(directory: StreamDirectory, tm
         ('{"a": "' + "x" * 99_999, 0),
     ):
         path.write_text(text)
-        JsonLines(str(path)).tell([alert_of(row) for row in different(2)])
+        JsonLines(str(path)).send([alert_of(row) for row in different(2)])
         assert len(lines_of(path)) == kept + 2
 
 
@@ -302,7 +302,7 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.hooks import different
 from tests.pipeline.sink.directories import directory_at
-Alerts([target_of(sys.argv[2])], directory_at(Path(sys.argv[1])), print).tell(0, different(2))
+Alerts([target_of(sys.argv[2])], directory_at(Path(sys.argv[1])), print).send(0, different(2))
 """
 
 
@@ -323,5 +323,5 @@ def test_killed_between_telling_and_remembering_it_is_told_again_with_the_same_i
     with start() as child:
         pass
     assert child.returncode == 0
-    alerting(directory, quick(hook)).tell(1, different(2))
+    alerting(directory, quick(hook)).send(1, different(2))
     assert hook.ids == [alert_of(row)["id"] for row in different(2)] * 2

@@ -99,7 +99,7 @@ class Stream:
             return None
         reports = self.shards(start, end)
         done = self.batches.commit(Frames(), reports)  # type: ignore[arg-type]
-        self.offset = Offset.of(end.told())
+        self.offset = Offset.of(end.journaled())
         return done
 
     def shards(self, start: Offset, end: Offset) -> list[Report]:

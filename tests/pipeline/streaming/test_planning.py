@@ -31,7 +31,7 @@ def test_a_batch_is_bounded_by_files_and_bytes() -> None:
     offset = Offset()
     while (end := next_offset(offset, ENTRIES, 2, 100)) != offset:
         ends.append(end)
-        offset = Offset.of(end.told())
+        offset = Offset.of(end.journaled())
         assert offset == end
     assert [end.taken for end in ends] == [2, 3, 4, 5]
     assert [end.batch for end in ends] == [0, 1, 2, 3]

@@ -29,7 +29,7 @@ Moment = Callable[[], bool]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    from kdissect.pipeline.java import NoJavaError, find_java
+    from kdissect.pipeline.spark_session import NoJavaError, find_java
 
     try:
         find_java()

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
-from kdissect.decoders.records.records_fields import records_fields_of
+from kdissect.decoders.records.records_fields import RecordsField, finder_of
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.history.topic_names import FETCH_SNAPSHOT
@@ -41,6 +41,14 @@ def batches_of(exchange: Exchange, *, whole_frames: bool = False) -> Iterator[Re
         key, version = exchange.api_key, exchange.api_version
         for field in records_fields_of(frame.data, offset, key, version, is_response):
             yield from split_batches(frame.data, field.start, min(field.end, len(frame.data))).batches
+
+
+def records_fields_of(
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
+) -> list[RecordsField]:
+    """The records fields of the body at `offset`, as far as the bytes go."""
+    finder = finder_of(api_key, api_version, is_response)
+    return finder(data, offset) if finder else []
 
 
 def plain(record: Record) -> Plain:

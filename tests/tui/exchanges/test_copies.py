@@ -13,8 +13,8 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.engine.exchange_rows import wire_topics
 from kdissect.session.exchange import Exchange
-from kdissect.tui.screens import copy_forms as copies
-from kdissect.tui.screens.copy_forms import Names, NothingToCopyError
+from kdissect.tui.screens import copy_screen as copies
+from kdissect.tui.screens.copy_screen import Names, NothingToCopyError
 from tests.cli.secrets.test_secrets import capture  # noqa: F401  a fixture
 from tests.support.console import CAPTURES, CHECKOUT, run
 from tests.support.messages.planted import PLANTED, needles

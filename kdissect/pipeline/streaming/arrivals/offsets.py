@@ -24,15 +24,15 @@ class Offset(NamedTuple):
     batch: int = -1
     last: frozenset[int] = frozenset()
 
-    def told(self) -> dict[str, object]:
+    def journaled(self) -> dict[str, object]:
         """As Spark journals it: numbers and text only."""
         return {"taken": self.taken, "batch": self.batch, "last": ",".join(map(str, sorted(self.last)))}
 
     @classmethod
-    def of(cls, told: dict[str, object]) -> Offset:
-        """What `told` gave."""
-        last = frozenset(int(number) for number in str(told["last"]).split(",") if number)
-        return cls(int(str(told["taken"])), int(str(told["batch"])), last)
+    def of(cls, journaled: dict[str, object]) -> Offset:
+        """What `journaled` gave."""
+        last = frozenset(int(number) for number in str(journaled["last"]).split(",") if number)
+        return cls(int(str(journaled["taken"])), int(str(journaled["batch"])), last)
 
 
 def next_offset(start: Offset, entries: Sequence[Taken], max_files: int, max_bytes: int) -> Offset:

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kdissect.capture.input_paths import files_in
-from kdissect.capture.natural_order import natural_order
-from kdissect.capture.rotation import Key, set_keys
+from kdissect.capture.rotation import Key, natural_order, set_keys
 from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken, named_sets
 

@@ -82,7 +82,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, object]:  # noqa: N802
         """Nothing is taken."""
-        return Offset().told()
+        return Offset().journaled()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The bound of a batch in files; that in bytes is our own."""
@@ -101,7 +101,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         bounds = settings.max_files, settings.max_bytes
         if isinstance(limit, ReadAllAvailable):
             bounds = everything, everything
-        return next_offset(Offset.of(start), self._registry.entries, *bounds).told()
+        return next_offset(Offset.of(start), self._registry.entries, *bounds).journaled()
 
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         """Portions of a batch; the first one also tells the shards of it."""

@@ -37,7 +37,7 @@ class ShardProcessor(StatefulProcessor):
         use(self._settings.limits)
         self._store = _SparkStore(handle)
         self._catalogue = Catalogue(*filesystem_of(self._settings.own))
-        self._place = StreamDirectory(*filesystem_of(self._settings.output))
+        self._tables = StreamDirectory(*filesystem_of(self._settings.output))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         """Work through the rows of a group of flows."""
@@ -49,7 +49,7 @@ class ShardProcessor(StatefulProcessor):
         """Nothing is held."""
 
     def _staging(self, batch: int) -> str:
-        return staging_url(self._settings, self._place, batch)
+        return staging_url(self._settings, self._tables, batch)
 
 
 class _SparkStore:

@@ -1,1 +1,0 @@
-"""SASL tokens: PLAIN, SCRAM, OAUTHBEARER and what is visible of GSSAPI."""

@@ -1,0 +1,263 @@
+"""What the traffic was: when exchanges took place, in which versions, and how long answers took."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import log
+
+from kdissect.engine.times import rfc3339
+from kdissect.model.finding import Finding
+from kdissect.model.wording import plural
+from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
+from kdissect.report.quantities import duration, grouped, short_count
+from kdissect.report.verdict import Verdict
+from kdissect.rules.traffic_counts import Kind, TimeLine
+from kdissect.schema.protocol_messages import api, api_keys, api_name
+from kdissect.schema.types import Api
+from kdissect.sketches.distribution import Distribution
+
+# Rules with a row of their own, the most severe first: more do not fit a screen.
+_MOST_RULES = 16
+_HEIGHT = 100
+_WIDTH = 1000
+_MARK = 4  # the narrowest mark, so that a single finding can be seen
+_TICKS = 5
+# Keys that no schema knows may be made up: 95 APIs are known.
+_MOST_APIS = 150
+_STEPS = 4  # of colour
+# Rows shown, those with the most exchanges first: 368 API versions ever shipped, few captures hold 100.
+_MOST_VERSIONS = 120
+_BARS = 32
+_BAR_HEIGHT = 24
+_SHARES = (0.5, 0.9, 0.99)
+_NOTE = (
+    "From the last byte of the request to the first of the response, as captured. Percentiles are read from "
+    "a histogram, at most 1 % off. Fetch, JoinGroup and their like wait on purpose."
+)
+
+
+def timeline_section(verdict: Verdict) -> Markup:
+    """Bars of exchanges over rows of findings, on one time axis."""
+    times = verdict.coverage.traffic.times
+    if not times.span():
+        return section("timeline", "Timeline", element("p", "No exchanges.", class_="empty"))
+    codes: dict[str, list[Finding]] = {}
+    for finding in verdict.findings:
+        codes.setdefault(finding.code, []).append(finding)
+    rows = [_findings_row(found, times) for found in list(codes.values())[:_MOST_RULES]]
+    left = len(codes) - len(rows)
+    without = f"{plural(left, 'more rule', spec=',')} without a row."
+    more = element("p", without, class_="note") if left else ""
+    chart = element("div", *_bars(times), *rows, *_axis(times), class_="timeline")
+    return section("timeline", "Timeline", chart, more, note=_note(times))
+
+
+def _note(times: TimeLine) -> str:
+    row = times.row()
+    lost = sum(slot[1] for slot in row)
+    what = plural(sum(slot[0] for slot in row), "exchange", spec=",")
+    unanswered = f", {grouped(lost)} of them unanswered" if lost else ""
+    return f"{what}{unanswered}, from {rfc3339(times.start_ns)}; one bar is {duration(times.width_ns)}."
+
+
+def _bars(times: TimeLine) -> Iterator[Markup]:
+    row = times.row()
+    highest = max(total for total, _ in row)
+    bars = join(_bar(number, slot, highest, times) for number, slot in enumerate(row) if slot[0])
+    yield element("div", "exchanges", element("small", f"up to {grouped(highest)}"), class_="lane-name")
+    yield _svg(f"Exchanges over time, up to {highest} in {duration(times.width_ns)}", len(row), bars, "bars")
+
+
+def _bar(number: int, slot: tuple[int, int], highest: int, times: TimeLine) -> Markup:
+    total, lost = slot
+    said = f"+{duration(number * times.width_ns)}: {plural(total, 'exchange', spec=',')}"
+    if not lost:
+        return element("g", element("title", said), _rect(number, total, highest))
+    title = element("title", f"{said}, {grouped(lost)} unanswered")
+    return element("g", title, _rect(number, total, highest), _rect(number, lost, highest, "lost"))
+
+
+def _rect(number: int, value: int, highest: int, class_: str | None = None) -> Markup:
+    tall = max(round(value / highest * _HEIGHT, 1), 1.0)
+    return element("rect", x=number, y=f"{_HEIGHT - tall:g}", width="0.9", height=f"{tall:g}", class_=class_)
+
+
+def _findings_row(found: Sequence[Finding], times: TimeLine) -> Markup:
+    first = found[0]
+    marks = join(_mark(finding, times) for finding in found)
+    label = f"{first.code}: {plural(sum(finding.count for finding in found), 'time', spec=',')}"
+    name = element("div", first.code, element("small", first.name), class_="lane-name")
+    return join((name, _svg(label, _WIDTH, marks, f"lane {first.severity}", _HEIGHT // 5)))
+
+
+def _mark(finding: Finding, times: TimeLine) -> Markup:
+    start, end = _x(finding.place.time_ns, times), _x(finding.last_time_ns, times)
+    wide = max(end - start, _MARK)
+    when = f"{plural(finding.count, 'time', spec=',')} from {rfc3339(finding.place.time_ns)}"
+    title = element("title", f"{when}: {finding.seen}")
+    return element("g", title, element("rect", x=min(start, _WIDTH - wide), y=4, width=wide, height=12, rx=2))
+
+
+def _x(time_ns: int, times: TimeLine) -> int:
+    share = (time_ns - times.start_ns) / (times.span() * times.width_ns)
+    return round(min(max(share, 0), 1) * _WIDTH)
+
+
+def _axis(times: TimeLine) -> Iterator[Markup]:
+    step = times.span() * times.width_ns // (_TICKS - 1)
+    ticks = (element("span", duration(step * tick) if tick else "0") for tick in range(_TICKS))
+    yield element("div", class_="lane-name")
+    yield element("div", *ticks, class_="axis")
+
+
+def _svg(label: str, width: int, content: Markup, class_: str, height: int = _HEIGHT) -> Markup:
+    return element(
+        "svg", content, viewBox=f"0 0 {width} {height}", preserveAspectRatio="none", role="img",
+        aria_label=label, class_=class_,
+    )  # fmt: skip
+
+
+# Which API was seen in which version: the coverage matrix.
+def matrix_section(verdict: Verdict) -> Markup:
+    """A row for each API that was seen, a column for each version."""
+    seen = verdict.coverage.apis
+    keys = sorted(key for key in {key for key, _ in seen} if key is not None)
+    if not keys:
+        return section("coverage", "Coverage", element("p", "No API was seen.", class_="empty"))
+    newest = max((known.versions.last for key in keys if (known := api(key))), default=0)
+    broken = Counter((f.place.api_key, f.place.api_version) for f in verdict.findings)
+    heads = ("API", *(str(version) for version in range(newest + 1)), _other(seen, newest))
+    rows = [_row(key, newest, seen, broken) for key in keys[:_MOST_APIS]]
+    grid = table(heads, rows, "Exchanges by API and version", "matrix")
+    kinds = sum(1 for key, version in seen if key is not None and version is not None)
+    note = f"{plural(kinds, 'API version', spec=',')} of {len(keys)} APIs. Numbers are exchanges."
+    return section(
+        "coverage", "Coverage", _legend(), scrolled("Coverage matrix", grid), _unseen(keys), note=note
+    )
+
+
+def _other(seen: Counter[Kind], newest: int) -> str:
+    has_other = any(version is not None and not 0 <= version <= newest for _, version in seen)
+    return "other" if has_other else ""
+
+
+def _row(key: int, newest: int, seen: Counter[Kind], broken: Counter[Kind]) -> Iterator[str]:
+    known = api(key)
+    name = api_name(key) or "unknown API"
+    yield element("th", name, " ", element("small", str(key)), scope="row")
+    for version in range(newest + 1):
+        yield _cell(key, version, known, seen, broken)
+    above = sorted(v for k, v in seen if k == key and v is not None and not 0 <= v <= newest)
+    others = ", ".join(f"v{version}: {grouped(seen[key, version])}" for version in above[:3])
+    yield element("td", others + (" ..." if len(above) > 3 else ""), class_="other")
+
+
+def _cell(key: int, version: int, known: Api | None, seen: Counter[Kind], broken: Counter[Kind]) -> Markup:
+    number = seen[key, version]
+    exists = known is not None and version in known.versions
+    if not number:
+        return element("td", "\N{MIDDLE DOT}" if exists else "", class_="unseen" if exists else "none")
+    marks = [f"heat-{min(len(str(number)), _STEPS)}"]
+    title = f"{api_name(key) or key} v{version}: {plural(number, 'exchange', spec=',')}"
+    if not exists:
+        marks.append("newer")
+        title += ", newer than the schema"
+    if broken[key, version]:
+        marks.append("broken")
+        title += f", {plural(broken[key, version], 'finding', spec=',')}"
+    return element("td", short_count(number), class_=" ".join(marks), title=title)
+
+
+def _legend() -> Markup:
+    items = [
+        *(element("li", element("i", class_=f"heat-{step}"), _range(step)) for step in range(1, _STEPS + 1)),
+        element("li", element("i", "\N{MIDDLE DOT}", class_="unseen"), "a version that exists, not seen"),
+        element("li", element("i", class_="heat-1 broken"), "with findings"),
+    ]
+    return element("ul", *items, class_="legend")
+
+
+def _range(step: int) -> str:
+    low = 10 ** (step - 1)
+    return f"{low:,}+" if step == _STEPS else f"{low:,} to {low * 10 - 1:,}"
+
+
+def _unseen(keys: list[int]) -> Markup:
+    others = sorted(api_keys() - set(keys))
+    if not others:
+        return Markup()
+    names = join((f"{api_name(key)} ({key})" for key in others), ", ")
+    summary = element("summary", f"{plural(len(others), 'API', spec=',')} not seen")
+    return element("details", summary, element("p", names), class_="plain")
+
+
+# How long answers took, for each API and version.
+def latency_section(verdict: Verdict) -> Markup:
+    """Percentiles, and a histogram on a scale that all rows share."""
+    held = verdict.coverage.traffic.latencies
+    if not held:
+        return section("latency", "Latency", element("p", "No request was answered.", class_="empty"))
+    everything = Distribution()
+    for latencies in held.values():
+        everything.merge(latencies)
+    busiest = sorted(held.items(), key=lambda item: -item[1].count)[:_MOST_VERSIONS]
+    rows = [_latency_row(element("th", "all", scope="row"), everything, everything)]
+    rows += [
+        _latency_row(_name(kind), latencies, everything) for kind, latencies in sorted(busiest, key=_by_kind)
+    ]
+    scale = f"histogram, {duration(everything.min)} to {duration(everything.max)}, logarithmic"
+    heads = ("API", "#exchanges", "#p50", "#p90", "#p99", "#max", scale)
+    grid = scrolled("Latency", table(heads, rows, "Latency by API and version", "latency"))
+    left = len(held) - len(busiest)
+    not_shown = f"{plural(left, 'more API version', spec=',')} not shown."
+    more = element("p", not_shown, class_="note") if left else ""
+    return section("latency", "Latency", grid, more, note=_NOTE)
+
+
+def _by_kind(item: tuple[Kind, Distribution]) -> list[int]:
+    return [-1 if part is None else part for part in item[0]]
+
+
+def _name(kind: Kind) -> Markup:
+    key, version = kind
+    if key is None:
+        return element("th", "unknown", scope="row")
+    return element("th", api_name(key) or f"API {key}", " ", element("small", f"v{version}"), scope="row")
+
+
+def _latency_row(name: Markup, held: Distribution, everything: Distribution) -> Iterator[str]:
+    yield name
+    yield number(grouped(held.count))
+    for share in _SHARES:
+        yield number(duration(held.quantile(share) or 0))
+    yield number(duration(held.max))
+    yield element("td", _histogram(held, everything), class_="histogram")
+
+
+def _histogram(held: Distribution, everything: Distribution) -> Markup:
+    bars = [0] * _BARS
+    for latency_ns, times in held.quantities():
+        bars[_bar_of(latency_ns, everything)] += times
+    highest = max(bars)
+    shown = join(
+        element("rect", x=at, y=str(_BAR_HEIGHT - tall), width="0.86", height=str(tall))
+        for at, value in enumerate(bars)
+        if value and (tall := max(round(value / highest * _BAR_HEIGHT, 1), 1.5))
+    )
+    label = f"p50 {duration(held.quantile(0.5) or 0)}, from {duration(held.min)} to {duration(held.max)}"
+    return element(
+        "svg",
+        shown,
+        viewBox=f"0 0 {_BARS} {_BAR_HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=label,
+    )
+
+
+def _bar_of(latency_ns: float, everything: Distribution) -> int:
+    """The bar on the logarithmic scale from the shortest to the longest latency of all."""
+    low, high = max(everything.min, 1), max(everything.max, 2)
+    if high <= low:
+        return 0
+    share = log(max(latency_ns, low) / low) / log(high / low)
+    return min(int(share * _BARS), _BARS - 1)

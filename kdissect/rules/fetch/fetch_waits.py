@@ -1,0 +1,109 @@
+"""Rules: how long a fetch waits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.wording import plural
+from kdissect.rules.guards import All, Empty, InRequest, LaterThan, LessThanAsked, Not, Other, SoonerThanHalf
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Rise, Violation
+from kdissect.rules.views.body_view import Body
+
+# Time for the network and quotas beyond max_wait_ms.
+_SLACK_NS = 1_000_000_000
+_HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
+
+
+class LateFetch(BodyRule):
+    """A fetch should be answered within max_wait_ms.
+
+    The broker waits for min_bytes at most that long. A second of slack is given for the network and quotas.
+
+    Example: max_wait_ms 500, answered after 3 s.
+
+    What to do: look at the broker's load; clients may time out.
+    """
+
+    code = "FET007"
+    name = "late-fetch"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("spec/000 Fetch API",)
+    on = (("Fetch", RESPONSE),)
+    once = Once.SOFTWARE
+    guard = (LaterThan(".max_wait_ms", _SLACK_NS),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Latency against the request's wait, without a throttle."""
+        asked, latency = body.other(), body.exchange.latency_ns
+        if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
+            return
+        if latency > asked.max_wait_ms * 1_000_000 + _SLACK_NS:
+            yield Violation(
+                f"an answer within {asked.max_wait_ms} ms", f"{latency / 1e6:.0f} ms", side=RESPONSE
+            )
+
+
+class EarlyFetch(BodyRule):
+    """A fetch that gets less than min_bytes should wait for max_wait_ms.
+
+    Clients that ask again at once make such a broker busy for nothing: often enough, that is a warning. An
+    error, a preferred replica, a diverging epoch, a session being closed or partitions of an incremental
+    session are reasons to answer at once; so is an answer without any partition up to v6, which has no other
+    way to tell an error of all.
+
+    Example: min_bytes 1, max_wait_ms 500, an empty answer after 1 ms.
+
+    What to do: hold the request until there is data or the time is over.
+    """
+
+    code = "FET008"
+    name = "early-fetch"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("spec/000 Fetch API",)
+    on = (("Fetch", RESPONSE),)
+    once = Once.PARTY
+    # Apache Kafka gives none in the captures here; a broker that does not wait gave 4,428 in half a second.
+    rises = Rise(100, 10)
+    guard = (
+        All(
+            (
+                SoonerThanHalf(".max_wait_ms"),
+                LessThanAsked("records", ".min_bytes"),
+                InRequest(Not(Other((".session_id",), frozenset({0})))),
+                InRequest(Not(Empty((".topics",)))),
+                Not(Other((".throttle_time_ms", "error_code"), frozenset({0}))),
+            )
+        ),
+    )
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Bytes and latency of a full, sessionless fetch."""
+        asked, latency = body.other(), body.exchange.latency_ns
+        if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
+            return
+        if body.exchange.response_summary().errors or getattr(body.value, "throttle_time_ms", None):
+            return
+        partitions = [p for topic in body.value.responses for p in topic.partitions]
+        if not partitions and body.version < _HAS_ERROR_CODE:
+            return  # how these versions tell an error of the whole request
+        if any(_has_reason(partition) for partition in partitions):
+            return
+        held = sum(len(partition.records or b"") for partition in partitions)
+        if held < asked.min_bytes and latency < asked.max_wait_ms * 500_000:  # half of the time
+            seen = f"{plural(held, 'byte')} after {latency / 1e6:.1f} ms"
+            yield Violation(
+                f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE
+            )
+
+
+def _has_reason(partition: Any) -> bool:
+    return getattr(partition, "preferred_read_replica", -1) >= 0 or hasattr(partition, "diverging_epoch")

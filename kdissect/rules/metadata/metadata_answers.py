@@ -1,0 +1,156 @@
+"""Rules: topics, leaders, their epochs and replicas in Metadata."""
+
+from collections.abc import Iterator
+
+from kdissect.history.epochs.leader_epochs import LeaderFact
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.kinds import BodyRule, FactRule
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+
+class TopicIdTooEarly(BodyRule):
+    """Metadata v10 and v11 must name topics, not ids.
+
+    The fields exist from v10 on, but brokers take ids only from v12 on.
+
+    Example: Metadata v11 with a null name.
+
+    What to do: use v12 or later for ids.
+    """
+
+    code = "MET001"
+    name = "topic-id-too-early"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-516 Proposed Changes", "kafka.server.KafkaApis#handleTopicMetadataRequest")
+    on = (("Metadata", REQUEST),)
+    versions = Versions(10, 11)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Names and ids of the topics asked for."""
+        for index, topic in enumerate(body.value.topics or ()):
+            if topic.name is None:
+                yield body.violation(f"topics[{index}].name", "a name", "null")
+            if any(topic.topic_id):
+                yield body.violation(f"topics[{index}].topic_id", "the zero id", "an id")
+
+
+class UnknownLeader(BodyRule):
+    """The leader of a partition should be among the brokers of the same answer.
+
+    A client cannot connect to a leader whose address it was not told.
+
+    Example: leader 3 where only brokers 1 and 2 are listed.
+
+    What to do: list every live broker; send -1 and LEADER_NOT_AVAILABLE without one.
+    """
+
+    code = "MET002"
+    name = "unknown-leader"
+    level = Level.SHOULD
+    who = Who.BROKER
+    cites = ("spec/000 Metadata API",)
+    on = (("Metadata", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Leaders of partitions without an error."""
+        brokers = {broker.node_id for broker in body.value.brokers}
+        for _, partition, at in body.partitions("topics"):
+            leader = partition.leader_id
+            if partition.error_code == 0 and leader >= 0 and leader not in brokers:
+                path = f"{at}.leader_id"
+                yield body.violation(path, f"one of {sorted(brokers)}", str(leader))
+
+
+class IsrNotReplicas(BodyRule):
+    """In-sync replicas and the leader must be replicas.
+
+    Example: replicas 1, 2 and in-sync replicas 1, 3.
+
+    What to do: send one snapshot of the partition's state.
+    """
+
+    code = "MET003"
+    name = "isr-not-replicas"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("org.apache.kafka.metadata.Replicas#validateIsr",)
+    on = (("Metadata", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Each partition's sets."""
+        for _, partition, at in body.partitions("topics"):
+            stray = {*partition.isr_nodes, *([partition.leader_id] if partition.leader_id >= 0 else [])}
+            stray -= set(partition.replica_nodes)
+            if stray and partition.error_code == 0:
+                path = f"{at}.replica_nodes"
+                yield body.violation(path, "every in-sync replica and the leader", f"{sorted(stray)} missing")
+
+
+class MissingTopicId(BodyRule):
+    """Metadata v10 and later should give the id of a topic.
+
+    Clients go over to ids as soon as the version has them; with the zero id they cannot fetch. Apache Kafka
+    does this only where topics were made under an inter-broker protocol before 2.8.
+
+    Example: error 0 and sixteen zero bytes.
+
+    What to do: give every topic an id, or advertise at most v9.
+    """
+
+    code = "MET004"
+    name = "missing-topic-id"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.BROKER
+    cites = ("KIP-516 Proposed Changes",)
+    on = (("Metadata", RESPONSE),)
+    versions = Versions(10, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Ids of topics without an error."""
+        for index, topic in enumerate(body.value.topics):
+            if topic.error_code == 0 and not any(topic.topic_id):
+                yield body.violation(f"topics[{index}].topic_id", "an id", "zero")
+
+
+class EpochWentBack(FactRule):
+    """The leader epoch of a partition should not go back.
+
+    The same broker told a higher one before, of the same topic id. Clients that keep epochs ignore the
+    older.
+
+    Example: epoch 4, then epoch 2.
+
+    What to do: look at the age of the metadata.
+    """
+
+    code = "MET005"
+    name = "leader-epoch-back"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
+    facts = (LeaderFact.WENT_BACK,)
+
+
+class TwoLeaders(FactRule):
+    """An epoch must have one leader.
+
+    Every new leader raises the epoch.
+
+    Example: leaders 1 and 3 in epoch 4.
+
+    What to do: look at the controller.
+    """
+
+    code = "MET006"
+    name = "two-leaders"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
+    facts = (LeaderFact.TWO_LEADERS,)

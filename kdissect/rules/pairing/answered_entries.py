@@ -1,0 +1,125 @@
+"""Rules: a response speaks of what its request asked for, of each once."""
+
+from collections.abc import Collection, Iterator
+
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.answer_keys import ANSWERS
+from kdissect.rules.answers import Key, held, repeated, shown, text_of
+from kdissect.rules.guards import Fact
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+
+_BY_PARTITION = tuple(
+    (name, RESPONSE) for name, answer in ANSWERS.items() if answer.is_of_partitions and name != "Fetch"
+)
+_BY_ENTRY = tuple(
+    (name, RESPONSE) for name, answer in ANSWERS.items() if answer.asked and not answer.is_of_partitions
+)
+
+
+class OtherPartitions(BodyRule):
+    """A response must speak of the partitions of its request, of each once.
+
+    Clients look the result of each partition up; one that is missing is retried or lost, one too many is an
+    error to some, and of two for one partition either may count. Which lists hold them, and where Apache
+    Kafka leaves some out, stands in docs/rules/answers.md. Fetch has FET004.
+
+    Example: Produce for partition 0, answered for partition 1.
+
+    What to do: answer each partition once, with an error code if need be.
+    """
+
+    code = "PAI008"
+    name = "other-partitions"
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("kafka.server.KafkaApis#handleProduceRequest", "spec/000 Common Request and Response Structure")
+    on = _BY_PARTITION
+    guard = (Fact.OTHER_RESULTS,)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Partitions that are missing or were not asked for, and those that stand twice."""
+        found = held(body)
+        if found is None:
+            return
+        if found.missing or found.unasked:
+            missing, unasked = found.missing, {entry.key for entry in found.unasked}
+            yield body.violation(found.field, _text(missing, "missing"), _text(unasked, "not asked for"))
+        for entry in found.twice:
+            yield body.violation(entry.path, "each partition once", f"'{text_of(entry.key)}' again")
+
+
+def _text(keys: Collection[Key], what: str) -> str:
+    return f"{len(keys)} {what}: {shown(keys)}" if keys else f"none {what}"
+
+
+class OtherCount(BodyRule):
+    """A batch must be answered with one result for each entry, and no other.
+
+    Entries are topics, groups, members, transactions, resources or keys of coordinators; clients look the
+    result of each of them up. What belongs to what, and where Apache Kafka leaves some out, stands in
+    docs/rules/answers.md.
+
+    Example: DescribeGroups for two groups, one described; or for one group, and another described.
+
+    What to do: answer each entry once, with an error code if need be.
+    """
+
+    code = "PAI009"
+    name = "other-count"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = (
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService#describeGroups",
+        "spec/000 Common Request and Response Structure",
+    )
+    on = _BY_ENTRY
+    guard = (Fact.OTHER_RESULTS,)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """How many results there are; where as many as entries, whether they are those."""
+        found = held(body)
+        if found is None:
+            return
+        if found.answered not in (found.asked, found.distinct):
+            yield body.violation(found.field, f"{found.asked} results", f"{found.answered} results")
+        elif found.missing:
+            others = {entry.key for entry in (*found.unasked, *found.twice)}
+            yield body.violation(
+                found.field, f"a result for '{shown(found.missing)}'", f"one for '{shown(others)}'"
+            )
+        else:
+            for entry in found.unasked:
+                yield body.violation(entry.path, "an entry of the request", f"'{text_of(entry.key)}'")
+            for entry in found.twice:
+                yield body.violation(entry.path, "each entry once", f"'{text_of(entry.key)}' again")
+
+
+class EntryTwice(BodyRule):
+    """A list of a response must not have an entry twice.
+
+    These are lists that nobody asked for entry by entry: brokers, members, the partitions of a topic or of an
+    assignment, those of a Fetch. Clients put them into maps, so that one of the two is lost, or read records
+    twice. docs/rules/answers.md names the lists and the keys of their entries.
+
+    Example: Metadata with broker 1 at two addresses.
+
+    What to do: write each entry once.
+    """
+
+    code = "PAI011"
+    name = "entry-twice"
+    who = Who.BROKER
+    cites = (
+        "org.apache.kafka.common.requests.MetadataResponse#brokersById",
+        "org.apache.kafka.common.requests.FetchResponse#responseData",
+    )
+    on = tuple((name, RESPONSE) for name, answer in ANSWERS.items() if answer.once)
+    guard = (Fact.TWICE,)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Entries that have the key of one before."""
+        for entry in repeated(body):
+            yield body.violation(entry.path, "each once", f"'{text_of(entry.key)}' again")

@@ -1,1 +1,0 @@
-"""Logins: phases of SASL on a connection, whose they are, and which frames are tokens."""
