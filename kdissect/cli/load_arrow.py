@@ -10,8 +10,6 @@ from kdissect.model import extras
 
 # Half a second of imports, of which nothing is used here: pyarrow goes without where they cannot be had.
 _NOT_NEEDED = ("numpy", "pandas")
-# The allocator of the C library gives back what a row group took: 30 MB less at the peak, for the same CPU.
-_POOL = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def load_arrow() -> None:
@@ -21,8 +19,8 @@ def load_arrow() -> None:
     """
     if not extras.is_own_process or not sys.modules.keys().isdisjoint({"pyarrow", *_NOT_NEEDED}):
         return
-    for name, value in _POOL.items():
-        os.environ.setdefault(name, value)
+    # The allocator of the C library gives back what a row group took: 30 MB less, for the same CPU.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     for name in _NOT_NEEDED:
         sys.modules[name] = None  # type: ignore[assignment]
     try:

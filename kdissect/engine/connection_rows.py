@@ -66,7 +66,6 @@ CONNECTION_FIELDS = (
 def connection_row(number: int, info: ConnectionInfo) -> Row:
     """The row of a connection that is over."""
     tcp, close = info.tcp, info.close
-    software = [part for part in (info.software_name, info.software_version) if part]
     row: Row = {
         "number": number,
         "connection": info.id,
@@ -77,7 +76,7 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
         **processes_row(info),
         "kind": info.kind,
         "client_id": info.client_id,
-        "software": " ".join(software) or None,
+        "software": info.software,
         "principal": info.principal,
         "mechanism": info.mechanism,
         "start": rfc3339(info.start_ns),

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 from kdissect.session.exchange import Exchange
 
+GroupKey = tuple[str, str]
+"""Capture set and id of a group."""
+
 
 class Evidence(NamedTuple):
     """An exchange by its identity, and the packets of its two frames.

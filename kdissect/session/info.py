@@ -224,6 +224,11 @@ class ConnectionInfo:
         self.api_versions_seen = own
 
     @property
+    def software(self) -> str | None:
+        """Name and version that the client gave; None where it gave none."""
+        return " ".join(part for part in (self.software_name, self.software_version) if part) or None
+
+    @property
     def exchanges(self) -> int:
         """Exchanges emitted so far."""
         return self.complete + self.no_response_expected + self.unanswered + self.orphan_response

@@ -80,11 +80,10 @@ def _keys(view: ExchangeView) -> list[Key]:
 
 def _key(exchange: Exchange) -> Key:
     info = exchange.connection
-    software = " ".join(part for part in (info.software_name, info.software_version) if part)
     key = exchange.api_key
     return (
         time_of(exchange) // DAY_NS, info.broker_text, info.client_text.rpartition(":")[0],
-        exchange.client_id, software or None, info.principal,
+        exchange.client_id, info.software, info.principal,
         str(exchange.kind) if key is None else api_name(key) or f"key {key}", exchange.api_version,
     )  # fmt: skip
 

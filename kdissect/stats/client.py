@@ -53,9 +53,8 @@ def client_of(view: ExchangeView) -> Client:
 
 def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
     """The client that sends with a client id on a connection."""
-    software = " ".join(part for part in (info.software_name, info.software_version) if part)
     address = info.client_text.rpartition(":")[0].strip("[]")  # or its name, without the port
-    return Client(info.principal, client_id, software or None, address)
+    return Client(info.principal, client_id, info.software, address)
 
 
 def text_of(value: Any) -> str:

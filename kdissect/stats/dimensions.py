@@ -52,7 +52,7 @@ def _client_id(view: ExchangeView, _context: Context) -> Sequence[Value]:
 
 
 def _software(info: ConnectionInfo) -> Sequence[Value]:
-    return (" ".join(part for part in (info.software_name, info.software_version) if part) or None,)
+    return (info.software,)
 
 
 def _client(info: ConnectionInfo) -> Sequence[Value]:

@@ -18,7 +18,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.sessions.fetch_parts import FetchParts, parts_of
+from kdissect.history.sessions.fetch_parts import FetchParts, brings_records, parts_of
 from kdissect.session.exchange import Exchange
 from kdissect.stats.watermarks import HighWatermarks, topic_of
 
@@ -75,7 +75,7 @@ def _held(view: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[in
     max_wait = request.max_wait_ms * _MS
     if max_wait <= 0 or sent(answer, "error_code", 0):
         return time, 0
-    if not _has_records(answer) and time >= max_wait - _GRACE_NS:
+    if not brings_records(answer) and time >= max_wait - _GRACE_NS:
         wait = min(time, max_wait)
         return time - wait, wait
     return (time if ready else None), 0
@@ -128,10 +128,6 @@ def _learn(view: ExchangeView, watermarks: HighWatermarks) -> None:
 
 def _reads_committed(request: Any) -> bool:
     return bool(sent(request, "isolation_level", 0) == _READ_COMMITTED)
-
-
-def _has_records(answer: Any) -> bool:
-    return any(row.records for _, row in _partitions(answer.responses))
 
 
 def _partitions(topics: Any) -> Iterator[tuple[str | bytes, Any]]:

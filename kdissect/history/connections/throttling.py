@@ -6,11 +6,12 @@ expects the client to wait; before, it delayed the answer itself and the client 
 
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kdissect.history.api_keys import FETCH
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
+from kdissect.history.sessions.fetch_parts import brings_records
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.schema import protocol_messages
@@ -119,16 +120,12 @@ def _is_wait(view: ExchangeView, known: Throttle, throttle_ms: int) -> list[Fact
         return []
     apart_ns = abs(latency_ns - throttle_ms * _MS)
     is_wait = latency_ns >= LEAST_WAIT_NS and apart_ns <= max(WAIT_SLACK_NS, latency_ns // 20)
-    known.waits = known.waits + 1 if is_wait and not _has_records(view.response) else 0
+    known.waits = known.waits + 1 if is_wait and not brings_records(view.response) else 0
     if known.waits < WAITS:
         return []
     waited_ms, path = latency_ns // _MS, "throttle_time_ms"
     kind = ThrottleFact.IS_WAIT
     return [Fact(kind, (view.info.id,), view.evidence, "response", path, waited_ms, throttle_ms)]
-
-
-def _has_records(answer: Any) -> bool:
-    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
 
 
 def _start(view: ExchangeView, known: Throttle, throttle_ms: int) -> None:

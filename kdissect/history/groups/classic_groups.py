@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, GroupKey
 from kdissect.history.groups.classic_group import (
     MEMBERS_KEPT,
     ClassicGroup,
@@ -20,7 +20,6 @@ from kdissect.history.groups.classic_group import (
 )
 from kdissect.history.groups.classic_steps import (
     ClassicFact,
-    GroupKey,
     answered_after_leave,
     assigns,
     causes_of_join,

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, GroupKey
 from kdissect.history.groups import group_assignments
 from kdissect.history.groups.classic_group import Cause, ClassicGroup, ClassicMember, Rebalance
 from kdissect.history.groups.group_payloads import subscribed_topics
@@ -41,9 +41,6 @@ class ClassicFact(StrEnum):
     METADATA_DIFFERS = "metadata_differs"  # not as a member sent it; detail: the member
     ANSWERED_AFTER_LEAVE = "answered_after_leave"  # a heartbeat of a member that left, as if it were there
     SILENT_TOO_LONG = "silent_too_long"  # milliseconds: the session timeout, the silence
-
-
-GroupKey = tuple[str, str]
 
 
 def causes_of_join(view: ExchangeView, group: ClassicGroup, rebalance: Rebalance, member_id: str) -> None:

@@ -8,12 +8,11 @@ from enum import StrEnum
 from typing import Any
 
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Evidence, Fact, GroupKey
 from kdissect.history.groups.group_payloads import CONSUMER, assigned_partitions
 from kdissect.model.wording import plural
 
 ASSIGNMENTS_KEPT = 5_000  # of a generation, as many as members of a group
-GroupKey = tuple[str, str]
 _NAMED = 3  # partitions in a text
 # The assignors that come with clients, all of which give a partition to one member; others may do otherwise.
 EXCLUSIVE = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})

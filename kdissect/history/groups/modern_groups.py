@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, GroupKey
 from kdissect.history.groups.classic_group import Cause
 from kdissect.history.groups.group_attempts import JOIN_EPOCH, Attempts
 from kdissect.history.groups.modern_group import MEMBERS_KEPT, Holding, ModernGroup, ModernKind, ModernMember
@@ -51,9 +51,6 @@ class ModernFact(StrEnum):
     )
     HELD_BY_TWO = "held_by_two"  # a member goes on with what another one was given; seen: what
     LATE = "late"  # milliseconds: the interval asked for, the time since the last heartbeat
-
-
-GroupKey = tuple[str, str]
 
 
 class ModernGroups:

@@ -52,6 +52,11 @@ class FetchParts(NamedTuple):
         return self.rows()[1]
 
 
+def brings_records(answer: Any) -> bool:
+    """Whether a partition of a Fetch response, decoded, has records."""
+    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
+
+
 def fetch_parts(exchange: Exchange) -> FetchParts | None:
     """The parts of a Fetch; None where a body does not fit. Raises nothing."""
     found = unread_places(exchange)

@@ -20,6 +20,7 @@ from kdissect.history.sessions.fetch_parts import (
     Told,
     ToldTopics,
     asked_topics,
+    brings_records,
     told_by,
     told_topics,
 )
@@ -329,7 +330,7 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
         return []
     error = answer.error_code
     if not error:
-        session.empty += not _has_records(answer)
+        session.empty += not brings_records(answer)
         if answer.session_id == NO_SESSION:  # org.apache.kafka.server.FetchManager, KIP-227
             session.is_open, session.next_epoch = False, None
             return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
@@ -419,14 +420,6 @@ def _against_told(
                 FetchFact.OFFSET_BACK, f"{path}.{field}", side="response", expected=least, seen=seen,
                 earlier=earlier,
             )  # fmt: skip
-
-
-def _has_records(answer: Any) -> bool:
-    for topic in answer.responses or ():
-        for row in topic.partitions or ():
-            if row.records:
-                return True
-    return False
 
 
 def _partitions(topics: Any) -> list[Partition]:

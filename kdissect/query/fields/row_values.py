@@ -99,8 +99,7 @@ def part_of_processes(part: str, role: str | None) -> Get:
 
 def software(e: Exchange) -> str | None:
     """Name and version that the client gave."""
-    info = e.connection
-    return " ".join(part for part in (info.software_name, info.software_version) if part) or None
+    return e.connection.software
 
 
 def time(e: Exchange) -> int | None:

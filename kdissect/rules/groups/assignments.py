@@ -4,8 +4,6 @@ from kdissect.history.groups.group_assignments import AssignmentFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 
-_MANAGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
-
 
 class OtherAssignment(FactRule):
     """A coordinator must hand on the assignment that the leader sent.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kdissect.engine.times import rfc3339
+from kdissect.history.fact import GroupKey
 from kdissect.history.groups.classic_group import (
     Cause,
     ClassicGroup,
@@ -19,7 +20,7 @@ from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog
-from kdissect.stats.by_group.group_traffic import GroupKey, GroupTraffic
+from kdissect.stats.by_group.group_traffic import GroupTraffic
 
 Facts = dict[str, Any]
 _NOT_CAPTURED = "coordinator not in the capture"

@@ -12,7 +12,7 @@ from typing import Any
 from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, GroupKey
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.history.groups.group_payloads import assigned_partitions, connect_tasks
@@ -57,8 +57,6 @@ _FENCED = (ClassicFact.FENCED, ModernFact.FENCED)
 _ASSIGNED = (ClassicFact.ASSIGNED, ModernFact.ASSIGNED)
 _REFUSED = (ClassicFact.REFUSED, ModernFact.REFUSED)
 _JOINED = (ClassicFact.JOINED, ModernFact.JOINED)
-
-GroupKey = tuple[str, str]
 
 
 class GroupTraffic:

@@ -146,7 +146,7 @@ class Dissected:
             ("connection", f"{info.id}, {exchange_text(exchange.ordinal)}"),
             ("correlation id", "" if exchange.correlation_id is None else str(exchange.correlation_id)),
             ("client id", "null" if exchange.client_id is None else safe(exchange.client_id)),
-            ("software", safe(" ".join(filter(None, (info.software_name, info.software_version))))),
+            ("software", safe(info.software or "")),
             ("principal", safe(info.principal or "")),
             ("state", exchange.state.replace("_", " ")),
             ("latency", "" if exchange.latency_ns is None else duration(exchange.latency_ns)),
