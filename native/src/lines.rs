@@ -10,12 +10,11 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use crate::bodies::summaries::Mixed;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::{texts, Exchange};
+use crate::places::FILE_SHIFT;
 use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
 const MOST_QUESTIONS: usize = 5;
-/// `kdissect.model.packets.packet.FILE_SHIFT`: references are those of packets of a file from here on.
-const FILE_SHIFT: u32 = 40;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
 /// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.line_parts.keep`).

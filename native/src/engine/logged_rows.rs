@@ -10,10 +10,9 @@ use crate::bodies::summaries::Mixed;
 use crate::engine::completed::{Content, Row};
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
+use crate::places::FILE_SHIFT;
 use crate::template::Look;
 
-/// `kdissect.model.packets.packet.FILE_SHIFT`: references are those of packets of a file from here on.
-const FILE_SHIFT: u32 = 40;
 /// Pairs of summaries whose numbers are remembered.
 const MOST: usize = 4096;
 

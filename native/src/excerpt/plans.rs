@@ -8,9 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::excerpt::plan;
+use crate::places::FILE_SHIFT;
 
-/// `kdissect.model.packets.packet.FILE_SHIFT`.
-const FILE_SHIFT: u32 = 40;
 /// Bytes of a run that are read at a time, as `plan_spool.READ_BYTES`.
 const READ_BYTES: usize = 1 << 14;
 /// Bytes of a plan's length, before it.

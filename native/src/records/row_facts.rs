@@ -9,10 +9,7 @@ use pyo3::types::PyString;
 use super::asked::{Asked, Frame, Texts};
 use super::program::{RecordsField, Topic};
 use super::quick::QuickMap;
-
-/// `model.packet`: a packet reference is the number of its file, and that of the packet in it.
-const FILE_SHIFT: u32 = 40;
-const NUMBER_MASK: i64 = (1 << FILE_SHIFT) - 1;
+use crate::places::{FILE_SHIFT, NUMBER_MASK};
 
 /// What all records of a field share.
 pub struct Shared<'a> {

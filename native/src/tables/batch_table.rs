@@ -4,9 +4,10 @@
 use pyo3::prelude::*;
 
 use super::asked::Turn;
-use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
+use super::exchange_tables::{day, micros, Named, Order};
 use crate::codecs::NAMES;
 use crate::exchange::Frame;
+use crate::places::NUMBER_MASK;
 use crate::records::batch::{Batch, CONTROL, CURRENT_MAGIC, DELETE_HORIZON, TRANSACTIONAL};
 use crate::records::column::{Blobs, Flags, Numbers, Spelled};
 

@@ -4,8 +4,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
 use super::asked::{Facts, Kind, Turn};
-use super::exchange_tables::{day, micros, Named, Order, NUMBER_MASK};
+use super::exchange_tables::{day, micros, Named, Order};
 use crate::exchange::Frame;
+use crate::places::NUMBER_MASK;
 use crate::records::column::{Blobs, Lists, Numbers, Spelled};
 
 /// Without size prefix, which counts as well (spec/001 "Protocol Primitive Types").

@@ -17,14 +17,12 @@ use crate::bodies::summaries::{Mixed, Numbered};
 use crate::engine::by_loan::ByLoan;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
+use crate::places::{FILE_SHIFT, NUMBER_MASK};
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
 use crate::records::column::Buffers;
 use crate::records::program::{run, RecordsField, Topic};
 use crate::transfers::block::may_tell_names;
 
-/// `model.packets.packet`: a reference is the number of a file, and that of the packet in it.
-pub const FILE_SHIFT: u32 = 40;
-pub const NUMBER_MASK: i64 = (1 << FILE_SHIFT) - 1;
 const US: i64 = 1000;
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Facts and names that are remembered; then they are forgotten.
