@@ -22,6 +22,7 @@ from kdissect.engine.flows import (
     Connection,
     Flow,
     HalfOpen,
+    Heard,
     heard_longest_ago,
     over_ns,
 )
@@ -54,9 +55,10 @@ if TYPE_CHECKING:
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
     from kdissect.tls.keying import SecretSource
 
-# Past the cap on connections (`Limits.connections`) so many of them go at once: to find the one heard longest
-# ago takes a look at all, which a flood of SYNs must not cause with every packet.
-EVICTED_AT_ONCE = 20_000
+# Past the cap on connections (`Limits.connections`) so many of them go at once. To find those heard longest
+# ago takes a look at all, which a flood of SYNs must not cause often: so many of them are found at a time.
+EVICTED_AT_ONCE = 1000
+FOUND_AT_ONCE = 20_000
 
 
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
@@ -113,6 +115,8 @@ class Analyzer:
         self._others: native.PassedBy | None = None  # flows that the compiled hot path passes by (`shards`)
         self._due_ns = 0
         """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
+        self._silent: list[Heard] = []
+        """The open connections that were heard longest ago when that was looked at, the first to go last."""
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
@@ -509,8 +513,7 @@ class Analyzer:
         """Another connection begins: of too many, in all sets together, those heard longest ago go."""
         most = self.limits.connections
         here = self._capture_set
-        number = max(1, min(EVICTED_AT_ONCE, most // 10))
-        for name, flow in heard_longest_ago(self._tables, number):
+        for name, flow in self._oldest(max(1, min(EVICTED_AT_ONCE, most // 10))):
             if name != self._capture_set:
                 self._switch_set(name)
             self._drop(self._flows[flow], flow, CloseKind.IDLE, time_ns)
@@ -520,6 +523,20 @@ class Analyzer:
                 detail = f"more than {most} connections open at a time: {gone} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
         self._switch_set(here)
+
+    def _oldest(self, number: int) -> Iterator[tuple[str, bytes]]:
+        """So many that were heard longest ago, each to be dropped before the next one is asked for."""
+        while number:
+            if not self._silent:
+                most = max(1, min(FOUND_AT_ONCE, self.limits.connections // 10))
+                self._silent = heard_longest_ago(self._tables, most)[::-1]
+            if not self._silent:
+                return
+            name, flow, last_ns = self._silent.pop()
+            found = self._tables[name].get(flow)
+            if found is not None and found.last_ns == last_ns:  # not over, and not heard since
+                yield name, flow
+                number -= 1
 
 
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:

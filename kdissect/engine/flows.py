@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from struct import Struct, error
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from kdissect.model.native import native
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
@@ -149,18 +150,31 @@ def over_ns(connection: Flow) -> int:
     return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
 
 
-def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -> list[tuple[str, bytes]]:
-    """So many connections of all tables: the table's name and the flow key of the first packet.
+class Heard(NamedTuple):
+    """An open connection: its capture set, the flow key of its first packet, and when it was heard last."""
 
-    Of those heard at one time the first to come.
-    """
-    flows: list[bytes] = []
-    heard: list[int] = []
-    names: list[str] = []
-    # Hot: every connection there is, again and again in a flood: each is looked at once, no tuple is made.
-    for name, table in tables.items():
-        flows += table
-        heard += [time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in table.values()]
-        names += [name] * len(table)
-    by_time = sorted(range(len(flows)), key=heard.__getitem__)
-    return [(names[at], flows[at]) for at in by_time[:number]]
+    capture_set: str
+    flow: bytes
+    last_ns: int
+
+
+def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -> list[Heard]:
+    """So many connections of all tables, by capture set; of those heard at one time the first to come."""
+    # Hot: every connection there is, again and again in a flood: each is looked at once, few get a tuple.
+    heard = [last_ns for table in tables.values() for last_ns in _heard_in(table)]
+    latest_ns = sorted(heard)[min(number, len(heard)) - 1] if heard else 0
+    del heard
+    found = [
+        Heard(name, flow, last_ns)
+        for name, table in tables.items()
+        for flow, last_ns in zip(table, _heard_in(table), strict=True)
+        if last_ns <= latest_ns
+    ]
+    return sorted(found, key=_LAST_NS)[:number]
+
+
+def _heard_in(table: Mapping[bytes, Flow]) -> Iterator[int]:
+    return (time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in table.values())
+
+
+_LAST_NS = attrgetter("last_ns")

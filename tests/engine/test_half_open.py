@@ -69,6 +69,32 @@ def test_nobody_can_tell(seed: int, most: int) -> None:
     assert told(held, given) == told(opened, given)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("holds_syns", [True, False])
+def test_who_goes_is_who_was_heard_longest_ago(
+    seed: int, holds_syns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are found at a time go one by one, but for those that were heard since."""
+    dice, wires = Random(seed), [Wire(number) for number in range(400)]
+    said = [(wire, (0, b"", SYN)) for wire in wires]
+    for wire in wires:
+        at = said.index((wire, (0, b"", SYN)))
+        said.insert(dice.randint(at + 1, min(at + 300, len(said))), (wire, (1, b"", SYN | ACK)))
+    given = [
+        (number, START_NS + number * 1000, 1, data, len(data))
+        for number, data in enumerate((wire.say(*one) for wire, one in said), 1)
+    ]
+    gone = []
+    for most_found in (1, 20_000):
+        monkeypatch.setattr("kdissect.engine.analyzer.EVICTED_AT_ONCE", 1)
+        monkeypatch.setattr("kdissect.engine.analyzer.FOUND_AT_ONCE", most_found)
+        analyzer = Analyzer(limits=Limits(connections=100))
+        analyzer._holds_syns = holds_syns
+        gone.append(told(analyzer, given))
+    assert gone[0] == gone[1]
+    assert "was given up" in str(gone[0])
+
+
 def test_a_handshake_is_half_open_and_any_more_is_not() -> None:
     analyzer, wire = Analyzer(), Wire(1)
     for number, (said, is_half) in enumerate(
