@@ -58,8 +58,8 @@ class Track(StreamOrder):
 
     __slots__ = ("negotiation", "settled")
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, due: int = 0) -> None:
+        super().__init__(due)
         self.negotiation: Negotiation | None = None
         self.settled: AbstractSet[tuple[int, int]] = _NOTHING
 
@@ -152,6 +152,8 @@ class History:
         """Whether a machine watches every exchange."""
         self._watchers: dict[Kind, KindWatchers] = {}
         self._tracks: dict[str, Track] = {}
+        self._due: dict[str, int] = {}
+        """What is due next on connections without a track, of which nothing else is known."""
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
         self._missed: set[tuple[Machine, str, str]] = set()
@@ -160,11 +162,32 @@ class History:
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
-    def track_of(self, connection: str) -> Track:
-        """A connection by its id: for who takes exchanges of which no machine learns anything."""
+    def due_on(self, connection: str) -> int | None:
+        """The ordinal that is due next on a connection; None where others are held back."""
+        track = self._tracks.get(connection)
+        return self._due.get(connection, 0) if track is None else track.next_alone
+
+    def go_on(self, connection: str, ordinal: int) -> None:
+        """Exchanges of which no machine learns anything went by; this one is due next."""
+        track = self._tracks.get(connection)
+        if track is None:
+            self._due[connection] = ordinal
+        else:
+            track.go_on(ordinal)
+
+    def _goes_on(self, exchange: Exchange) -> bool:
+        """Whether an exchange is due and no other is held back; it went by then."""
+        connection, ordinal = exchange.connection.id, exchange.ordinal
+        if self.due_on(connection) != ordinal:
+            return False
+        self.go_on(connection, ordinal + 1)
+        return True
+
+    def _track_of(self, connection: str) -> Track:
+        """A connection by its id."""
         found = self._tracks.get(connection)
         if found is None:
-            found = self._tracks[connection] = Track()
+            found = self._tracks[connection] = Track(self._due.pop(connection, 0))
         return found
 
     def _watching(self, key: int | None, version: int | None) -> KindWatchers:
@@ -188,6 +211,7 @@ class History:
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
+            self._due.pop(event.connection.id, None)
             track = self._tracks.pop(event.connection.id, None)
             return ([], []) if track is None else self._flush(track)
         return [], []
@@ -204,11 +228,12 @@ class History:
         """The ordinal that is due next on a connection, and the kinds of which machines that watch every
         exchange learn nothing (None: there are none). None where exchanges are to be taken one by one.
         """
-        track = self._tracks.get(info.id)
-        due = None if track is None or not self.lends(info) else track.next_alone
-        if track is None or due is None:
+        if info.id not in (self._tracks if self._watches_all else self._due) or not self.lends(info):
             return None
-        return due, track.settled if self._watches_all else None
+        due = self.due_on(info.id)
+        if due is None:
+            return None
+        return due, self._tracks[info.id].settled if self._watches_all else None
 
     def lends(self, info: ConnectionInfo) -> bool:
         """Whether nothing is missing, so far, for which exchanges of a connection are taken one by one."""
@@ -216,7 +241,7 @@ class History:
 
     def take_back(self, info: ConnectionInfo, due: int) -> None:
         """Those before this ordinal passed while the connection was lent."""
-        self._tracks[info.id].go_on(due)
+        self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
         """What machines ask of rows of a kind; None where one has to be fed."""
@@ -240,13 +265,11 @@ class History:
     def _take_exchange(
         self, exchange: Exchange, before: Exchange | None, parts: Parts | None
     ) -> tuple[list[Exchange], list[Fact]]:
-        track = self.track_of(exchange.connection.id)
-        if not self._watches_all:
-            if track.is_next(exchange):
-                return [exchange], self._take_own(
-                    exchange, self._watching(exchange.api_key, exchange.api_version), parts
-                )
-        elif (exchange.api_key, exchange.api_version) in track.settled or (
+        if not self._watches_all and self._goes_on(exchange):
+            watchers = self._watching(exchange.api_key, exchange.api_version)
+            return [exchange], self._take_own(exchange, watchers, parts)
+        track = self._track_of(exchange.connection.id)
+        if (exchange.api_key, exchange.api_version) in track.settled or (
             before is not None and track.is_offered_by(before, self.versions)
         ):
             facts = self._take_settled(exchange, track)
@@ -303,6 +326,7 @@ class History:
         """`finish` that gives also the exchanges that were held back, connection by connection."""
         flushed = [self._flush(track) for track in self._tracks.values()]
         self._tracks.clear()
+        self._due.clear()
         due = [exchange for exchanges, _ in flushed for exchange in exchanges]
         return due, [fact for _, facts in flushed for fact in facts]
 

@@ -22,9 +22,10 @@ class StreamOrder:
 
     __slots__ = ("_bytes", "_held", "_next")
 
-    def __init__(self) -> None:
+    def __init__(self, due: int = 0) -> None:
+        """The first exchange has the ordinal `due`."""
         self._held: dict[int, Exchange] = _NONE_HELD
-        self._next = 0
+        self._next = due
         self._bytes = 0
 
     def add(self, exchange: Exchange) -> list[Exchange]:

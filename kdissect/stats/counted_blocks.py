@@ -149,7 +149,10 @@ class BlockCounter:
 
     def _meet(self, number: int, is_answered: bool, errors: list[int]) -> None:
         tally = self._tallies[number]
-        tally.states[str(State.COMPLETE if is_answered else State.NO_RESPONSE_EXPECTED)] += 0
+        if is_answered:
+            tally.meet_complete()
+        else:
+            tally.states[str(State.NO_RESPONSE_EXPECTED)] += 0
         for code in errors:
             tally.errors[error_name(code)] += 0
 

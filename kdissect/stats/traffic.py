@@ -43,6 +43,7 @@ class Tally:
     """
 
     __slots__ = (
+        "_begins_complete",
         "broker",
         "empty_early",
         "errors",
@@ -71,6 +72,8 @@ class Tally:
         self.request_bytes = self.response_bytes = 0
         self.first_ns: int | None = None
         self.last_ns: int | None = None
+        self._begins_complete = False
+        """Whether the first of `states` is that of complete exchanges, which comes with the first count."""
 
     if not TYPE_CHECKING:  # else every misspelt attribute of a tally would pass the type check
 
@@ -80,8 +83,19 @@ class Tally:
             if made_of is None:
                 raise AttributeError(name)
             made = made_of()
+            if name == "states" and self._begins_complete:
+                made[str(State.COMPLETE)] = 0
             setattr(self, name, made)
             return made
+
+    def meet_complete(self) -> None:
+        """A complete exchange is counted later; its state comes behind those met so far."""
+        try:
+            object.__getattribute__(self, "states")
+        except AttributeError:  # not made yet, as in most rows to the end
+            self._begins_complete = True
+        else:
+            self.states[str(State.COMPLETE)] += 0
 
     def add(self, exchange: Exchange, errors: Sequence[int], times: ResponseTime | None) -> None:
         """Count one exchange with the error codes of its response."""

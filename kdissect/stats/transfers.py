@@ -55,12 +55,12 @@ class Connections(LentConnections):
     def due_of(self, number: int) -> int | None:
         """The ordinal of the exchange that is next; None where exchanges are Python's."""
         info = self.infos[number]
-        return None if info.anomaly_counts else self._history.track_of(info.id).next_alone
+        return None if info.anomaly_counts else self._history.due_on(info.id)
 
     def pass_to(self, due: list[tuple[int, int]]) -> None:
         """Exchanges before these went by."""
         for number, ordinal in due:
-            self._history.track_of(self.infos[number].id).go_on(ordinal)
+            self._history.go_on(self.infos[number].id, ordinal)
 
 
 class Numbers:

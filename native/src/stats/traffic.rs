@@ -89,8 +89,9 @@ struct Tally {
     times_ns: Option<(i64, i64)>,
     latency: Distribution,
     broker: Distribution,
-    throttle: Distribution,
-    wait: Distribution,
+    /// Of few: a row of each of many clients would have room for nothing.
+    throttle: Option<Box<Distribution>>,
+    wait: Option<Box<Distribution>>,
 }
 
 /// `kdissect.stats.traffic.TallyRow`.
@@ -135,10 +136,10 @@ impl Tally {
         }
         self.empty_early += u64::from(times.is_empty_early);
         if times.throttle != 0 {
-            self.throttle.add(times.throttle, throttle);
+            self.throttle.get_or_insert_default().add(times.throttle, throttle);
         }
         if times.wait != 0 {
-            self.wait.add(times.wait, wait);
+            self.wait.get_or_insert_default().add(times.wait, wait);
         }
     }
 
@@ -153,7 +154,9 @@ impl Tally {
         (self.request_bytes, self.response_bytes) = (0, 0);
         let errors = self.errors.iter_mut().map(|(error, count)| (*error, std::mem::take(count)));
         let errors = errors.filter(|(_, count)| *count > 0).collect();
-        let times = [self.latency.take(), self.broker.take(), self.throttle.take(), self.wait.take()];
+        let rare = |of: &mut Option<Box<Distribution>>| of.take().and_then(|mut of| of.take());
+        let (throttle, wait) = (rare(&mut self.throttle), rare(&mut self.wait));
+        let times = [self.latency.take(), self.broker.take(), throttle, wait];
         Some(((answered, silent), sums, self.times_ns.take(), errors, times))
     }
 }
