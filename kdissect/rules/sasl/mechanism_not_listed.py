@@ -1,11 +1,15 @@
 """SAS015: A mechanism that a broker accepts must be among those it lists."""
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
+
+_NAME = re.compile(r"[A-Z0-9_-]{1,20}")  # of a mechanism: RFC 4422 section 3.1
 
 
 class MechanismNotListed(BodyRule):
@@ -31,6 +35,12 @@ class MechanismNotListed(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The mechanism of the request."""
-        asked = body.other()
-        if asked is not None and not body.value.error_code and asked.mechanism not in body.value.mechanisms:
-            yield body.violation("mechanisms", asked.mechanism, ", ".join(body.value.mechanisms) or "none")
+        asked, listed = body.other(), body.value.mechanisms
+        if asked is None or body.value.error_code or asked.mechanism in listed:
+            return
+        if all(map(_is_name, (asked.mechanism, *listed))):  # anything else is damaged, and may be a secret
+            yield body.violation("mechanisms", asked.mechanism, ", ".join(listed) or "none")
+
+
+def _is_name(text: Any) -> bool:
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
