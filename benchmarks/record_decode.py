@@ -13,12 +13,12 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
+from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
@@ -79,19 +79,25 @@ def aiokafka(data: bytes) -> int:
 
 def compiled(requests: list[Exchange]) -> int:
     """All columns of the table, compiled."""
-    from kdissect.engine.records.compiled_tables import ENOUGH, Help
+    from kdissect.engine.records.compiled_records import ENOUGH, CompiledRecords
 
-    held, count = native.HeldRecords(Help(["file"], None), None, None), 0
+    def taken() -> Iterator[int]:
+        if columns.rows:
+            yield columns.take()[1]
+
+    def left(records: RecordSet) -> Iterator[int]:
+        raise ValueError(f"{records} did not fit")
+
+    def note(error: Exception, _exchange: Exchange) -> None:
+        raise error
+
+    columns = native.RecordColumns(None, None)
+    held: CompiledRecords[int] = CompiledRecords(columns, lambda _: "file", taken, left, note)
+    count = 0
     for request in requests:
-        if held.take(request) == ENOUGH:
-            count += _decoded(held)
-    return count + _decoded(held)
-
-
-def _decoded(held: Any) -> int:
-    if held.decode() is not None:
-        raise ValueError("a field did not fit")
-    return int(held.columns()[1])
+        if held.take_exchange(request) == ENOUGH:
+            count += sum(held.close())
+    return count + sum(held.close())
 
 
 def produce_request(batch: bytes) -> Exchange:
