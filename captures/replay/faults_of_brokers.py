@@ -188,6 +188,7 @@ def _failed_with_data(answer: Any, _: Any) -> bool:
     return bool(_rows(answer))
 
 
+@fault("FET019", "ShareFetch: NOT_LEADER_OR_FOLLOWER beside records", "share", "ShareFetch")
 @fault("FET019", "Fetch: NOT_LEADER_OR_FOLLOWER beside records", "consume", "Fetch")
 def _beside_error(answer: Any, _: Any) -> bool:
     rows = _rows(answer)
@@ -320,14 +321,6 @@ def _acquired(answer: Any, _: Any) -> bool:
             held.last_offset += 500
             return True
     return False
-
-
-@fault("FET019", "ShareFetch: NOT_LEADER_OR_FOLLOWER beside records", "share", "ShareFetch")
-def _shared_beside_error(answer: Any, _: Any) -> bool:
-    rows = _rows(answer)
-    for row in rows:
-        row.error_code = _NOT_LEADER
-    return bool(rows)
 
 
 @fault("PAI008", "ShareAcknowledge: the result of a partition is missing", "share", "ShareAcknowledge")

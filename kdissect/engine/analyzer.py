@@ -303,10 +303,10 @@ class Analyzer:
             self._switch_file(ref >> FILE_SHIFT)
         found, direction = self._find(segment[0])
         if found is None or isinstance(found, HalfOpen) or time_ns > self._due_ns or segment[3] & SYN:
-            found = self._slow(segment, ref, time_ns)
-            if found is None:
+            slow = self._slow(segment, ref, time_ns)
+            if slow is None:
                 return
-            direction = self._find(segment[0])[1]  # one that begins anew may begin with the other
+            found, direction = slow
         found.feed(direction, segment, ref, time_ns)
 
     def _find(self, key: bytes) -> tuple[Flow | None, int]:
@@ -390,42 +390,36 @@ class Analyzer:
         if self._duplicate_taps is not None:
             self._duplicate_taps.hear(capture_set)
 
-    def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
+    def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> tuple[Connection, int] | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection.
 
-        None: the segment was taken, or belongs to nothing.
+        Gives the connection of the segment, and its direction there. None: it was taken, or belongs to
+        nothing.
         """
         if time_ns > self._due_ns:
             self._sweep(time_ns)
-        if plain[3] & ACK and self._holds_syns and self._goes_on(plain, ref, time_ns):
-            return None
         found, direction = self._find(plain[0])
         if found is None:
             if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
                 return None
             if self.open_connections() >= self.limits.connections and _begins(plain):
                 self._make_room(time_ns)
-            return self._first(plain, ref, time_ns)
+            opened = self._first(plain, ref, time_ns)
+            return None if opened is None else (opened, 0)
         key = reverse_flow(plain[0]) if direction else plain[0]
         if isinstance(found, HalfOpen):
+            is_held = plain[3] & ACK and self._holds_syns
+            half = found.followed_by(direction, plain, ref, time_ns) if is_held else None
+            if half is not None:
+                self._flows[key] = half
+                return None
             found = self._complete(found, key)
         if plain[3] & SYN:
             segment = Segment._make(plain)
             if found.tcp.opens_new_incarnation(direction, segment, time_ns):
                 self._drop(found, key, CloseKind.REUSED, time_ns)
-                return self._open(segment, time_ns, self.place)
-        return found
-
-    def _goes_on(self, plain: PlainSegment, ref: int, time_ns: int) -> bool:
-        """Hold the next segment of a handshake; False, and nothing is held, of anything else."""
-        found, direction = self._find(plain[0])
-        if not isinstance(found, HalfOpen):
-            return False
-        half = found.followed_by(direction, plain, ref, time_ns)
-        if half is None:
-            return False
-        self._flows[reverse_flow(plain[0]) if direction else plain[0]] = half
-        return True
+                return self._open(segment, time_ns, self.place), 0
+        return found, direction
 
     def _complete(self, half: HalfOpen, key: bytes) -> Connection:
         """Make a connection of what was held of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 from struct import Struct, error
 from typing import NamedTuple, Protocol, Self
@@ -35,6 +35,7 @@ _HANDSHAKE = (0, SYN), (1, SYN | ACK), (0, ACK)
 _CONTROL = SYN | FIN | RST | ACK
 
 NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
+_LAST_NS = attrgetter("last_ns")
 # The health of its TCP: one packet.
 ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -161,20 +162,16 @@ class Heard(NamedTuple):
 def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -> list[Heard]:
     """So many connections of all tables, by capture set; of those heard at one time the first to come."""
     # Hot: every connection there is, again and again in a flood: each is looked at once, few get a tuple.
-    heard = [last_ns for table in tables.values() for last_ns in _heard_in(table)]
+    heard = [
+        time_of(one)[0] if type(one) is HalfOpen else one.last_ns
+        for table in tables.values()
+        for one in table.values()
+    ]
     latest_ns = sorted(heard)[min(number, len(heard)) - 1] if heard else 0
-    del heard
+    flows = ((name, flow) for name, table in tables.items() for flow in table)
     found = [
         Heard(name, flow, last_ns)
-        for name, table in tables.items()
-        for flow, last_ns in zip(table, _heard_in(table), strict=True)
+        for (name, flow), last_ns in zip(flows, heard, strict=True)
         if last_ns <= latest_ns
     ]
     return sorted(found, key=_LAST_NS)[:number]
-
-
-def _heard_in(table: Mapping[bytes, Flow]) -> Iterator[int]:
-    return (time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in table.values())
-
-
-_LAST_NS = attrgetter("last_ns")

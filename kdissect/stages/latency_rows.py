@@ -14,14 +14,13 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.stages.table_rows import DAY_NS, counts, when
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.series import Series
-from kdissect.stats.traffic import Tally, Traffic, time_of
+from kdissect.stats.traffic import DISTRIBUTIONS, Tally, Traffic, time_of
 
 # Rows of one capture set; what comes later counts in one row without names. 2 to 20 KB each.
 MAX_ROWS = 20_000
 KEYS = ("day", "broker", "client", "client_id", "software", "principal", "api", "api_version")
 # What `stats --by` can tell apart from tables.
 DIMENSIONS = KEYS[1:]
-_DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
 _NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
 _NOBODY = (None,) * len(KEYS)
 _TOLD_APART_BY = (
@@ -92,7 +91,7 @@ def _tally_row(tally: Tally) -> Row:
     row: Row = {name: getattr(tally, name) for name in _NUMBERS}
     row["states"], row["errors"] = counts(tally.states), counts(tally.errors)
     row["first_time_ns"], row["last_time_ns"] = tally.first_ns, tally.last_ns
-    for name in _DISTRIBUTIONS:
+    for name in DISTRIBUTIONS:
         row[f"{name}_ns"] = _sketch(getattr(tally, name))
     return row
 
@@ -135,7 +134,7 @@ def _tally(row: Mapping[str, Any]) -> Tally:
     tally.states.update(dict(row["states"]))
     tally.errors.update(dict(row["errors"]))
     tally.first_ns, tally.last_ns = row["first_time_ns"], row["last_time_ns"]
-    for name in _DISTRIBUTIONS:
+    for name in DISTRIBUTIONS:
         held = row[f"{name}_ns"]
         if held is not None:
             bins = [(found["index"], found["count"]) for found in held["bins"]]

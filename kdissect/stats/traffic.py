@@ -34,6 +34,10 @@ were answered empty early, bytes of requests and of responses; first and last ti
 counts; latency, broker, throttle and wait."""
 
 
+DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
+"""Of times, in a tally."""
+
+
 class Tally:
     """What is counted of some exchanges. Times are nanoseconds. Merges; picklable.
 
@@ -125,7 +129,7 @@ class Tally:
             self._seen(time_ns)
         for code, count in errors:
             self.errors[error_name(code)] += count
-        for name, values in zip(("latency", "broker", "throttle", "wait"), times, strict=True):
+        for name, values in zip(DISTRIBUTIONS, times, strict=True):
             if values is not None:
                 getattr(self, name).add_bins(*values)
 
@@ -138,7 +142,7 @@ class Tally:
                 self._seen(time_ns)
         self.states.update(other.states)
         self.errors.update(other.errors)
-        for name in ("latency", "broker", "throttle", "wait"):
+        for name in DISTRIBUTIONS:
             getattr(self, name).merge(getattr(other, name))
 
     def _times(self, times: ResponseTime) -> None:
@@ -158,9 +162,7 @@ class Tally:
         self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
 
 
-_MADE_OF = {"states": Counter, "errors": Counter} | dict.fromkeys(
-    ("latency", "broker", "throttle", "wait"), Distribution
-)
+_MADE_OF = {"states": Counter, "errors": Counter} | dict.fromkeys(DISTRIBUTIONS, Distribution)
 
 
 class Traffic:

@@ -43,10 +43,10 @@ impl<'a> Flow<'a> {
 
     /// The key of the other direction (`kdissect.model.packets.segment.reverse_flow`).
     pub fn reverse(&self) -> Vec<u8> {
-        let (addresses, ports) = self.key().split_at(self.key().len() - PORTS);
-        let (source, destination) = addresses.split_at(addresses.len() / 2);
-        let (from, to) = ports.split_at(PORTS / 2);
-        [destination, source, to, from].concat()
+        match self {
+            Flow::V4(key) => reversed::<12, 4>(key).to_vec(),
+            Flow::V6(key) => reversed::<36, 16>(key).to_vec(),
+        }
     }
 }
 
@@ -68,17 +68,21 @@ impl EitherWay {
 
 /// The lower end first; whether the ends changed places for that.
 fn lower_first<const KEY: usize, const ADDRESS: usize>(key: &[u8; KEY]) -> ([u8; KEY], bool) {
-    let (source, rest) = key.split_at(ADDRESS);
-    let (destination, ports) = rest.split_at(ADDRESS);
-    let (from, to) = ports.split_at(PORTS / 2);
+    let (source, destination) = (&key[..ADDRESS], &key[ADDRESS..2 * ADDRESS]);
+    let (from, to) = key[2 * ADDRESS..].split_at(PORTS / 2);
     if (source, from) <= (destination, to) {
-        return (*key, false);
+        (*key, false)
+    } else {
+        (reversed::<KEY, ADDRESS>(key), true)
     }
-    let mut turned = *key;
-    for (room, part) in [(0, destination), (ADDRESS, source), (2 * ADDRESS, to), (2 * ADDRESS + 2, from)] {
-        turned[room..room + part.len()].copy_from_slice(part);
-    }
-    (turned, true)
+}
+
+/// The ends in the other order.
+fn reversed<const KEY: usize, const ADDRESS: usize>(key: &[u8; KEY]) -> [u8; KEY] {
+    let mut reversed = *key;
+    reversed[..2 * ADDRESS].rotate_left(ADDRESS);
+    reversed[2 * ADDRESS..].rotate_left(PORTS / 2);
+    reversed
 }
 
 /// Two ports of two bytes end a key.

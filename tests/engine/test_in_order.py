@@ -120,18 +120,19 @@ def each(analyzer: Analyzer, batches: Iterable[Sequence[PlainPacket]]) -> Iterat
         before += len(batch)
 
 
+def streams(analyzer: Analyzer) -> list[Any]:
+    """Directions of its connections."""
+    open_ones = (one for one in analyzer._flows.values() if not isinstance(one, HalfOpen))
+    return [stream for one in open_ones for stream in one.tcp.streams]
+
+
 def told(batches: list[Any]) -> tuple[list[Any], Any]:
     """What was told of each packet, as it stood then, and what the parser counted."""
     analyzer = Analyzer()
     said: list[Any] = list(each(analyzer, batches))
     parser = analyzer.parser
     counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
-    said += [
-        list(stream.recent)
-        for flow in analyzer._flows.values()
-        if not isinstance(flow, HalfOpen)
-        for stream in flow.tcp.streams
-    ]
+    said += [list(stream.recent) for stream in streams(analyzer)]
     said.append(plain(analyzer.close()))
     return said, (counts, repr(parser.anomalies), repr(analyzer.anomalies))
 

@@ -14,12 +14,11 @@ from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import HalfOpen
 from kdissect.engine.shards import Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, Packet, PlainPacket
 from kdissect.net.streams.reassembly import StreamState
-from tests.engine.test_in_order import blocks, damaged, each, plain, told
+from tests.engine.test_in_order import blocks, damaged, each, plain, streams, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
 
 
@@ -119,12 +118,6 @@ def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
         said.append([list(stream.recent) for stream in streams(analyzer)])
         said.append(plain(analyzer.close()))
     return said
-
-
-def streams(analyzer: Analyzer) -> list[Any]:
-    """Directions of its connections."""
-    open_ones = (one for one in analyzer._flows.values() if not isinstance(one, HalfOpen))
-    return [stream for one in open_ones for stream in one.tcp.streams]
 
 
 def with_link(packets: list[PlainPacket], how: str) -> list[PlainPacket]:
