@@ -15,7 +15,7 @@ from kdissect.decoders.generated.summary import Summarizer, Summary
 from kdissect.decoders.generated.validate import Validation
 from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.decoders.trees.frame_text import Meanings, MessageRows
-from kdissect.engine.flows import Flow, HalfOpen
+from kdissect.engine.flows import Flow
 from kdissect.engine.records.compiled_records import (
     BatchQuestions,
     ExchangeQuestions,
@@ -158,7 +158,7 @@ class InOrder:
         latest_ns: int | None,
         events: list[Event],
         others: PassedBy | None,
-        syns: tuple[dict[bytes, Flow], type[HalfOpen], int, Counts] | None,
+        syns: tuple[dict[bytes, Flow], int, Counts] | None,
         unusual: Callable[[int], int],
     ) -> Self: ...
     @property

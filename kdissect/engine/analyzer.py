@@ -17,14 +17,25 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.flows import (
-    ONE_SYN,
     SWEEP_EVERY_NS,
     Connection,
     Flow,
-    HalfOpen,
+    FlowTable,
     Heard,
+    flow_table,
+    give_back_room,
     heard_longest_ago,
+    last_ns,
     over_ns,
+)
+from kdissect.engine.half_open import (
+    ONE_SYN,
+    HalfOpen,
+    followed_by,
+    is_one_syn,
+    opened_by,
+    opening_of,
+    packets_of,
 )
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -43,7 +54,6 @@ from kdissect.model.packets.segment import (
 )
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
 from kdissect.session.connection import ConnectionAnalyzer
@@ -117,6 +127,8 @@ class Analyzer:
         """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
         self._silent: list[Heard] = []
         """The open connections that were heard longest ago when that was looked at, the first to go last."""
+        self._given_up = 0
+        """How many went since tables were made smaller."""
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
@@ -249,13 +261,13 @@ class Analyzer:
             self._events, self._others, self._syns(), feed_unusual,
         )  # fmt: skip
 
-    def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int, native.Counts] | None:
+    def _syns(self) -> tuple[dict[bytes, Flow], int, native.Counts] | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
         counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
         assert isinstance(counts, native.Counts)
-        return self._flows, HalfOpen, self.limits.connections, counts
+        return self._flows, self.limits.connections, counts
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
@@ -283,7 +295,7 @@ class Analyzer:
         self._feed_segment(segment, ref, time_ns)
         self._holds_syns = holds_syns
         found, _ = self._find(segment[0])
-        if found is not None and not isinstance(found, HalfOpen):
+        if found is not None and not isinstance(found, bytes):
             source, destination = flow_endpoints(segment[0])
             end = {True: source, False: destination, None: None}[local_end.is_sender]
             found.info.note_process(end, local_end.process)
@@ -302,7 +314,7 @@ class Analyzer:
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         found, direction = self._find(segment[0])
-        if found is None or isinstance(found, HalfOpen) or time_ns > self._due_ns or segment[3] & SYN:
+        if found is None or isinstance(found, bytes) or time_ns > self._due_ns or segment[3] & SYN:
             slow = self._slow(segment, ref, time_ns)
             if slow is None:
                 return
@@ -353,7 +365,7 @@ class Analyzer:
             self._switch_set(capture_set)
             for flow in list(self._flows):
                 found = self._flows[flow]
-                self._drop(found, flow, CloseKind.CAPTURE_END, found.last_ns)
+                self._drop(found, flow, CloseKind.CAPTURE_END, last_ns(found))
                 if len(self._events) >= CLOSED_AT_ONCE:
                     yield self._take()
         self.parser.close()
@@ -364,7 +376,7 @@ class Analyzer:
         tally = self._tally.copy()
         for table in self._tables.values():
             for connection in table.values():
-                if not isinstance(connection, HalfOpen):
+                if not isinstance(connection, bytes):
                     tally.add(connection.info)
         return tally
 
@@ -407,9 +419,9 @@ class Analyzer:
             opened = self._first(plain, ref, time_ns)
             return None if opened is None else (opened, 0)
         key = reverse_flow(plain[0]) if direction else plain[0]
-        if isinstance(found, HalfOpen):
+        if isinstance(found, bytes):
             is_held = plain[3] & ACK and self._holds_syns
-            half = found.followed_by(direction, plain, ref, time_ns) if is_held else None
+            half = followed_by(found, direction, plain, ref, time_ns) if is_held else None
             if half is not None:
                 self._flows[key] = half
                 return None
@@ -423,8 +435,8 @@ class Analyzer:
 
     def _complete(self, half: HalfOpen, key: bytes) -> Connection:
         """Make a connection of what was held of it."""
-        segments = half.segments(key)
-        _, time_ns, place = half.opening()
+        segments = packets_of(half, key)
+        _, time_ns, place = opening_of(half)
         self._store.counts.connections -= 1  # it is opened a second time
         connection = self._open(segments[0][0], time_ns, place)
         for number, (segment, ref, at_ns) in enumerate(segments):
@@ -434,7 +446,7 @@ class Analyzer:
     def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
         """The first segment of a flow."""
         if self._holds_syns:
-            half = HalfOpen.of(plain, ref, time_ns, self.place)
+            half = opened_by(plain, ref, time_ns, self.place)
             if half is not None:
                 self._store.counts.connections += 1
                 self._flows[plain[0]] = half
@@ -475,12 +487,12 @@ class Analyzer:
         over_at_ns: int = 0,
     ) -> None:
         """End a connection of the capture set at hand. Its last event is that it is closed."""
-        if isinstance(connection, HalfOpen) and not connection.is_one_syn:
+        if isinstance(connection, bytes) and not is_one_syn(connection):
             connection = self._complete(connection, flow)
         self._store.counts.connections -= 1
         self._flows.pop(flow, None)
-        if isinstance(connection, HalfOpen):
-            info = self._info(flow, *connection.opening())
+        if isinstance(connection, bytes):
+            info = self._info(flow, *opening_of(connection))
             info.over_ns, info.close, info.tcp = over_at_ns, Close(None, how, time_ns), ONE_SYN
             self._events.append(ConnectionClosed(info))
             return
@@ -501,7 +513,7 @@ class Analyzer:
         ]
         due.sort(key=_first)
         for over_at_ns, connection, flow in due:
-            self._drop(connection, flow, CloseKind.IDLE, connection.last_ns, over_at_ns)
+            self._drop(connection, flow, CloseKind.IDLE, last_ns(connection), over_at_ns)
 
     def _make_room(self, time_ns: int) -> None:
         """Another connection begins: of too many, in all sets together, those heard longest ago go."""
@@ -516,6 +528,11 @@ class Analyzer:
                 gone = self._events[-1].connection.id
                 detail = f"more than {most} connections open at a time: {gone} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
+            self._given_up += 1
+        if self._given_up >= most // 2:
+            self._given_up = 0
+            for table in self._tables.values():
+                give_back_room(table)
         self._switch_set(here)
 
     def _oldest(self, number: int) -> Iterator[tuple[str, bytes]]:
@@ -526,9 +543,9 @@ class Analyzer:
                 self._silent = heard_longest_ago(self._tables, most)[::-1]
             if not self._silent:
                 return
-            name, flow, last_ns = self._silent.pop()
+            name, flow, heard_ns = self._silent.pop()
             found = self._tables[name].get(flow)
-            if found is not None and found.last_ns == last_ns:  # not over, and not heard since
+            if found is not None and last_ns(found) == heard_ns:  # not over, and not heard since
                 yield name, flow
                 number -= 1
 

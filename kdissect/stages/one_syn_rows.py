@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.flows import ONE_SYN
+from kdissect.engine.half_open import ONE_SYN
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.table_rows import DAY_NS, US, batch_of
 

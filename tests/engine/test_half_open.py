@@ -1,12 +1,13 @@
 """A connection of which a handshake was seen is held as its packets: nobody can tell, by any event."""
 
 from random import Random
+from sys import getsizeof
 
 import pytest
 
 from benchmarks.hostile_load import ACK, FIN, PSH, START_NS, SYN, Wire, request, response, syn_flood
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import Connection, HalfOpen
+from kdissect.engine.flows import Connection
 from kdissect.model.endpoint import Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
@@ -107,7 +108,7 @@ def test_a_handshake_is_half_open_and_any_more_is_not() -> None:
         1,
     ):
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
-        assert isinstance(next(iter(analyzer._flows.values())), HalfOpen) is is_half
+        assert isinstance(next(iter(analyzer._flows.values())), bytes) is is_half
         assert analyzer.open_connections() == 1
 
 
@@ -117,7 +118,7 @@ def test_what_acknowledges_something_else_is_no_handshake() -> None:
     wire_packets = [wire.say(0, b"", SYN), other.say(1, b"", SYN | ACK)]
     for number, said in enumerate(wire_packets, 1):
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
-    assert not any(isinstance(flow, HalfOpen) for flow in analyzer._flows.values())
+    assert not any(isinstance(flow, bytes) for flow in analyzer._flows.values())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -151,6 +152,25 @@ def test_a_flood_in_a_block_is_held_as_packet_by_packet(
     for block in blocks(given, [300]):
         assert list(other.feed_each(block)) == []
     assert list(other._flows.items()) == list(one._flows.items())
-    assert {type(flow) for flow in other._flows.values()} == {HalfOpen}
+    assert {type(flow) for flow in other._flows.values()} == {bytes}
     assert other.open_connections() == 1000
     assert len(calls) == (1 if native is not None and not ports.only else 1000)
+
+
+def test_a_table_of_flows_does_not_grow_by_those_that_go() -> None:
+    """A dict keeps the places of what went, and is made twice as large where they are all there is."""
+    analyzer = Analyzer(limits=Limits(connections=1000))
+    given = [(n, START_NS + n, 1, data, len(data)) for n, data in enumerate(syn_flood(10_000), 1)]
+    analyzer.feed_batch(given[:1000])
+    size = getsizeof(analyzer._flows)
+    analyzer.feed_batch(given[1000:])
+    assert getsizeof(analyzer._flows) == size
+    assert analyzer.open_connections() == len(analyzer._flows) == 1000 - (10_000 - 1000) % 100
+
+
+def test_who_goes_where_times_are_beyond_any_clock() -> None:
+    """Such a connection is no SYN that is held; those heard before it go first."""
+    analyzer = Analyzer(limits=Limits(connections=10))
+    for number, data in enumerate(syn_flood(12), 1):
+        analyzer.feed_batch([(number, (1 << 70) - number, 1, data, len(data))])
+    assert analyzer.open_connections() == 10

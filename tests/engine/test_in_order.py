@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import HalfOpen
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
@@ -122,7 +121,7 @@ def each(analyzer: Analyzer, batches: Iterable[Sequence[PlainPacket]]) -> Iterat
 
 def streams(analyzer: Analyzer) -> list[Any]:
     """Directions of its connections."""
-    open_ones = (one for one in analyzer._flows.values() if not isinstance(one, HalfOpen))
+    open_ones = (one for one in analyzer._flows.values() if not isinstance(one, bytes))
     return [stream for one in open_ones for stream in one.tcp.streams]
 
 

@@ -15,7 +15,7 @@ from kdissect.cli.options.output_options import add_printing, printing
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
-from kdissect.engine.flows import ONE_SYN
+from kdissect.engine.half_open import ONE_SYN
 from kdissect.engine.times import rfc3339
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event

@@ -10,7 +10,7 @@ else at the end of the input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from ipaddress import ip_address
 from typing import Any, ClassVar, NamedTuple
 
@@ -101,8 +101,10 @@ class ConnectionProblems:
 
     def __init__(self) -> None:
         self._advertised: Table[Client, dict[tuple[str, int], Advertised]] = Table(CLIENTS_KEPT)
-        self._tried: Table[Client, set[int]] = Table(CLIENTS_KEPT)
+        self._tried: Table[Client, Set[int]] = Table(CLIENTS_KEPT)
         """Ports that a client connected to, other than to ask where the brokers are."""
+        self._alone: dict[int, frozenset[int]] = {}
+        """Each of them as the only one: most clients have one, and most have the same."""
         self._asking: Table[str, _Asking] = Table(ASKING_KEPT)
         self._asked: Table[str, tuple[ConnectionInfo, _Asking]] = Table(ASKING_KEPT)
         self._kafka: Table[End, None] = Table(ENDS_KEPT)
@@ -161,7 +163,14 @@ class ConnectionProblems:
                 self._asked.put(info.id, (info, asking))
             return
         host, port = info.attempt()
-        self._tried.get_or((info.capture_set, host), set).add(port)
+        client = info.capture_set, host
+        tried = self._tried.get(client)
+        if tried is None:
+            self._tried.put(client, self._alone.setdefault(port, frozenset((port,))))
+        elif isinstance(tried, set):
+            tried.add(port)
+        elif port not in tried:
+            self._tried.put(client, {*tried, port})
 
     def _of_addresses(self, info: ConnectionInfo) -> list[ConnectionProblem]:
         """What waited for the proof that an end speaks Kafka."""

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from kdissect.pipeline.table_files.hive_partitions import split
 
-GROUP_BYTES = 8 << 20
+GROUP_BYTES = 6 << 20
 WAITING_BYTES = 64 << 20
 FILE_BYTES = 256 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.

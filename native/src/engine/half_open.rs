@@ -1,4 +1,4 @@
-//! A flow of which nothing but one SYN was seen: `kdissect.engine.flows.HalfOpen`, and how `Analyzer` takes one.
+//! A flow of which nothing but one SYN was seen: `kdissect.engine.half_open`, and how `Analyzer` takes one.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -6,13 +6,12 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::engine::counts::Counts;
 use crate::headers::{Packet, Syn};
 
-/// What `struct` makes of `>qQqQIIBHi`: `kdissect.engine.flows`.
+/// What `struct` makes of `>qQqQIIBHi`: `kdissect.engine.half_open`.
 const BYTES: usize = 47;
 
-/// The flows of a capture set, what makes what is held of one, how many connections may be
-/// open, and where they are counted.
+/// The flows of a capture set, how many connections may be open, and where they are counted.
 #[derive(FromPyObject)]
-pub struct Syns(Py<PyDict>, Py<PyAny>, i64, Py<Counts>);
+pub struct Syns(Py<PyDict>, i64, Py<Counts>);
 
 impl Syns {
     /// Hold a SYN; false where that is for Python: its flow or the way back is known, or there are too many.
@@ -29,14 +28,13 @@ impl Syns {
         let flows = self.0.bind(py);
         let flow = PyBytes::new(py, packet.flow.key());
         let is_known = flows.contains(&flow)? || flows.contains(PyBytes::new(py, &packet.flow.reverse()))?;
-        let counts = self.3.get();
-        if is_known || latest_ns.is_some_and(i64::is_negative) || counts.connections() >= self.2 {
+        let counts = self.2.get();
+        if is_known || latest_ns.is_some_and(i64::is_negative) || counts.connections() >= self.1 {
             return Ok(false);
         }
         let made = packed(&syn, packet.ip_id, time_ns, reference, latest_ns);
-        let half = self.1.bind(py).call1((PyBytes::new(py, &made),))?;
         counts.open();
-        flows.set_item(flow, half)?;
+        flows.set_item(flow, PyBytes::new(py, &made))?;
         Ok(true)
     }
 }
