@@ -1,4 +1,4 @@
-"""A connection of which nothing but its handshake was seen, or the first packets of that: held as its packets.
+"""A connection of which nothing but (a part of) its handshake was seen: it is held as its packets.
 
 A flood has hundreds of thousands of them, and so has who opens connections and says nothing. Such a one is
 bytes: its packets, packed, the last one first, until another one comes, or its end. `Analyzer` makes a
