@@ -14,7 +14,6 @@ from kdissect.rules.rule import Rule
 _MODULES = (
     "connections.failed_connections",
     "framing.frame_size",
-    "framing.size_off_by_one",
     "headers.header_form",
     "headers.client_id",
     "headers.correlation_ids",
@@ -38,7 +37,6 @@ _MODULES = (
     "bodies.negative_times",
     "bodies.message_without_error",
     "bodies.illegal_topic_name",
-    "bodies.odd_replica_id",
     "bodies.impossible_numbers",
     "pairing.answers",
     "pairing.waiting_requests",
@@ -49,7 +47,6 @@ _MODULES = (
     "sasl.tokens",
     "sasl.other_principal",
     "sasl.refused_logins",
-    "sasl.mechanism_not_listed",
     "metadata.metadata_answers",
     "metadata.advertised_unreached",
     "metadata.odd_replicas",
@@ -95,8 +92,7 @@ _MODULES = (
     "admin.changes",
     "admin.cursor_does_not_advance",
     "admin.nested_envelope",
-    "admin.colliding_topic_names",
-    "admin.no_partitions",
+    "admin.created_topics",
 )
 
 

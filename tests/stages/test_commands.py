@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_a_row(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 def test_describe_prints_the_page(capfd: pytest.CaptureFixture[str]) -> None:
-    from kdissect.engine.tables.page import tables_page
+    from kdissect.engine.tables.all_tables import tables_page
 
     assert main(["tables", "--describe"]) == 0
     assert capfd.readouterr().out == tables_page()

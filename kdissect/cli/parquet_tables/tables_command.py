@@ -13,8 +13,7 @@ from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
 from kdissect.cli.output import Output
-from kdissect.engine.tables.all_tables import TABLES
-from kdissect.engine.tables.page import tables_page
+from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.model.wording import plural
 

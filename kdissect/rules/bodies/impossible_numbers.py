@@ -1,13 +1,13 @@
-"""BDY028: Numbers of an answer that are below anything they can be."""
+"""Rules: numbers that are below anything they can be."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.generated.values import Value, present
-from kdissect.model.finding import Who
+from kdissect.model.finding import Level, Who
 from kdissect.rules.guards import Below
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 _LEAST = {
@@ -27,6 +27,34 @@ _APIS = (
     "Produce", "Fetch", "ListOffsets", "Metadata", "DeleteRecords", "DescribeCluster",
     "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat",
 )  # fmt: skip
+
+
+class OddReplicaId(BodyRule):
+    """replica_id should not be below -2.
+
+    -1 is a consumer, -2 a debugging consumer, 0 and more a broker that follows.
+
+    Example: replica_id -3 in a Fetch request.
+
+    What to do: send -1.
+    """
+
+    code = "BDY027"
+    name = "odd-replica-id"
+    level = Level.SHOULD
+    who = Who.CLIENT
+    cites = (
+        "org.apache.kafka.common.requests.FetchRequest#describeReplicaId",
+        "org.apache.kafka.common.requests.ListOffsetsRequest#DEBUGGING_REPLICA_ID",
+    )
+    on = (("Fetch", REQUEST), ("ListOffsets", REQUEST))
+    guard = (Below((".replica_id",), -2),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The field, where the version has it."""
+        replica = getattr(body.value, "replica_id", None)
+        if replica is not None and replica < -2:
+            yield body.violation("replica_id", "-2 or more", str(replica))
 
 
 class ImpossibleNumber(BodyRule):

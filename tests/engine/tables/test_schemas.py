@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.engine.exchange_rows import RowField
-from kdissect.engine.tables.all_tables import TABLES
-from kdissect.engine.tables.page import MARK, tables_page
+from kdissect.engine.tables.all_tables import MARK, TABLES, tables_page
 from kdissect.engine.tables.shape import Shape, shapes_of
 from kdissect.engine.tables.spark import spark_ddl, spark_json
 from kdissect.engine.tables.table import Table

@@ -1,4 +1,4 @@
-"""ADM015: topics should not differ in `.` and `_` alone."""
+"""Rules: topics that a broker should not create."""
 
 from collections.abc import Iterator
 
@@ -38,3 +38,32 @@ class CollidingTopicNames(BodyRule):
                 yield body.violation(
                     f"topics[{index}].name", f"no name like {other!r}", f"{topic.name!r} accepted"
                 )
+
+
+class NoPartitions(BodyRule):
+    """A topic must not be created with no partitions or no replicas.
+
+    Apache Kafka answers INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. -1 asks for the broker's default,
+    and stands beside assignments. The client passes on what its application asked for: wrong is a broker
+    that accepts it.
+
+    Example: num_partitions 0, answered with error 0.
+
+    What to do: refuse it.
+    """
+
+    code = "ADM016"
+    name = "no-partitions"
+    claim = Claim.REFUSED
+    who = Who.BROKER
+    cites = ("spec/003 CreateTopics API", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
+    on = (("CreateTopics", REQUEST),)
+    refusable = True
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Both counts of each topic."""
+        for index, topic in enumerate(body.value.topics):
+            for name in ("num_partitions", "replication_factor"):
+                asked = getattr(topic, name)
+                if asked < -1 or not asked:
+                    yield body.violation(f"topics[{index}].{name}", "1 or more, or -1", f"{asked}, accepted")
