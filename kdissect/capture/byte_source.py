@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 STDIN = "-"
 # Packets are copied out of a chunk one by one: a chunk that stays in the CPU's second-level cache measured
@@ -18,13 +18,17 @@ class FileSource:
     """A regular file. Read with `chunks`; `bytes_read` counts what was read of it.
 
     With `keep_open` false no handle is held between two chunks, so that any number of files can be read side
-    by side. `chunk_size` and `keep_open` may be changed until `chunks` is started.
+    by side. `chunk_size`, `keep_open` and `is_hashed` may be changed until `chunks` is started.
     """
 
-    __slots__ = ("bytes_read", "chunk_size", "keep_open", "path")
+    __slots__ = ("bytes_read", "chunk_size", "is_hashed", "keep_open", "path", "sha256")
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.is_hashed = False
+        """Whether `sha256` is wanted."""
+        self.sha256: str | None = None
+        """SHA-256 in hex of what was read, once that was all of the file."""
         self.bytes_read = 0
         self.chunk_size = CHUNK
         self.keep_open = True
@@ -32,6 +36,7 @@ class FileSource:
     def chunks(self) -> Iterator[bytes]:
         """The file's bytes from the start, never an empty chunk. Raises OSError."""
         self.bytes_read = 0
+        digest = _new_hash() if self.is_hashed else None
         handle = -1
         try:
             while True:
@@ -40,7 +45,10 @@ class FileSource:
                     os.lseek(handle, self.bytes_read, os.SEEK_SET)
                 data = os.read(handle, self.chunk_size)
                 if not data:
+                    self.sha256 = None if digest is None else digest.hexdigest()
                     return
+                if digest is not None:
+                    digest.update(data)
                 self.bytes_read += len(data)
                 if not self.keep_open:
                     os.close(handle)
@@ -95,6 +103,12 @@ class StreamSource:
                 return
             self.bytes_read += len(data)
             yield data
+
+
+def _new_hash() -> Any:
+    from hashlib import sha256  # start-up: the library of TLS; few commands ask for it
+
+    return sha256()
 
 
 def _wait(handle: int) -> None:

@@ -1,9 +1,10 @@
 """What a run of the judge came to, in the form that every report reads."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Protocol
 
 from kdissect.config.suppression import Suppression
@@ -33,7 +34,8 @@ class JudgeResult(Protocol):
 
 
 class Verdict:
-    """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index.
+    """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index, `hashes`
+    the SHA-256 of those that were hashed as they were read.
 
     `strict`: a broken should is an error. `suppressed` are findings that a project has decided to live with;
     they are in no other list or count.
@@ -47,6 +49,7 @@ class Verdict:
         suppressions: Sequence[Suppression] = (),
         baseline: Baseline | None = None,
         strict: bool = False,
+        hashes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.findings: list[Finding]
         self.suppressed: list[Suppressed]
@@ -65,6 +68,7 @@ class Verdict:
         self.who = judge.who
         self.quality = quality
         self.files = files
+        self._hashes = hashes
         self.baseline = baseline
         self.fixed: list[Known] = []
         """Findings of the baseline that are gone."""
@@ -82,8 +86,8 @@ class Verdict:
 
     @cached_property
     def captures(self) -> list[tuple[str, str | None]]:
-        """Name and SHA-256 of each input; None for standard input. Reads the files once."""
-        return [(path, _sha256_of(path)) for path in self.files]
+        """Name and SHA-256 of each input; None for standard input. Reads files that were not hashed yet."""
+        return [(path, self._hashes.get(path) or _sha256_of(path)) for path in self.files]
 
     @property
     def folds(self) -> list[Fold]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kdissect.api import Dissection
+from kdissect.capture.byte_source import FileSource
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
@@ -132,6 +133,10 @@ def _judge(
     dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, reading: Reading
 ) -> Verdict:
     taken = _taken(dissection, judge, options)
+    files = dissection.captures.files
+    for file in files:
+        if isinstance(file.source, FileSource):
+            file.source.is_hashed = True
     with metering(options, dissection, judge.findings.all):
         with reading:
             if taken is None:
@@ -139,11 +144,16 @@ def _judge(
             else:
                 read_events(dissection, partial(_add, taken, judge))
         judge.finish()
-    files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), reading.is_stopped)
     strict = bool(options.strict)
-    return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline, strict)
+    names = dissection.file_names
+    hashes = {
+        name: file.source.sha256
+        for name, file in zip(names, files, strict=True)
+        if isinstance(file.source, FileSource) and file.source.sha256 is not None
+    }
+    return Verdict(judge, quality, names, options.suppressions, baseline, strict, hashes)
 
 
 def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:

@@ -1,6 +1,9 @@
 """`kdissect check` and `kdissect rules`: options, exit codes, reports."""
 
+import gzip
 import json
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,24 @@ def test_json_report(capfd: pytest.CaptureFixture[str]) -> None:
     assert answered["where"]["bytes"]["hex"] == "00000003"
     assert report["capture_quality"]["verdict"] == "good"
     assert len(report["captures"][0]["sha256"]) == 64
+
+
+@pytest.mark.parametrize("end", [None, -7])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_files_are_hashed_as_they_are_read(
+    end: int | None,
+    pack: Callable[[bytes], bytes],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The hash is that of the bytes that were judged, and costs no second reading."""
+    path = tmp_path / "capture"
+    path.write_bytes(pack(Path(ACKS).read_bytes())[:end])
+    monkeypatch.setattr("kdissect.report.verdict._sha256_of", lambda path: f"read again: {path}")
+    main(["check", str(path), "--format", "json"])
+    captures = json.loads(capfd.readouterr().out)["captures"]
+    assert captures == [{"path": str(path), "sha256": sha256(path.read_bytes()).hexdigest()}]
 
 
 def test_the_command_of_a_finding_shows_its_exchange(capfd: pytest.CaptureFixture[str]) -> None:
