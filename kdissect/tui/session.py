@@ -26,6 +26,10 @@ from kdissect.tui.processes.worker_process import WorkerProcess
 from kdissect.tui.views import VIEWS
 
 FINDINGS = "findings"
+# Of inputs up to so many bytes studies run before a view asks for them, in one more pass: it takes some 20 s
+# for a GB, and gives way to others.
+AHEAD_BYTES = 2 << 30
+AHEAD = "ahead"
 
 
 class Change(Enum):
@@ -76,7 +80,10 @@ class Session:
         return self.order.live is not None or any(_is_stream(path) for path in self.order.paths)
 
     def start(self, studies: Iterable[str] = (FINDINGS,)) -> None:
-        """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not."""
+        """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not.
+
+        With those come what views may ask for later.
+        """
         shown = (name for view in VIEWS for name in view.studies)
         self._studies = {*studies, *(shown if self.is_stream else ())}
         first = tuple(sorted(self._studies)) if self.is_stream else ()
@@ -104,6 +111,7 @@ class Session:
         """Have studies run that are not yet; their results come with `Change.RESULT`."""
         new = set(studies) - self._studies
         self._studies |= new
+        new -= self.final  # they ran ahead
         if new and not self.is_stream:
             self._study(new)  # also while the rows come in: it gives way to their worker
 
@@ -152,6 +160,7 @@ class Session:
 
     def _restudy(self) -> None:
         """Another filter: what was worked out with the old one is worked out anew."""
+        self._forget_ahead()
         names = self._studies - {FINDINGS}
         if self.is_stream or not names:
             return
@@ -159,6 +168,22 @@ class Session:
             self._workers.pop(key).stop()
         self.final -= names
         self._study(names)
+
+    def _study_ahead(self) -> None:
+        """One pass for all that views may ask for, as they would wait for each."""
+        names = {name for view in VIEWS for name in (*view.studies, *view.more)} - self._studies
+        if names and not self.filter_text and (self.progress.total or 0) <= AHEAD_BYTES:
+            order = self.order._replace(studies=tuple(sorted(names)), nice=True, is_final_only=True)
+            self._run(AHEAD, order)
+
+    def _forget_ahead(self) -> None:
+        """What nobody asked for yet is that of no filter."""
+        worker = self._workers.pop(AHEAD, None)
+        if worker is not None:
+            worker.stop()
+        for name in set(self.results) - self._studies:
+            del self.results[name]
+            self.final.discard(name)
 
     def _run(self, key: str, order: Order) -> None:
         old = self._workers.pop(key, None)
@@ -246,6 +271,7 @@ class Session:
         self.changed(Change.LOADED, "")
         if not self.is_stream and FINDINGS in self._studies:
             self._study({FINDINGS})
+            self._study_ahead()
 
     def _trouble(self, text: str) -> None:
         self.troubles.append(text)

@@ -253,7 +253,7 @@ class Worker:
         self._tell_progress()
         now = time.monotonic()
         self._next_flush = now + _FLUSH_S
-        if now > self._next_result:
+        if now > self._next_result and not self._order.is_final_only:
             self._tell_results(is_final=False)
             self._next_result = time.monotonic() + _RESULT_S
 

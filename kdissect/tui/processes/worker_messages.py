@@ -24,8 +24,8 @@ class Order(NamedTuple):
 
     `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
-    inherited file descriptors, -1: none. `nice`: give way to others. `live`: capture, instead of reading
-    `paths`. `limits` hold in the worker.
+    inherited file descriptors, -1: none. `nice`: give way to others. `is_final_only`: send no result of a
+    study before the end. `live`: capture, instead of reading `paths`. `limits` hold in the worker.
     """
 
     paths: tuple[str, ...]
@@ -40,6 +40,7 @@ class Order(NamedTuple):
     spool: int = -1
     stdin: int = -1
     nice: bool = False
+    is_final_only: bool = False
     live: LiveSettings | None = None
     limits: Limits = DEFAULT_LIMITS
 

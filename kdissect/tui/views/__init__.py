@@ -4,13 +4,17 @@ from typing import NamedTuple
 
 
 class Spec(NamedTuple):
-    """A view before it is made: its title, the key that shows it, and where its class is (`module:Class`)."""
+    """A view before it is made: its title, the key that shows it, and where its class is (`module:Class`).
+
+    `studies` are what it shows first, `more` what can be chosen there.
+    """
 
     name: str
     title: str
     key: str
     where: str
     studies: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
 
 # In the order of the bar. Keys are digits.
@@ -24,5 +28,11 @@ VIEWS: tuple[Spec, ...] = (
     Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",)),
     Spec("records", "Records", "6", "kdissect.tui.views.records:RecordsView"),
     Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
-    Spec("statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",)),
-)
+    Spec(
+        "statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",),
+        (
+            "traffic by client_id", "traffic by topic", "traffic by broker", "traffic by group",
+            "traffic by software", "traffic by connection",
+        ),
+    ),
+)  # fmt: skip
