@@ -11,8 +11,9 @@ findings: whatever pickles) for a view to show. It holds no widgets, and a view 
 
 Its module in `studies` bears the first word of its name, so that the worker alone imports it. A view names
 its studies in `views.VIEWS`; they run in one more pass when all files are read, or when the view is first
-shown before that pass is over (for streams: from the start, with the exchanges). `result()` is asked for about once a second and at the end; the
-view learns of it by `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
+shown before that pass is over (for streams: from the start, with the exchanges). `result()` is asked for
+about once a second and at the end; the view learns of it by `session_changed(Change.RESULT, name)`, and finds
+the value by `View.result(name)`.
 """
 
 from __future__ import annotations
