@@ -76,8 +76,8 @@ class Dissection:
         """Names of topic ids; `topic_ids` are known beforehand."""
         self.guard = Guard(files, self.analyzer)
         """Has what raises end one input only, where faults are not raised (`model.faults`)."""
-        self.observer: Callable[[Event], None] | None = None
-        """Sees each event before it is given (`kdissect.metrics`)."""
+        self.observer: Callable[[Events], None] | None = None
+        """Sees all events before they are given (`kdissect.metrics`)."""
         self.warns = False
         """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
         self.is_over = False
@@ -124,8 +124,7 @@ class Dissection:
 
     def _observed(self, events: Events) -> Events:
         if self.observer is not None:
-            for event in events:
-                self.observer(event)
+            self.observer(events)
         return events
 
     def _name_files(self) -> None:

@@ -28,7 +28,7 @@ mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 7;
+const INTERFACE: u32 = 8;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
