@@ -393,18 +393,16 @@ impl TrafficCounter {
             return Ok(true);
         }
         let Some(topics) = topics(py, row, &kind)? else { return Ok(false) };
-        // What is Python's should have taught nothing: who knows the group without the errors asks for it first.
-        let mut group = (!self.by.3).then(|| self.group(row, place, topics));
-        if let Some(group) = &group {
-            if matches!(self.groups.get(group), Some(None)) {
-                return Ok(false);
-            }
+        // What is Python's should have taught nothing: who knows the group without the errors looks for it first.
+        let mut known = (!self.by.3).then(|| self.known_group(row, place, topics));
+        if matches!(known, Some((_, Some(None)))) {
+            return Ok(false);
         }
         let Some(times) = self.times(py, row, &kind.reading, capture_set) else { return Ok(false) };
-        let group = group.take().unwrap_or_else(|| self.group(row, place, topics));
+        let (group, known) = known.take().unwrap_or_else(|| self.known_group(row, place, topics));
         drop(rows);
-        let of_group = match self.groups.get(&group) {
-            Some(of_group) => of_group.clone(),
+        let of_group = match known {
+            Some(of_group) => of_group,
             None => self.new_group(block, at, group)?,
         };
         let Some(of_group) = of_group else { return Ok(false) };
@@ -485,6 +483,13 @@ impl TrafficCounter {
             if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
             if by_topics { topics } else { (0, 0) },
         )
+    }
+
+    /// The group of an exchange, and what is known of it.
+    fn known_group(&self, row: &Row, place: u32, topics: Topics) -> (Group, Option<OfGroup>) {
+        let group = self.group(row, place, topics);
+        let known = self.groups.get(&group).cloned();
+        (group, known)
     }
 
     fn new_group(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize, group: Group) -> PyResult<OfGroup> {
