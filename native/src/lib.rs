@@ -18,6 +18,7 @@ mod flow;
 mod headers;
 mod json_out;
 mod judging;
+mod line_merge;
 mod lines;
 mod places;
 mod records;
@@ -104,5 +105,6 @@ fn add_excerpt(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lines::LineFiller>()?;
+    module.add_class::<line_merge::LineMerge>()?;
     module.add_class::<template::LineTemplate>()
 }
