@@ -108,7 +108,8 @@ class ShardAnalyzer(Analyzer):
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         flow = segment[0]
         if flow in self._flows or shard_of(flow, self._shard.of) == self._shard.number:
-            self.place = self._batch, self.index
+            if self.latest_ns is None:  # else `event_order` has it
+                self.place = self._batch, self.index
             super()._feed_segment(segment, ref, time_ns)
             return
         if self._others is not None:

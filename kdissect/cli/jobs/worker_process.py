@@ -177,12 +177,7 @@ class ShardDissection(Dissection):
     analyzer: ShardAnalyzer
 
     def __init__(self, shard: Shard, *arguments: Any, **named: Any) -> None:
-        self._shard = shard
-        super().__init__(*arguments, **named)
-
-    def _new_analyzer(self, *arguments: Any) -> ShardAnalyzer:
-        """That of the shard."""
-        return ShardAnalyzer(self._shard, *arguments)
+        super().__init__(*arguments, **(named | {"shard": shard}))
 
     def placed(self) -> Iterator[Iterator[KeyedEvents]]:
         """The events of the shard with their keys, for the packets that are read together."""
