@@ -4,7 +4,7 @@ tests/native/test_stub.py holds it to the module. What each does is said there a
 is the native counterpart of.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Self, final
 
 from kdissect.cli.formats.line_parts import Second
@@ -680,15 +680,26 @@ class TrafficCounter:
         cls,
         by: tuple[bool, bool, bool, bool, bool, bool],
         kind_of: Callable[
-            [int, int], tuple[bool, Layout, Layout | None, tuple[Summarizer, Summarizer] | None] | None
+            [int, int],
+            tuple[
+                bool,
+                Layout,
+                Layout | None,
+                tuple[Summarizer, Summarizer] | None,
+                tuple[bool, PartitionRows] | None,
+            ]
+            | None,
         ],
         place_of: Callable[[ConnectionInfo], tuple[str, int] | None],
-        tallies_of: Callable[[Exchange], list[int]],
+        # Numbers, and topics whose bytes of records are wanted: whether it is an id.
+        tallies_of: Callable[[Exchange], tuple[list[int], list[tuple[bool, bytes]]] | None],
         changes_of: Callable[[], int],
-        meet: Callable[[int, bool, list[int]], None],
+        # Whether there is a response, and a time of the broker; error codes.
+        meet: Callable[[int, bool, bool, list[int]], None],
         watermarks: Watermarks,
-        multiplier: float,
-        widths: list[int],
+        bins: float | Sequence[int],
+        leaves_errors: bool,
+        widths: Sequence[int],
         most: int,
         has_latencies: bool,
         takes: Callable[[Exchange], bool] | None,
@@ -696,7 +707,7 @@ class TrafficCounter:
     # The first exchange that is Python's, or how many there are.
     def count(self, block: ExchangeBlock, start: int) -> int: ...
     # Numbers of tallies and what was counted; a width; numbers of its intervals with their counts, and with
-    # their response times.
+    # their response times; bytes of records of tallies by topic.
     def take(
         self,
     ) -> tuple[
@@ -704,6 +715,7 @@ class TrafficCounter:
         int,
         list[tuple[int, list[int]]],
         list[tuple[int, DistributionRow]],
+        list[tuple[int, list[int]]],
     ]: ...
     # A connection is over.
     def close(self, info: ConnectionInfo, /) -> None: ...
@@ -729,6 +741,19 @@ class LineFiller:
     # How many bytes are held now.
     def hold(self, events: Events) -> int: ...
     def take(self) -> bytes: ...
+    # From one on, in a batch of packets; the first that is Python's, or how many there are, and the bytes
+    # that are held now.
+    def hold_rows(self, block: ExchangeBlock, start: int, batch: int) -> tuple[int, int]: ...
+    # Keys and lengths, as `kdissect.cli.jobs.line_merge` has them, and the lines.
+    def take_rows(self) -> tuple[bytes, bytes]: ...
+
+@final
+class LineMerge:
+    number: int  # of the exchange before
+    def __new__(cls, processes: int) -> Self: ...
+    def add(self, process: int, rows: bytes, lines: bytes) -> None: ...
+    # With keys before this one, at most so many; how many they are.
+    def take(self, until: bytes, most: int) -> tuple[bytes, int]: ...
 
 # Text, or a value: its name, its index, its width, and -1 for left, 1 for right, 0 for not filled up.
 LinePart = bytes | tuple[str, int, int, int]

@@ -22,6 +22,7 @@ from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
+    from kdissect.engine.shards import Shard
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 
 _NOTHING: Events = []
@@ -37,6 +38,7 @@ class Dissection:
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     `only_ports`: connections without one of these are left out.
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
+    `shard`: only its connections (`engine.shards`).
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Dissection:
         hosts: Mapping[str, str] | None = None,
         limits: Limits | None = None,
         only_ports: Iterable[int] = (),
+        shard: "Shard | None" = None,
     ) -> None:
         start_run()
         self.captures: Captures = _captures(paths)
@@ -63,7 +66,7 @@ class Dissection:
         sets = {file.capture_set for file in files}
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self._brokers = Brokers(rescan=(lambda: self._proven_in(seekable)) if seekable else None)
-        self.analyzer = self._new_analyzer(
+        arguments = (
             self.ports,
             lambda index: files[index].capture_set,
             self.key_logs,
@@ -72,20 +75,17 @@ class Dissection:
             _duplicate_taps() if len(sets) > 1 else None,
             self._brokers,
         )
+        self.analyzer = Analyzer(*arguments) if shard is None else _shard_analyzer(shard, arguments)
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
         self.guard = Guard(files, self.analyzer)
         """Has what raises end one input only, where faults are not raised (`model.faults`)."""
-        self.observer: Callable[[Event], None] | None = None
-        """Sees each event before it is given (`kdissect.metrics`)."""
+        self.observer: Callable[[Events], None] | None = None
+        """Sees all events before they are given (`kdissect.metrics`)."""
         self.warns = False
         """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
         self.is_over = False
         """Whether the inputs were read to their ends."""
-
-    def _new_analyzer(self, *arguments: Any) -> Analyzer:
-        """The analyzer, of these arguments; a shard of several processes has another (`cli.jobs`)."""
-        return Analyzer(*arguments)
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -124,8 +124,7 @@ class Dissection:
 
     def _observed(self, events: Events) -> Events:
         if self.observer is not None:
-            for event in events:
-                self.observer(event)
+            self.observer(events)
         return events
 
     def _name_files(self) -> None:
@@ -161,6 +160,12 @@ class Dissection:
             for event in events:
                 if isinstance(event, Exchange):
                     yield event
+
+
+def _shard_analyzer(shard: "Shard", arguments: tuple[Any, ...]) -> Analyzer:
+    from kdissect.engine.shards import ShardAnalyzer  # start-up: one process has no shards
+
+    return ShardAnalyzer(shard, *arguments)
 
 
 def _duplicate_taps() -> "DuplicateTaps":

@@ -12,9 +12,8 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
@@ -31,9 +30,16 @@ LAST_BATCH = (1 << 63) - 1
 EventKey = bytes
 """Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that
 the packet brought to light, before those: when that was, the packet that opened the connection, a number."""
-_AT_PACKET = Struct(">QIBI").pack
+_AT_PACKET_FORM = Struct(">QIBI")
+_AT_PACKET = _AT_PACKET_FORM.pack
+AT_PACKET_BYTES = _AT_PACKET_FORM.size
+"""Of the key of an event that a packet completed; those of ends by silence are longer."""
 _BY_SILENCE = Struct(">QIBQQII").pack
 _BIAS = 1 << 63  # times before 1970 sort before later ones
+
+
+KeyedEvents: TypeAlias = "list[tuple[EventKey, Event]] | native.ExchangeBlock"
+"""Events with their keys, or exchanges whose keys `ShardAnalyzer.key_of` gives."""
 
 
 class Shard(NamedTuple):
@@ -64,17 +70,28 @@ class ShardAnalyzer(Analyzer):
         super().__setstate__(state)
         self._others = _none_passed()  # they are found out again
 
-    def placed(self, fed: Iterable[Events]) -> Iterator[tuple[EventKey, Event]]:
-        """What `feed_each` gives for the next batch, with places."""
+    def placed(self, fed: Iterable[Events]) -> Iterator[KeyedEvents]:
+        """What `feed_each` gives for the next batch, with keys; `key_of` gives those of a block."""
         packet, number = -1, 0
-        for event in chain.from_iterable(fed):
-            number = number + 1 if self.index == packet else 0  # of those of one packet
-            packet = self.index
-            if event.connection.over_ns:
-                yield _ended(self._batch, packet, event, number), event
-            else:
-                yield _AT_PACKET(self._batch, packet, 1, number), event
+        for events in fed:
+            if is_compiled and isinstance(events, native.ExchangeBlock):
+                yield events
+                continue
+            keyed: list[tuple[EventKey, Event]] = []
+            for event in events:
+                number = number + 1 if self.index == packet else 0  # of those of one packet
+                packet = self.index
+                if event.connection.over_ns:
+                    keyed.append((_ended(self._batch, packet, event, number), event))
+                else:
+                    keyed.append((_AT_PACKET(self._batch, packet, 1, number), event))
+            yield keyed
         self._batch += 1
+
+    def key_of(self, block: native.ExchangeBlock, at: int) -> EventKey:
+        """The key of the exchange of a block that was asked for last, by its number."""
+        *_, behind = block.place(at)
+        return _AT_PACKET(self._batch, block.index, 1, behind)
 
     def placed_end(
         self, ends: Mapping[str, int], events: Sequence[Event]
@@ -91,7 +108,8 @@ class ShardAnalyzer(Analyzer):
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         flow = segment[0]
         if flow in self._flows or shard_of(flow, self._shard.of) == self._shard.number:
-            self.place = self._batch, self.index
+            if self.latest_ns is None:  # else `event_order` has it
+                self.place = self._batch, self.index
             super()._feed_segment(segment, ref, time_ns)
             return
         if self._others is not None:

@@ -6,6 +6,7 @@ from typing import Self
 
 from kdissect.session.exchange import Exchange, State
 from kdissect.stats.response_time import ResponseTime
+from kdissect.stats.traffic import DistributionRow
 
 _MS = 1_000_000
 # Upper bounds (ns): a broker on the same network answers Metadata in half a millisecond; request.timeout.ms
@@ -30,6 +31,14 @@ class TimeHistogram:
         time_ns = max(time_ns, 0)
         self.counts[bisect_left(BOUNDS_NS, time_ns)] += 1
         self.sum_ns += time_ns
+
+    def add_row(self, row: DistributionRow | None) -> None:
+        """Count what the compiled part counted, in these bins; nothing for None."""
+        if row is not None:
+            _, bins, sum_ns, _, _ = row
+            self.sum_ns += sum_ns
+            for index, count in bins:
+                self.counts[index] += count
 
     def copy(self) -> Self:
         """The same counts, which do not change any more."""

@@ -12,6 +12,8 @@ from kdissect.capture.objects import ObjectSource
 from kdissect.model.errors import CaptureError
 from kdissect.model.wording import path_text
 
+# The error of an input that is a stream.
+IS_STREAM = "a stream is read by one process: give files"
 # Bytes of small files that one task reads: a task costs Spark some 10 ms, and a core reads 100 MB a second.
 TASK_BYTES = 64 << 20
 
@@ -83,7 +85,7 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
     for file in files:
         error = None if file.error is None else file.error.why
         if file.is_stream:
-            error = "a stream is read by one process: give files"
+            error = IS_STREAM
         name = path_text(file.path)
         capture_set = file.capture_set
         number, path = numbers[capture_set], absolute(file.path)

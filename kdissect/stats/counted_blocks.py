@@ -72,7 +72,7 @@ class BlockCounter:
         of = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by
         self._counter = native.TrafficCounter(
             of, self._kind_of, self._place_of, self._tallies_of, self._changes, self._meet, watermarks,
-            bin_multiplier(), list(WIDTHS_NS), MAX_POINTS, latencies is not None, takes,
+            bin_multiplier(), False, WIDTHS_NS, MAX_POINTS, latencies is not None, takes,
         )  # fmt: skip
 
     @staticmethod
@@ -90,7 +90,7 @@ class BlockCounter:
 
     def catch_up(self) -> None:
         """Hand over what was counted since the last time."""
-        tallies, width_ns, intervals, latencies = self._counter.take()
+        tallies, width_ns, intervals, latencies, _ = self._counter.take()
         for number, counted in tallies:
             self._tallies[number].add_counted(counted)
         series = Series(width_ns)
@@ -103,25 +103,21 @@ class BlockCounter:
                 times.at(index * width_ns).add_bins(*times_counted)
             self._latencies.merge(times)
 
-    def _tallies_of(self, exchange: Exchange) -> list[int]:
+    def _tallies_of(self, exchange: Exchange) -> tuple[list[int], list[tuple[bool, bytes]]]:
         numbers = [0]
         for tally in self._traffic.tallies_of(ExchangeView(exchange)):
             number = self._numbers.setdefault(id(tally), len(self._tallies))
             if number == len(self._tallies):
                 self._tallies.append(tally)
             numbers.append(number)
-        return numbers
+        return numbers, []
 
     def _kind_of(self, api_key: int, version: int) -> Any:
-        """How responses, and of Fetch requests, are read, and topics; None for what Python reads."""
-        other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
-        if other or self._is_learned_from(api_key) or known_body(api_key, version, True) is None:
+        """How exchanges are read; None for what Python reads."""
+        if self._is_learned_from(api_key):
             return None
-        asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
-        topics = None
-        if "topic" in self._by:
-            topics = request_summarizer(api_key, version), response_summarizer(api_key, version)
-        return client_must_wait(api_key, version), _layout(api_key, version, True), asked, topics
+        row = kind_row(api_key, version, reads_topics="topic" in self._by)
+        return None if row is None else (*row, None)
 
     def _is_learned_from(self, api_key: int) -> bool:
         """Whether groups or names of topics are learned of an API's exchanges, which thus are looked at."""
@@ -147,7 +143,7 @@ class BlockCounter:
         """How often changed what the groups of exchanges are told from, beside themselves."""
         return 0 if self._context is None else self._context.topics.changes + self._context.groups.changes
 
-    def _meet(self, number: int, is_answered: bool, errors: list[int]) -> None:
+    def _meet(self, number: int, is_answered: bool, _is_timed: bool, errors: list[int]) -> None:
         tally = self._tallies[number]
         if is_answered:
             tally.meet_complete()
@@ -155,6 +151,20 @@ class BlockCounter:
             tally.states[str(State.NO_RESPONSE_EXPECTED)] += 0
         for code in errors:
             tally.errors[error_name(code)] += 0
+
+
+def kind_row(api_key: int, version: int, *, reads_topics: bool) -> tuple[Any, ...] | None:
+    """How responses, and of Fetch requests, are read for the times in them, and topics; None for what Python
+    reads.
+    """
+    other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
+    if other or known_body(api_key, version, True) is None:
+        return None
+    asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
+    topics = None
+    if reads_topics:
+        topics = request_summarizer(api_key, version), response_summarizer(api_key, version)
+    return client_must_wait(api_key, version), _layout(api_key, version, True), asked, topics
 
 
 def _layout(api_key: int, version: int, is_response: bool) -> native.Layout:

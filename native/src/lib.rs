@@ -18,6 +18,7 @@ mod flow;
 mod headers;
 mod json_out;
 mod judging;
+mod line_merge;
 mod lines;
 mod places;
 mod records;
@@ -28,7 +29,7 @@ mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 7;
+const INTERFACE: u32 = 8;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -104,5 +105,6 @@ fn add_excerpt(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lines::LineFiller>()?;
+    module.add_class::<line_merge::LineMerge>()?;
     module.add_class::<template::LineTemplate>()
 }

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::bodies::summaries::Mixed;
-use crate::engine::exchange_block::ExchangeBlock;
+use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
 use crate::exchange::{texts, Exchange};
+use crate::line_merge::Row;
 use crate::places::FILE_SHIFT;
 use crate::template::{LineTemplate, Rest};
 
@@ -71,6 +72,8 @@ pub struct LineFiller {
     asked_second: Second,
     answered_second: Second,
     out: Vec<u8>,
+    /// Of each line that `hold_rows` holds its key and its length (`line_merge.rs`).
+    rows: Vec<u8>,
 }
 
 #[pymethods]
@@ -103,6 +106,7 @@ impl LineFiller {
             asked_second: Second::default(),
             answered_second: Second::default(),
             out: Vec::new(),
+            rows: Vec::new(),
         }
     }
 
@@ -133,12 +137,38 @@ impl LineFiller {
     fn hold(slf: &Bound<'_, Self>, events: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut out = std::mem::take(&mut slf.borrow_mut().out);
         let result = match events.cast::<ExchangeBlock>() {
-            Ok(block) => put_block(slf, block, &mut out),
+            Ok(block) => put_block(slf, block, 0, false, &mut out, &mut |_, _| ()).map(|_| ()),
             Err(_) => put_lines(slf, events.cast()?, &mut out),
         };
         let held = out.len();
         slf.borrow_mut().out = out;
         result.map(|()| held)
+    }
+
+    /// Hold the lines of a block's exchanges from one on, with the keys that they have in a batch of packets
+    /// (`kdissect.engine.shards`): gives the first one that is Python's, or how many there are, and how many bytes are
+    /// held. Python's are those that fill no template, and whose texts hold once only.
+    fn hold_rows(
+        slf: &Bound<'_, Self>,
+        block: &Bound<'_, ExchangeBlock>,
+        start: usize,
+        batch: u64,
+    ) -> PyResult<(usize, usize)> {
+        let mut out = std::mem::take(&mut slf.borrow_mut().out);
+        let result = put_block(slf, block, start, true, &mut out, &mut |row, size| {
+            let (packet, behind) = row.at_packet();
+            slf.borrow_mut().rows.extend(Row::new(batch, packet as u32, behind, size).bytes());
+        });
+        let held = out.len();
+        slf.borrow_mut().out = out;
+        result.map(|at| (at, held))
+    }
+
+    /// Keys and lengths of those lines, and the lines, which are not held any longer.
+    fn take_rows<'py>(&mut self, py: Python<'py>) -> (Bound<'py, PyBytes>, Bound<'py, PyBytes>) {
+        let rows = PyBytes::new(py, &self.rows);
+        self.rows.clear();
+        (rows, self.take(py))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -174,22 +204,29 @@ fn put_lines(slf: &Bound<'_, LineFiller>, events: &Bound<'_, PyList>, out: &mut 
     Ok(())
 }
 
+/// Put the lines of a block's exchanges behind what is in `out`, from one on, and note each with its length; gives how
+/// many there are, or the first one that is Python's, where such are left.
 fn put_block(
     slf: &Bound<'_, LineFiller>,
     block: &Bound<'_, ExchangeBlock>,
+    start: usize,
+    leaves: bool,
     out: &mut Vec<u8>,
-) -> PyResult<()> {
+    note: &mut dyn FnMut(&BlockRow, usize),
+) -> PyResult<usize> {
     let (py, asked) = (slf.py(), slf.borrow().asked.clone());
     let mut known_texts: Vec<Option<Bound<'_, PyTuple>>> = Vec::new();
     known_texts.resize(block.borrow().connections.len(), None);
-    for at in 0.. {
+    let mut at = start;
+    loop {
+        let before = out.len();
         let of_row = {
             let mut block = block.borrow_mut();
             block.at = at;
-            let Some(row) = block.rows.get(at) else { return Ok(()) };
+            let Some(row) = block.rows.get(at) else { return Ok(at) };
             let number = row.connection as usize;
             let Some((known, info)) = known_texts.get_mut(number).zip(block.connections.get(number)) else {
-                return Ok(());
+                return Ok(at);
             };
             let text = match known {
                 Some(text) => text,
@@ -201,12 +238,18 @@ fn put_block(
             let found = ExchangeBlock::exchange(block, at)?;
             found.ok_or_else(|| PyIndexError::new_err("no exchange of this number"))
         };
-        if !put_one(slf, &of_row, &exchange, out)? {
+        if !put_one(slf, &of_row, &exchange, leaves, out)? {
+            if leaves {
+                return Ok(at);
+            }
             let line = unusual_line(slf, &exchange()?)?;
             out.extend_from_slice(line.cast::<PyBytes>()?.as_bytes());
         }
+        if let Some(row) = block.borrow().rows.get(at) {
+            note(row, out.len() - before);
+        }
+        at += 1;
     }
-    Ok(())
 }
 
 /// The line of an exchange that fills no template.
@@ -227,16 +270,18 @@ fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec
     let (py, asked) = (slf.py(), slf.borrow().asked.clone());
     let fields = asked.fields_of.bind(py).call1((event,))?;
     match Exchange::of(&fields, asked.texts_of.bind(py)) {
-        Some(exchange) => put_one(slf, &exchange?, &|| Ok(event.clone()), out),
+        Some(exchange) => put_one(slf, &exchange?, &|| Ok(event.clone()), false, out),
         None => Ok(false),
     }
 }
 
-/// The same of what an exchange has; `event` gives the exchange itself, for who asks.
+/// The same of what an exchange has; `event` gives the exchange itself, for who asks. Nothing is done, too, for one whose
+/// texts hold once only, where such are left.
 fn put_one<'py>(
     slf: &Bound<'py, LineFiller>,
     exchange: &Exchange<'py>,
     event: &dyn Fn() -> PyResult<Bound<'py, PyAny>>,
+    leaves: bool,
     out: &mut Vec<u8>,
 ) -> PyResult<bool> {
     let py = slf.py();
@@ -266,6 +311,9 @@ fn put_one<'py>(
             Need::Facts(request, response, numbers) => {
                 let found = asked.facts_of.bind(py).call1((event()?, request, response))?;
                 let (texts, is_lasting) = found.extract::<(Vec<Bound<'_, PyBytes>>, bool)>()?;
+                if leaves && !is_lasting {
+                    return Ok(false);
+                }
                 let texts: Facts = texts.iter().map(|text| text.as_bytes().into()).collect();
                 if is_lasting && numbers.0 > 0 && numbers.1 > 0 {
                     slf.borrow_mut().remember(numbers, texts.clone());

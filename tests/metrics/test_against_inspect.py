@@ -37,7 +37,7 @@ def metered(name: str, limit: int = 1000) -> dict[str, Counts]:
     dissection = Dissection(str(CAPTURES / name))
     meter = Meter(dissection.topics, limit)
     meter.capture = lambda: file_counts(dissection.captures.files)
-    dissection.observer = meter.add
+    dissection.observer = meter.take
     for _ in dissection:
         pass
     return scraped(meter)

@@ -62,7 +62,7 @@ def test_a_hostile_client_stays_in_its_label() -> None:
         talk.client(request(18, 0, 1, client_id=client_id)).broker(response(1, b"\0\0\0\0\0\0"))
         for packet in talk.packets:
             for event in analyzer.feed(packet):
-                meter.add(event)
+                meter.take([event])
     registry = CollectorRegistry()
     registry.register(SnapshotCollector(meter.snapshot))
     text = generate_latest(registry).decode()

@@ -32,7 +32,7 @@ def test_every_scrape_is_at_least_the_one_before() -> None:
         nonlocal before, opened, gaps_while_open
         for event in [None, *events, None]:
             if event is not None:
-                meter.add(event)
+                meter.take([event])
             now = meter.snapshot()
             assert all(now.anomalies.get(kind, 0) >= count for kind, count in before.items())
             before = now.anomalies
@@ -76,10 +76,10 @@ def test_findings_are_counted_by_rule() -> None:
     for packet in talk.packets:
         for event in analyzer.feed(packet):
             judge.add(event)
-            meter.add(event)
+            meter.take([event])
     for event in analyzer.close():
         judge.add(event)
-        meter.add(event)
+        meter.take([event])
     judge.finish()
     found = meter.snapshot().findings
     assert found

@@ -2,7 +2,7 @@
 
 import pickle
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +14,11 @@ from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.shards import Shard, ShardAnalyzer
+from kdissect.engine.shards import KeyedEvents, Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, Packet, PlainPacket
 from kdissect.net.streams.reassembly import StreamState
+from kdissect.session.events import Event
 from tests.engine.test_in_order import blocks, damaged, each, plain, streams, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
 
@@ -69,9 +70,20 @@ def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:
     for number in range(2):
         analyzer = ShardAnalyzer(Shard(number, 2))
         for block in blocks(packets, cuts):
-            said += [(place, plain(event)) for place, event in analyzer.placed(analyzer.feed_each(block))]
+            for events in analyzer.placed(analyzer.feed_each(block)):
+                said += [(place, plain(event)) for place, event in keyed(analyzer, events)]
         said += [(place, plain(event)) for place, event in analyzer.placed_end({}, analyzer.close())]
     return said
+
+
+def keyed(analyzer: ShardAnalyzer, events: KeyedEvents) -> Iterator[tuple[bytes, Event]]:
+    """Events with their keys, also those of a block."""
+    if isinstance(events, list):
+        yield from events
+        return
+    for at in range(len(events)):
+        event = events[at]
+        yield analyzer.key_of(events, at), event
 
 
 def packets_of(data: bytes, cuts: list[int]) -> Any:

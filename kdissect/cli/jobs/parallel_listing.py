@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +12,9 @@ from kdissect.api import Dissection
 from kdissect.cli.captures.exchange_writers import Writer, writer_of
 from kdissect.cli.diagnostics import UNREADABLE, say
 from kdissect.cli.input_states import InputStates, joined_states, say_states, states_of
-from kdissect.cli.jobs.worker_messages import LINE, NAMED, PASSED, SKIPPED, behind_number
-from kdissect.cli.jobs.worker_pool import JobError, Workers
+from kdissect.cli.jobs.line_merge import behind_number, line_merge
+from kdissect.cli.jobs.worker_messages import LINE, NAMED, PASSED, SKIPPED
+from kdissect.cli.jobs.worker_pool import UNTIL, JobError, Workers
 from kdissect.cli.jobs.worker_process import FILES
 from kdissect.cli.options.filter_option import open_filtered
 from kdissect.cli.options.input_options import is_input, is_live
@@ -77,32 +79,28 @@ class _Listing:
 
     def print(self, workers: Workers, output: Output) -> None:
         """Print what the workers send."""
-        left = self._options.limit or -1
-        number = 0
-        write = output.write
-        for thing in workers.received():
-            kind = thing[1]
-            if kind == LINE:  # nearly all
-                number += 1
-                write(b'{"number":%d,' % number)
-                write(thing[2])
-                self.printed += 1
-                left -= 1
-                if not left:
-                    self._is_stopped = True
-                    break
+        left = self._options.limit or sys.maxsize
+        write, merge = output.write, line_merge(self._options.jobs)
+        for key, kind, *content in workers.received(merge):
+            lines, count = merge.take(key, left)  # nearly all
+            write(lines)
+            self.printed += count
+            left -= count
+            if not left:
+                self._is_stopped = True
+                break
+            if kind == UNTIL:
                 continue
-            content = thing[2:]
             if kind == FILES:
                 self._states_of[content[1]] = pickle.loads(content[0])  # of our own worker
                 continue
-            number += 1
+            merge.number += 1
             if kind == SKIPPED:
                 continue
             if kind == PASSED:
                 self._dissection.topics.pass_by(pickle.loads(content[0]))  # of our own worker
                 continue
-            write(b'{"number":%d,' % number)
+            write(b'{"number":%d,' % merge.number)
             write(self._line(kind, content, output))
             self.printed += 1
             left -= 1
@@ -117,7 +115,9 @@ class _Listing:
         dropped = self._dissection.topics.dropped
         return states._replace(names_dropped=dropped, is_over=states.is_over and not self._is_stopped)
 
-    def _line(self, kind: int, content: tuple[Any, ...], output: Output) -> bytes:
+    def _line(self, kind: int, content: Sequence[Any], output: Output) -> bytes:
+        if kind == LINE:
+            return bytes(content[0])
         if kind == NAMED:
             return self._named(*content)
         return behind_number(self._whole(output).line(pickle.loads(content[0])))  # of our own worker

@@ -17,10 +17,12 @@ from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
+from kdissect.cli.jobs.line_merge import behind_number
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import Row, union
 from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import native
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -83,6 +85,8 @@ class MessageMaker:
         dissection.topics = self._names
         self._mark = f'"topics":["{self._names.mark}"]'.encode()
         self._options = options
+        self.filler: native.LineFiller | None = None
+        """Holds lines of blocks, where all exchanges are listed."""
         self._line = self._writer(dissection)
         self._taken: list[tuple[bytes, bool]] = []
 
@@ -90,9 +94,11 @@ class MessageMaker:
         # at first use: start-up; each way to write loads much that the others do without
         options, names = self._options, self._names
         if not options.bodies:
-            from kdissect.cli.formats.fast_lines import FastLines  # start-up: workers alone make lines
+            # start-up: workers alone make lines
+            from kdissect.cli.jobs.unnumbered_lines import LinesOfBlocks, UnnumberedLines
 
-            return FastLines(dissection.file_names, names.topics_of).line
+            self.filler = LinesOfBlocks(dissection.file_names, names.topics_of).filler
+            return UnnumberedLines(dissection.file_names, names.topics_of).line
         from kdissect.cli.formats.body_lines import BodyLines  # start-up: workers alone make lines
 
         files, show_secrets = dissection.file_names, options.show_secrets
@@ -109,7 +115,8 @@ class MessageMaker:
             line: bytes = self._line(exchange)
         except _NeedsAllError:
             return WHOLE, _pickled(exchange)
-        line = behind_number(line)
+        if self._options.bodies:
+            line = behind_number(line)
         if names.question is None and not self._taken:
             return LINE, line
         if names.question is None:  # ids of zeros: nothing but their records
@@ -152,11 +159,6 @@ class MessageMaker:
 def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
     """Raises ValueError: what stands under a topic id is for `_nest`, which notes what to ask for."""
     raise ValueError
-
-
-def behind_number(line: bytes) -> bytes:
-    """A line of JSON without its first field, the number."""
-    return line.partition(b",")[2]
 
 
 def _first_key(batch: dict[str, Any]) -> list[Any]:

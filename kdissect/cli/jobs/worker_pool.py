@@ -10,9 +10,13 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+from kdissect.cli.jobs.line_merge import LineMerge
 from kdissect.cli.jobs.pipes import receive, widen
 from kdissect.cli.jobs.worker_process import OVER
 from kdissect.engine.shards import before_batch
+
+# Instead of the kind of a thing (`worker_messages`): all with keys before this one were given.
+UNTIL = -2
 
 
 class JobError(Exception):
@@ -42,15 +46,18 @@ class Workers:
     ) -> None:
         self._end()
 
-    def received(self) -> Iterator[tuple[Any, ...]]:
-        """What all of them send, in the order of the places, as far as all have come. Raises JobError."""
+    def received(self, merge: LineMerge) -> Iterator[tuple[Any, ...]]:
+        """What all of them send, in the order of the keys, as far as all have come; rows and their lines go
+        to `merge`, and an UNTIL says how far those are all there. Raises JobError.
+        """
         held: list[list[tuple[Any, ...]]] = [[] for _ in self._pipes]
         reached = [0] * self._count
         bound = 0
         while bound < OVER:
             slowest = reached.index(min(reached))  # the others wait for it: their pipes are full
-            reached[slowest], more = self._receive(slowest)
+            reached[slowest], more, rows, lines = self._receive(slowest)
             held[slowest] += more
+            merge.add(slowest, rows, lines)
             if min(reached) == bound:
                 continue
             bound = min(reached)
@@ -61,6 +68,7 @@ class Workers:
                 del mine[:cut]
             ready.sort()
             yield from ready
+            yield before_batch(bound), UNTIL
 
     def _start(self, index: int) -> None:
         pipe, messages = os.pipe()
@@ -82,12 +90,12 @@ class Workers:
             os.close(messages)
         self._processes.append(process)
 
-    def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]]]:
+    def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]], bytes, bytes]:
         try:
-            (reached, things), lines = receive(self._pipes[index])
+            message, lines = receive(self._pipes[index])
         except EOFError:
             raise JobError(self._why_gone(index)) from None
-        return reached, list(_with_lines(things, lines))
+        return opened(message, lines)
 
     def _why_gone(self, index: int) -> str:
         code = self._processes[index].wait()
@@ -104,9 +112,13 @@ class Workers:
         self._pipes.clear()
 
 
-def _with_lines(things: list[tuple[Any, ...]], lines: memoryview) -> Iterator[tuple[Any, ...]]:
-    """Things with their bytes instead of the lengths of these."""
-    at = 0
-    for place, kind, size, *more in things:
-        yield place, kind, lines[at : at + size], *more
+def opened(
+    message: tuple[int, list[tuple[Any, ...]], bytes], lines: memoryview
+) -> tuple[int, list[tuple[Any, ...]], bytes, bytes]:
+    """What a worker sent: things with their bytes instead of the lengths of these, rows with their lines."""
+    reached, sized, rows = message
+    things, at = [], 0
+    for key, kind, size, *more in sized:
+        things.append((key, kind, lines[at : at + size], *more))
         at += size
+    return reached, things, rows, bytes(lines[at:])

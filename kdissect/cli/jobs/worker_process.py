@@ -1,8 +1,9 @@
 """A worker process: `python -m kdissect.cli.jobs.worker_process INDEX COUNT PIPE ARGUMENT...`.
 
 It reads the inputs that the arguments of `kdissect inspect` name, and writes what it finds into PIPE:
-messages (batch that was come to, messages with their places), and beside them the lines, of which the
-messages have the lengths. It ends when nobody reads them.
+messages (batch that was come to, messages with their keys, rows of lines as `line_merge` has them), and
+beside them the lines, of which both have the lengths: first those of the messages with keys. It ends when
+nobody reads them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from kdissect.capture.files import ends_of
 from kdissect.cli import COLLECT_EVERY
 from kdissect.cli.diagnostics import OK, UNREADABLE, bound_faults, say
 from kdissect.cli.input_states import InputStates, states_of
+from kdissect.cli.jobs.line_merge import KEY_BYTES, line_row
 from kdissect.cli.jobs.pipes import send
-from kdissect.cli.jobs.worker_messages import MessageMaker
+from kdissect.cli.jobs.worker_messages import LINE, MessageMaker
 from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
-from kdissect.engine.shards import LAST_BATCH, EventKey, Shard, ShardAnalyzer, before_batch
+from kdissect.engine.shards import LAST_BATCH, EventKey, KeyedEvents, Shard, ShardAnalyzer, before_batch
 from kdissect.model.faults import fault_text, is_fault
+from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -54,34 +57,75 @@ class Worker:
         self._states: InputStates | None = None
         self._held: list[tuple[Any, ...]] = []
         self._lines: list[bytes] = []
+        self._rows: list[bytes] = []
+        self._lines_of_rows: list[bytes] = []
         self._bytes = 0
+        self._accepts = selected(options, dissection)
+        self._maker = MessageMaker(dissection, options)
+        self._filler = self._maker.filler if self._accepts is None else None
 
     def run(self) -> None:
         """Read everything."""
-        dissection, options = self._dissection, self._options
-        maker = MessageMaker(dissection, options)
-        accepts = selected(options, dissection)
         last = 0
-        for batch, placed in enumerate(dissection.placed()):
-            if options.limit and self._sends_files:  # where one process stops it knows no more of its inputs
+        for batch, placed in enumerate(self._dissection.placed()):
+            # Where one process stops it knows no more of its inputs.
+            if self._options.limit and self._sends_files:
                 self._send_files(batch)
-            for place, event in placed:
-                if isinstance(event, Exchange):
-                    try:
-                        taken = accepts is None or accepts(event)
-                        said = maker.listed(event) if taken else maker.pass_by(event)
-                    except Exception as error:
-                        dissection.guard.note(error, event)
-                        continue
-                    self._hold(place, *said)
-                    if self._bytes >= MESSAGE_BYTES:
-                        self._flush(batch)
-                        last = batch
+            for events in placed:
+                if isinstance(events, list):
+                    for key, event in events:
+                        self._take(key, event)
+                else:
+                    self._take_block(events, batch)
+                if self._bytes >= MESSAGE_BYTES:
+                    self._flush(batch)
+                    last = batch
             if batch - last >= MESSAGE_BATCHES:
                 self._flush(batch + 1)
                 last = batch
         self._send_files(LAST_BATCH)
         self._flush(OVER)
+
+    def _take_block(self, block: native.ExchangeBlock, batch: int) -> None:
+        at = self._hold_rows(block, 0, batch)
+        while at < len(block):
+            event = block[at]
+            self._take(self._dissection.analyzer.key_of(block, at), event)
+            at = self._hold_rows(block, at + 1, batch)
+
+    def _hold_rows(self, block: native.ExchangeBlock, start: int, batch: int) -> int:
+        """Hold lines of exchanges from one on; gives the next one that is for `_take`."""
+        if self._filler is None:
+            return start
+        at, held = self._filler.hold_rows(block, start, batch)
+        if held >= MESSAGE_BYTES:
+            self._take_rows()
+        return at
+
+    def _take_rows(self) -> None:
+        if self._filler is not None:
+            rows, lines = self._filler.take_rows()
+            self._rows.append(rows)
+            self._lines_of_rows.append(lines)
+            self._bytes += len(rows) + len(lines)
+
+    def _take(self, key: EventKey, event: Event) -> None:
+        if not isinstance(event, Exchange):
+            return
+        try:
+            taken = self._accepts is None or self._accepts(event)
+            said = self._maker.listed(event) if taken else self._maker.pass_by(event)
+        except Exception as error:
+            self._dissection.guard.note(error, event)
+            return
+        if said[0] == LINE and len(key) == KEY_BYTES:
+            self._take_rows()  # they stand before it
+            line = said[1]
+            self._rows.append(line_row(key, line))
+            self._lines_of_rows.append(line)
+            self._bytes += _EACH + len(line)
+        else:
+            self._hold(key, *said)
 
     def _send_files(self, batch: int) -> None:
         states = states_of(self._dissection, self._options)
@@ -96,9 +140,11 @@ class Worker:
         self._bytes += _EACH + len(line)
 
     def _flush(self, reached: int) -> None:
-        send(self._pipe, (reached, self._held), self._lines)
-        self._held.clear()
-        self._lines.clear()
+        self._take_rows()
+        rows = b"".join(self._rows)
+        send(self._pipe, (reached, self._held, rows), [*self._lines, *self._lines_of_rows])
+        for held in (self._held, self._lines, self._rows, self._lines_of_rows):
+            held.clear()
         self._bytes = 0
 
 
@@ -131,20 +177,16 @@ class ShardDissection(Dissection):
     analyzer: ShardAnalyzer
 
     def __init__(self, shard: Shard, *arguments: Any, **named: Any) -> None:
-        self._shard = shard
-        super().__init__(*arguments, **named)
+        super().__init__(*arguments, **(named | {"shard": shard}))
 
-    def _new_analyzer(self, *arguments: Any) -> ShardAnalyzer:
-        """That of the shard."""
-        return ShardAnalyzer(self._shard, *arguments)
-
-    def placed(self) -> Iterator[Iterator[tuple[EventKey, Event]]]:
-        """The events of the shard with their places, for the packets that are read together."""
+    def placed(self) -> Iterator[Iterator[KeyedEvents]]:
+        """The events of the shard with their keys, for the packets that are read together."""
         analyzer = self.analyzer
         for packets in self.captures.batches():
             yield analyzer.placed(self.guard.fed(packets, analyzer))
         ends = ends_of(self.captures.files)
-        yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
+        closed = [*self.guard.closed(analyzer, lambda: analyzer.close(ends))]
+        yield iter([list(analyzer.placed_end(ends, closed))])
         self.is_over = True
 
 

@@ -42,7 +42,7 @@ class Metering:
         except MetricsError as error:
             say(str(error))
             raise SystemExit(USAGE) from None
-        self._dissection.observer = meter.add
+        self._dissection.observer = meter.take
         say(f"metrics at {self._server.address.url}")
 
     def __exit__(

@@ -141,6 +141,10 @@ def _parser() -> ArgumentParser:
     add = parser.add_argument
     add_tables(add)
     add_spark(parser)
+    add("--engine", choices=("auto", "spark", "local"), default="auto", help=(
+        "what makes the tables: Spark, or this process as 'tables' does; default: auto, this process below "
+        "200 MB of captures where nothing asks for Spark (--master, --conf, --partitions)"
+    ))  # fmt: skip
     add("--partitions", metavar="N", type=count, help="partitions of the shuffle; default: by size and cores")
     return parser
 

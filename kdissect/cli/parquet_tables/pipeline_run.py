@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from kdissect.api import Dissection
 from kdissect.capture.byte_source import STDIN
+from kdissect.capture.files import open_captures
 from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
+from kdissect.cli.options.input_options import open_inputs
 from kdissect.cli.parquet_tables.table_reports import write_reports
 from kdissect.cli.parquet_tables.tables_command import NEEDED
-from kdissect.engine.tables.all_tables import TABLES
+from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_report
 from kdissect.model.endpoint import Ports
-from kdissect.model.wording import plural
-from kdissect.pipeline.inputs import find
-from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
+from kdissect.pipeline.inputs import IS_STREAM, Inputs, find
+from kdissect.pipeline.job import ALWAYS, Job, OutputExistsError, Summary, run
 from kdissect.pipeline.job_progress import watched
 from kdissect.pipeline.spark_session import CONNECT, LOCAL, NoJavaError, find_java, open_session, quiet_home
 from kdissect.pipeline.task_setup import Setup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Below so many bytes of captures one process is done before Spark has started, which takes some 18 s.
+AUTO_BYTES = 200 * 10**6
 
 
 def run_pipeline(options: Namespace) -> int:
@@ -31,6 +36,8 @@ def run_pipeline(options: Namespace) -> int:
     if STDIN in options.paths:
         raise ValueError("the pipeline reads files, not standard input")
     inputs = find(options.paths, options.recursive)
+    if takes_local_engine(options, inputs):
+        return _run_locally(options, inputs, tables | {ALWAYS})
     hosts = None if options.numeric else options.hosts
     setup = Setup.of(inputs, Ports(options.port, options.only_port), hosts, tuple(options.keylog))
     job = Job(
@@ -51,6 +58,29 @@ def run_pipeline(options: Namespace) -> int:
         filesystem, root = filesystem_of(job.output)
         write_reports(filesystem, root, options.report)
     return code
+
+
+def takes_local_engine(options: Namespace, inputs: Inputs) -> bool:
+    """Whether this process makes the tables. Raises ValueError for options that do not go together."""
+    asks_for_spark = options.master != LOCAL or options.conf or options.partitions
+    if options.engine == "local" and asks_for_spark:
+        raise ValueError("--engine local runs without Spark: --master, --conf and --partitions are of Spark")
+    if options.engine != "auto" or asks_for_spark:
+        return bool(options.engine == "local")
+    of_unknown_size = (file.error == IS_STREAM if file.error else file.size is None for file in inputs.files)
+    return inputs.total_bytes < AUTO_BYTES and not any(of_unknown_size)
+
+
+def _run_locally(options: Namespace, inputs: Inputs, tables: frozenset[str]) -> int:
+    if options.engine == "auto":
+        size = f"{inputs.total_bytes / 1e6:.1f} MB"
+        say(f"{size}: by this process, which is done before Spark would have started (--engine spark)")
+
+    def opened(paths: Sequence[str], *arguments: Any, **named: Any) -> Dissection:
+        captures = open_captures(list(paths), recursive=options.recursive)
+        return Dissection(captures, *arguments, **named)
+
+    return write_and_report(open_inputs(options, opened), options, tables)
 
 
 def _run(session: SparkSession, job: Job) -> int:
@@ -85,11 +115,7 @@ def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession |
 
 def report_run(summary: Summary) -> int:
     """The summary on stdout, what could not be read on stderr; gives the exit code."""
-    for table in TABLES:
-        if table in summary.tables:
-            files, rows, size = summary.tables[table]
-            held = f"{plural(rows, 'row', spec='>14,'):19} {plural(files, 'file', spec='>6,'):12}"
-            print(f"{table:18}{held} {size / 1e6:>10,.1f} MB")  # noqa: T201
+    print_counts(summary.files)
     for row in summary.unread:
         say(f"{row.file}: {row.why}")
     for line in summary.connections.lines():

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
+from kdissect.cli.diagnostics import USAGE, say
 from kdissect.cli.findings.report_files import FORMATS, STATISTICS
-from kdissect.cli.input_states import report
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
 from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
-from kdissect.model.wording import plural
-
-if TYPE_CHECKING:
-    from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # As large as everything else together, and seldom what is looked for: made when named.
@@ -35,20 +29,10 @@ def run(arguments: Sequence[str]) -> int:
         say(INSTALL)
         return USAGE
     load_arrow()
-    from kdissect.cli.parquet_tables.write_tables import write_tables  # pyarrow is optional
+    from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 
-    dissection = open_inputs(options)
     wanted = options.tables | (NEEDED if options.report else frozenset())
-    try:
-        files = write_tables(dissection, options, wanted)
-    except OSError as error:
-        say(f"{options.output}: {error.strerror or error}")
-        return UNREADABLE
-    if files is None:
-        say(f"{options.output}: there are tables already; --overwrite replaces them")
-        return USAGE
-    _print_counts(files)
-    return report(dissection, options)
+    return write_and_report(open_inputs(options), options, wanted)
 
 
 def _parser() -> ArgumentParser:
@@ -121,18 +105,3 @@ def _columns(text: str) -> tuple[str, ...]:
         if name not in known:
             raise ArgumentTypeError(f"no table has a column {name!r}")
     return names
-
-
-def _print_counts(files: Sequence[WrittenFile]) -> None:
-    found: dict[str, list[int]] = {}
-    for file in files:
-        counts = found.setdefault(file.table, [0, 0, 0])
-        for place, count in enumerate((file.rows, 1, file.bytes)):
-            counts[place] += count
-    with Output() as output:
-        for table in TABLES:
-            if table in found:
-                rows, number, size = found[table]
-                held = f"{plural(rows, 'row', spec='>14,'):19} {plural(number, 'file', spec='>6,'):12}"
-                line = f"{table:18}{held} {size / 1e6:>10,.1f} MB\n"
-                output.write(line.encode())

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import uuid
 from argparse import Namespace
+from collections.abc import Iterable
 
 from kdissect.api import Dissection
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.cli.input_states import how_far
+from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
+from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.input_options import was_read
+from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.tables.all_tables import TABLES
+from kdissect.model.wording import plural
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.stages.one_process import produce
 from kdissect.stages.table_rows import batch_of
 
 
-def write_tables(
-    dissection: Dissection, options: Namespace, wanted: frozenset[str]
-) -> list[WrittenFile] | None:
+def write_and_report(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> int:
+    """Write tables and reports, and say what was written and what was not read; gives the exit code."""
+    try:
+        files = _write(dissection, options, wanted)
+    except OSError as error:
+        say(f"{options.output}: {error.strerror or error}")
+        return UNREADABLE
+    if files is None:
+        say(f"{options.output}: there are tables already; --overwrite replaces them")
+        return USAGE
+    print_counts(files)
+    return report(dissection, options)
+
+
+def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> list[WrittenFile] | None:
     """The files that were written, none where no input could be opened; None where there are tables already.
     Raises OSError.
     """
@@ -48,6 +64,22 @@ def write_tables(
 
         write_reports(filesystem, root, options.report)
     return files
+
+
+def print_counts(files: Iterable[WrittenFile]) -> None:
+    """A line for each table: its rows, files and bytes."""
+    found: dict[str, list[int]] = {}
+    for file in files:
+        counts = found.setdefault(file.table, [0, 0, 0])
+        for place, count in enumerate((file.rows, 1, file.bytes)):
+            counts[place] += count
+    with Output() as output:
+        for table in TABLES:
+            if table in found:
+                rows, number, size = found[table]
+                held = f"{plural(rows, 'row', spec='>14,'):19} {plural(number, 'file', spec='>6,'):12}"
+                line = f"{table:18}{held} {size / 1e6:>10,.1f} MB\n"
+                output.write(line.encode())
 
 
 def _produce(dissection: Dissection, wanted: frozenset[str], parts: ParquetParts) -> None:

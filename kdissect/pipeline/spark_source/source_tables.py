@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from zlib import crc32
 
 from pyspark.sql.datasource import InputPartition
 
 from kdissect.api import Dissection
-from kdissect.capture.files import ends_of, numbers_in_sets
-from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.engine.records.snapshot_pieces import SnapshotPieces
+from kdissect.engine.shards import Shard
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.table import Table
 from kdissect.history.topic_names import TopicNames
-from kdissect.model.packets.packet import NEVER_NS
-from kdissect.pipeline.flow_shuffle.run import flow_key
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS, packet_batches, segment_batches
 from kdissect.pipeline.spark_source.source_options import SourceOptions
-from kdissect.session.events import ConnectionClosed
-from kdissect.session.exchange import Exchange
-from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.file_rows import file_row
 from kdissect.stages.one_process import produce
-from kdissect.stages.table_rows import TableRows, batch_of
+from kdissect.stages.table_rows import batch_of
 
 
 class Share(InputPartition):
@@ -69,8 +61,6 @@ def batches_of(share: Share, options: SourceOptions) -> Iterator[Any]:
         return iter(())
     if options.table in BY_FILE:
         return _of_files(share, options.table)
-    if options.table in BY_FLOW and share.shards > 1:
-        return _of_flows(share, options)
     return (batch for _, batch in produce(_dissection(share, options), frozenset({options.table})))
 
 
@@ -85,24 +75,10 @@ def _of_files(share: Share, table: str) -> Iterator[Any]:
         yield batch_of("files", [file_row(file, found.name)])
 
 
-def _of_flows(share: Share, options: SourceOptions) -> Iterator[Any]:
-    dissection = _dissection(share, options)
-    rows = TableRows({options.table})
-    pieces = SnapshotPieces()
-    tables = ExchangeTables(dissection.file_names, rows, dissection.topics)
-    for order, event in _events(dissection, share):
-        if isinstance(event, Exchange):
-            tables.exchange(event, order, pieces)
-        elif isinstance(event, ConnectionClosed):
-            tables.connection(event.connection, order)
-        yield from (batch for _, batch in rows.take())
-    yield from (batch for _, batch in rows.close())
-
-
 def _dissection(share: Share, options: SourceOptions) -> Dissection:
     """The files of a share. They keep the capture sets that they have among all files."""
     paths = [file.path for file in share.files]
-    dissection = _opened(paths, options)
+    dissection = _opened(paths, options, Shard(share.shard, share.shards) if share.shards > 1 else None)
     sets = {file.path: file.set_name for file in share.files}
     for file in dissection.captures.files:
         file.capture_set = sets.get(file.path, file.capture_set)
@@ -112,21 +88,6 @@ def _dissection(share: Share, options: SourceOptions) -> Dissection:
     return dissection
 
 
-def _opened(paths: list[str], options: SourceOptions) -> Dissection:
+def _opened(paths: list[str], options: SourceOptions, shard: Shard | None = None) -> Dissection:
     ports = options.ports
-    return Dissection(paths, ports.brokers, key_logs=options.key_logs, only_ports=ports.only)
-
-
-def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
-    """The events of the flows that fall to a share of several."""
-    # Each share takes all packets apart, which is the cheap part, and analyses its own.
-    numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
-    analyzer = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
-    captures, parse = dissection.captures, dissection.analyzer.parser.parse_batch
-    now_ns = NEVER_NS
-    for packets in captures.batches():
-        for (ref, time_ns, _, _, _), segment in zip(packets, parse(packets), strict=True):
-            now_ns = max(now_ns, time_ns)
-            if segment is not None and crc32(flow_key(segment[0])[0]) % share.shards == share.shard:
-                yield from analyzer.feed_segment(segment, ref, time_ns, now_ns)
-    yield from analyzer.close(ends_of(captures.files))
+    return Dissection(paths, ports.brokers, key_logs=options.key_logs, only_ports=ports.only, shard=shard)

@@ -39,6 +39,11 @@ pub struct Place {
 }
 
 impl BlockRow {
+    /// The index of that packet, and how many exchanges of it are before this one.
+    pub fn at_packet(&self) -> (usize, u32) {
+        (self.packet, self.behind)
+    }
+
     /// Where the packet stands, and how many exchanges of it are before this one.
     pub fn place(&self) -> (Place, u32) {
         (self.place, self.behind)

@@ -68,6 +68,7 @@ impl Poll {
 pub struct Reading {
     of: Bodies,
     client_waits: bool,
+    leaves_errors: bool,
 }
 
 enum Bodies {
@@ -139,8 +140,9 @@ fn fetches(asked: &Layout, answered: &Layout) -> Option<Bodies> {
 }
 
 impl Reading {
-    /// Of a response, and for Fetch a request, with these layouts.
-    pub fn of(answered: &Layout, asked: Option<&Layout>, client_waits: bool) -> Reading {
+    /// Of a response, and for Fetch a request, with these layouts. Answers with errors are Python's where it
+    /// `leaves_errors`.
+    pub fn of(answered: &Layout, asked: Option<&Layout>, client_waits: bool, leaves_errors: bool) -> Reading {
         let slot = |part: What| match part.name() {
             "throttle_time_ms" if part.structure == 0 && !part.is_tag => Some(THROTTLE),
             _ => (part.role == Role::Error).then_some(ERROR),
@@ -149,7 +151,7 @@ impl Reading {
             Some(asked) => fetches(asked, answered).unwrap_or(Bodies::Unknown),
             None => Bodies::Any(Program::to(answered, &slot)),
         };
-        Reading { of, client_waits }
+        Reading { of, client_waits, leaves_errors }
     }
 }
 
@@ -200,6 +202,9 @@ impl Room {
                 Some(self.fetch(asked, answered)?)
             }
         };
+        if reading.leaves_errors && !self.answer.errors.is_empty() {
+            return None;
+        }
         let throttle = self.answer.throttle.max(0) * MS;
         let owed = if throttle != 0 && !reading.client_waits { throttle } else { 0 };
         let broker = (latency - owed).max(0);

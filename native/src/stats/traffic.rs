@@ -1,7 +1,8 @@
 //! `kdissect.stats.traffic.Traffic`: exchanges of blocks counted by group, as far as their bodies fit.
 //!
 //! What comes for the first time (a group, a state or an error in it) is met by Python in its order; what comes again
-//! is counted here, and handed over by `take`.
+//! is counted here, and handed over by `take`. `kdissect.metrics.meter` counts so, too: its times are in buckets, and
+//! it has the bytes of records by topic.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
+use crate::bodies::partition_rows::PartitionRows;
 use crate::bodies::plan::Layout;
 use crate::bodies::summaries::Mixed;
 use crate::engine::by_kind::ByKind;
@@ -31,14 +33,37 @@ const WIDER: i64 = 10;
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests; what
-/// reads the topics of both bodies, where they are wanted.
-type KindRow<'py> =
-    (bool, PyRef<'py, Layout>, Option<PyRef<'py, Layout>>, Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>);
+/// reads the topics of both bodies, where they are wanted; whether records are in responses, and how they are read,
+/// where their bytes are wanted.
+type KindRow<'py> = (
+    bool,
+    PyRef<'py, Layout>,
+    Option<PyRef<'py, Layout>>,
+    Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    Option<(bool, Py<PartitionRows>)>,
+);
 
 /// How exchanges of a kind are read.
 struct OfKind {
     reading: Reading,
     topics: Option<(Look, Look)>,
+    records: Option<(bool, Py<PartitionRows>)>,
+}
+
+/// The bins that times are counted in: those of the sketch with its multiplier, or those up to each of some bounds.
+#[derive(FromPyObject)]
+enum Bins {
+    Sketch(f64),
+    UpTo(Vec<i64>),
+}
+
+impl Bins {
+    fn of(&self, value: i64) -> Option<i32> {
+        match self {
+            Bins::Sketch(multiplier) => bin_of(value, *multiplier),
+            Bins::UpTo(bounds) => i32::try_from(bounds.partition_point(|bound| *bound < value)).ok(),
+        }
+    }
 }
 
 /// By what exchanges are grouped.
@@ -50,6 +75,11 @@ type Topics = (u64, u64);
 
 /// Kind, client id, state, connection's place, errors, day and topics of a group, as far as those tell groups apart.
 type Group = (u32, usize, u8, u32, Box<[i16]>, i64, Topics);
+
+/// Where exchanges of a group count: numbers of tallies, and the topics whose bytes of records the first of these has,
+/// each by whether it is an id, and its bytes. None of a group that is Python's.
+type OfGroup = Option<Arc<GroupRow>>;
+type GroupRow = (Vec<usize>, Vec<(bool, Vec<u8>)>);
 
 /// Instead of the number of a summary, without a response.
 const NO_ANSWER: u64 = u64::MAX;
@@ -75,11 +105,22 @@ struct One<'a> {
     bins: [Option<i32>; 4],
 }
 
+impl One<'_> {
+    /// Whether it is known how long the broker took.
+    fn is_timed(&self) -> bool {
+        self.times.is_some_and(|times| times.broker.is_some())
+    }
+}
+
 /// `kdissect.stats.traffic.Tally`.
 #[derive(Default)]
 struct Tally {
     states: [u64; 2],
     is_met: [bool; 2],
+    /// Whether a time of the broker was met.
+    is_timed: bool,
+    /// Bytes of records by the topics of the group.
+    record_bytes: Vec<u64>,
     errors: BTreeMap<i16, u64>,
     failed: u64,
     unclear: u64,
@@ -106,11 +147,13 @@ type TallyRow = (
 impl Tally {
     fn knows(&self, one: &One<'_>) -> bool {
         let is_known = |error: &i16| self.errors.contains_key(error);
-        self.is_met[usize::from(one.is_answered)] && one.errors.iter().all(is_known)
+        let is_timed = self.is_timed || !one.is_timed();
+        self.is_met[usize::from(one.is_answered)] && is_timed && one.errors.iter().all(is_known)
     }
 
     fn meet(&mut self, one: &One<'_>) {
         self.is_met[usize::from(one.is_answered)] = true;
+        self.is_timed |= one.is_timed();
         for error in one.errors {
             self.errors.entry(*error).or_default();
         }
@@ -202,23 +245,34 @@ impl Series {
     }
 }
 
+/// Of `take`.
+type Taken = (
+    Vec<(usize, TallyRow)>,
+    i64,
+    Vec<(i64, [u64; 4])>,
+    Vec<(i64, Option<DistributionRow>)>,
+    Vec<(usize, Vec<u64>)>,
+);
+
 /// Counts exchanges of blocks.
 #[pyclass(module = "kdissect._native")]
 pub struct TrafficCounter {
     asked: Arc<Asked>,
     by: By,
-    multiplier: f64,
+    bins: Bins,
+    leaves_errors: bool,
     watermarks: Py<Watermarks>,
     kinds: Mixed<u32, Option<Arc<OfKind>>>,
     /// The number of each connection's capture set, and its place; None for one that does not count.
     places: ByLoan<Option<(u32, u32)>>,
     /// How often that changed from which groups are told.
     changes: i64,
-    groups: HashMap<Group, Arc<[usize]>>,
+    groups: HashMap<Group, OfGroup>,
     /// Client ids of groups, which are known by where they are.
     client_ids: Vec<Py<PyAny>>,
     tallies: Vec<Tally>,
-    series: Series,
+    /// None where nobody asks for it.
+    series: Option<Series>,
     /// Which exchanges `takes` takes.
     taken: ByKind,
     room: Room,
@@ -229,10 +283,10 @@ impl TrafficCounter {
     /// Exchanges are told apart `by` kind, client id, state, errors, day and topics, and by the place of their connection.
     /// `kind_of` says of an API key and a version how they are read, None for one that is Python's; `place_of` of a
     /// connection the name of its set and a number, the same for those that are told alike, None for one that does not
-    /// count; `tallies_of` gives the numbers of the tallies of an exchange, which hold until `changes_of` gives another
-    /// number; `meet` is called with the
-    /// number of a tally, whether there is a response, and error codes, where one of them is new to it. `multiplier` is
-    /// that of the sketch's bins. A series has so many intervals at `most`, of these `widths`. Exchanges that `takes` does
+    /// count; `tallies_of` gives the numbers of the tallies of an exchange, and the topics whose bytes of records the first of
+    /// them has, which hold until `changes_of` gives another number, None for an exchange that is Python's; `meet` is called with the
+    /// number of a tally, whether there is a response, whether it is known how long the broker took, and error codes, where one of them is new to it. Exchanges with
+    /// errors are Python's where it `leaves_errors`. `bins` are the multiplier of the sketch's bins, or upper bounds. A series has so many intervals at `most`, of these `widths`; there is none without one. Exchanges that `takes` does
     /// not take are not counted; it answers the same for those of one connection, API, version and client id.
     #[new]
     #[allow(clippy::too_many_arguments)]
@@ -244,17 +298,25 @@ impl TrafficCounter {
         changes_of: Py<PyAny>,
         meet: Py<PyAny>,
         watermarks: Py<Watermarks>,
-        multiplier: f64,
+        bins: Bins,
+        leaves_errors: bool,
         widths: Vec<i64>,
         most: usize,
         has_latencies: bool,
         takes: Option<Py<PyAny>>,
     ) -> Self {
-        let width = widths.first().copied().unwrap_or(1).max(1);
+        let of_widths = |width: i64| Series {
+            width: width.max(1),
+            widths: widths.clone(),
+            most,
+            held: HashMap::new(),
+            latencies: has_latencies.then(HashMap::new),
+        };
         TrafficCounter {
             asked: Arc::new(Asked { kind_of, place_of, tallies_of, changes_of, meet, takes }),
             by,
-            multiplier,
+            bins,
+            leaves_errors,
             watermarks,
             kinds: Mixed::default(),
             places: ByLoan::default(),
@@ -262,13 +324,7 @@ impl TrafficCounter {
             groups: HashMap::new(),
             client_ids: Vec::new(),
             tallies: Vec::new(),
-            series: Series {
-                widths,
-                most,
-                width,
-                held: HashMap::new(),
-                latencies: has_latencies.then(HashMap::new),
-            },
+            series: widths.first().copied().map(of_widths),
             taken: ByKind::default(),
             room: Room::default(),
         }
@@ -285,16 +341,17 @@ impl TrafficCounter {
     }
 
     /// What was counted since the last time: of each tally, and of each interval by its number, with their width;
-    /// response times of intervals.
-    #[allow(clippy::type_complexity)]
-    fn take(
-        &mut self,
-    ) -> (Vec<(usize, TallyRow)>, i64, Vec<(i64, [u64; 4])>, Vec<(i64, Option<DistributionRow>)>) {
-        let tallies = self.tallies.iter_mut().enumerate();
-        let tallies = tallies.filter_map(|(number, tally)| Some((number, tally.take()?))).collect();
-        let latencies = self.series.latencies.iter_mut().flat_map(|held| held.drain());
+    /// response times of intervals; bytes of records of tallies by topic.
+    fn take(&mut self) -> Taken {
+        let rows = self.tallies.iter_mut().enumerate();
+        let rows = rows.filter_map(|(number, tally)| Some((number, tally.take()?))).collect();
+        let has_bytes = |(_, tally): &(usize, &mut Tally)| !tally.record_bytes.is_empty();
+        let bytes = self.tallies.iter_mut().enumerate().filter(has_bytes);
+        let bytes = bytes.map(|(number, tally)| (number, std::mem::take(&mut tally.record_bytes))).collect();
+        let Some(series) = &mut self.series else { return (rows, 1, Vec::new(), Vec::new(), bytes) };
+        let latencies = series.latencies.iter_mut().flat_map(|held| held.drain());
         let latencies = latencies.map(|(index, mut times)| (index, times.take())).collect();
-        (tallies, self.series.width, self.series.held.drain().collect(), latencies)
+        (rows, series.width, series.held.drain().collect(), latencies, bytes)
     }
 
     /// A connection is over.
@@ -335,20 +392,26 @@ impl TrafficCounter {
         if !is_taken {
             return Ok(true);
         }
-        let Some(times) = self.times(py, row, &kind.reading, capture_set) else { return Ok(false) };
         let Some(topics) = topics(py, row, &kind)? else { return Ok(false) };
-        let group = self.group(row, place, topics);
+        // What is Python's should have taught nothing: who knows the group without the errors looks for it first.
+        let mut known = (!self.by.3).then(|| self.known_group(row, place, topics));
+        if matches!(known, Some((_, Some(None)))) {
+            return Ok(false);
+        }
+        let Some(times) = self.times(py, row, &kind.reading, capture_set) else { return Ok(false) };
+        let (group, known) = known.take().unwrap_or_else(|| self.known_group(row, place, topics));
         drop(rows);
-        let tallies = match self.groups.get(&group) {
-            Some(tallies) => tallies.clone(),
-            None => match self.new_group(block, at, group)? {
-                Some(tallies) => tallies,
-                None => return Ok(false),
-            },
+        let of_group = match known {
+            Some(of_group) => of_group,
+            None => self.new_group(block, at, group)?,
         };
+        let Some(of_group) = of_group else { return Ok(false) };
         let rows = block.borrow();
         let Some(row) = rows.rows.get(at).map(|found| &found.row) else { return Ok(false) };
-        self.add(py, row, times.as_ref(), &tallies)?;
+        if !self.add_records(py, row, &kind, &of_group.0, &of_group.1) {
+            return Ok(false);
+        }
+        self.add(py, row, times.as_ref(), &of_group.0)?;
         Ok(true)
     }
 
@@ -367,10 +430,10 @@ impl TrafficCounter {
         }
         let found = self.asked.kind_of.bind(py).call1((kind.api_key, kind.version))?;
         let found: Option<KindRow<'_>> = found.extract()?;
-        let found = found.map(|(waits, answered, asked, topics)| {
-            let reading = Reading::of(&answered, asked.as_deref(), waits);
+        let found = found.map(|(waits, answered, asked, topics, records)| {
+            let reading = Reading::of(&answered, asked.as_deref(), waits, self.leaves_errors);
             let topics = topics.map(|(ask, answer)| (Look::of(ask), Look::of(answer)));
-            Arc::new(OfKind { reading, topics })
+            Arc::new(OfKind { reading, topics, records })
         });
         if self.kinds.len() >= MOST {
             self.kinds.clear();
@@ -422,15 +485,17 @@ impl TrafficCounter {
         )
     }
 
-    fn new_group(
-        &mut self,
-        block: &Bound<'_, ExchangeBlock>,
-        at: usize,
-        group: Group,
-    ) -> PyResult<Option<Arc<[usize]>>> {
+    /// The group of an exchange, and what is known of it.
+    fn known_group(&self, row: &Row, place: u32, topics: Topics) -> (Group, Option<OfGroup>) {
+        let group = self.group(row, place, topics);
+        let known = self.groups.get(&group).cloned();
+        (group, known)
+    }
+
+    fn new_group(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize, group: Group) -> PyResult<OfGroup> {
         let py = block.py();
         let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(None) };
-        let numbers: Vec<usize> = self.asked.tallies_of.bind(py).call1((exchange,))?.extract()?;
+        let found: Option<GroupRow> = self.asked.tallies_of.bind(py).call1((exchange,))?.extract()?;
         self.follow_changes(py)?;
         if self.groups.len() >= MOST {
             self.groups.clear();
@@ -439,13 +504,52 @@ impl TrafficCounter {
         if let Some(found) = block.borrow().rows.get(at) {
             self.client_ids.push(found.row.request.client_id.clone_ref(py)); // so that no other one is there
         }
-        let numbers: Arc<[usize]> = numbers.into();
-        self.groups.insert(group, numbers.clone());
-        Ok(Some(numbers))
+        let found = found.map(Arc::new);
+        self.groups.insert(group, found.clone());
+        Ok(found)
+    }
+
+    /// Count the bytes of records by topic; false, and nothing is counted, where a topic is not among those of the group.
+    fn add_records(
+        &mut self,
+        py: Python<'_>,
+        row: &Row,
+        kind: &OfKind,
+        tallies: &[usize],
+        topics: &[(bool, Vec<u8>)],
+    ) -> bool {
+        let (Some((is_response, reads)), Some(number)) = (&kind.records, tallies.first()) else {
+            return true;
+        };
+        let content = if *is_response { row.response.as_ref() } else { Some(&row.request.content) };
+        let Some(content) = content.filter(|_| !topics.is_empty()) else { return true };
+        let Some(body) = reads.get().read(content.data.bind(py), content.body) else { return false };
+        let mut found = vec![0; topics.len()];
+        for of in &body.rows {
+            let size = of.records.as_ref().map_or(0, |records| records.len());
+            if size == 0 {
+                continue;
+            }
+            let topic = body.topics.get(of.topic).map(|topic| topic.key());
+            let at = topics.iter().position(|(is_id, name)| topic == Some((*is_id, name)));
+            match at.and_then(|at| found.get_mut(at)) {
+                Some(sum) => *sum += size as u64,
+                None => return false,
+            }
+        }
+        if *number >= self.tallies.len() {
+            self.tallies.resize_with(number + 1, Tally::default);
+        }
+        let Some(tally) = self.tallies.get_mut(*number) else { return true };
+        tally.record_bytes.resize(topics.len(), 0);
+        for (sum, more) in tally.record_bytes.iter_mut().zip(found) {
+            *sum += more;
+        }
+        true
     }
 
     fn add(&mut self, py: Python<'_>, row: &Row, times: Option<&Times>, tallies: &[usize]) -> PyResult<()> {
-        let bin = |value: i64| bin_of(value, self.multiplier);
+        let bin = |value: i64| self.bins.of(value);
         let bins = times.map_or([None; 4], |times| {
             [bin(times.latency), times.broker.and_then(bin), bin(times.throttle), bin(times.wait)]
         });
@@ -465,16 +569,18 @@ impl TrafficCounter {
             }
             let Some(tally) = self.tallies.get_mut(*number) else { continue };
             if !tally.knows(&one) {
-                self.asked.meet.call1(py, (number, one.is_answered, one.errors.to_vec()))?;
+                self.asked.meet.call1(py, (number, one.is_answered, one.is_timed(), one.errors.to_vec()))?;
                 tally.meet(&one);
             }
             tally.add(&one);
         }
         let has_errors = u64::from(!one.errors.is_empty());
         let (time_ns, counts) = (one.time_ns, [1, one.request_bytes, one.response_bytes, has_errors]);
-        self.series.add(time_ns, counts);
-        if let Some(times) = times {
-            self.series.add_latency(time_ns, times.latency, bins[0]);
+        if let Some(series) = &mut self.series {
+            series.add(time_ns, counts);
+            if let Some(times) = times {
+                series.add_latency(time_ns, times.latency, bins[0]);
+            }
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.jobs import parallel_listing as listing
 from kdissect.cli.jobs import worker_process as worker
-from kdissect.cli.jobs.worker_pool import Workers, _with_lines
+from kdissect.cli.jobs.worker_pool import Workers, opened
 from tests.support.console import CAPTURES, CHECKOUT, TXN
 from tests.support.packets.broken_frames import every_broken_frame
 from tests.support.packets.pcaps import write_pcap
@@ -46,9 +46,9 @@ class Inline(Workers):
             patch.setattr(signal, "signal", lambda *_: None)
             assert worker.main([str(index), str(self._count), "-1", *self._arguments]) == 0
 
-    def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]]]:
-        _, (reached, things), lines = pickle.loads(self.messages[index].popleft())
-        return reached, list(_with_lines(things, memoryview(b"".join(lines))))
+    def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]], bytes, bytes]:
+        _, message, lines = pickle.loads(self.messages[index].popleft())
+        return opened(message, memoryview(b"".join(lines)))
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def test_no_metric_holds_one(capture: str) -> None:
 
     dissection = Dissection(capture)
     meter = Meter(dissection.topics, 1000)
-    dissection.observer = meter.add
+    dissection.observer = meter.take
     assert len(list(dissection)) > 20
     registry = client.CollectorRegistry()
     registry.register(SnapshotCollector(meter.snapshot))

@@ -1,0 +1,138 @@
+"""Exchanges of blocks for `ExchangeMetrics`: what fits is counted by the compiled part, the rest one by one.
+
+Compiled only. What comes for the first time is met here in its order, so that label sets, and what is left
+out as `other`, are those of `ExchangeMetrics.add`. Exchanges with errors are for that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kdissect.engine.exchange_rows import union
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topic_names import TopicNames, tells_names
+from kdissect.history.transfer_rows import transfer_rows
+from kdissect.metrics.exchange_metrics import ExchangeMetrics
+from kdissect.metrics.label_sets import Labels
+from kdissect.metrics.tallies import BOUNDS_NS, ExchangeTally, TopicTally
+from kdissect.model.native import native
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.counted_blocks import kind_row
+from kdissect.stats.dimensions import MANY
+from kdissect.stats.watermarks import PARTITIONS_KEPT
+
+# Groups of exchanges that are told apart, of some 500 bytes, and places of connections: more begin anew.
+_GROUPS_KEPT = 10_000
+_WireTopic = tuple[bool, bytes]
+"""Whether it is an id, and the bytes of it or of the name."""
+
+
+class _Group(NamedTuple):
+    """Where exchanges count that are alike in all labels. `topics` are of those that the bodies name."""
+
+    exchanges: ExchangeTally
+    broker: tuple[str | None, str | None]
+    topics: tuple[TopicTally, ...]
+    wire_topics: list[_WireTopic]
+
+
+class BlockMeter:
+    """Counts blocks for `metrics`, which has everything after `catch_up`."""
+
+    def __init__(self, metrics: ExchangeMetrics, names: TopicNames) -> None:
+        self._metrics = metrics
+        self._names = names
+        self._watermarks = native.Watermarks(PARTITIONS_KEPT)
+        metrics.watermarks = self._watermarks
+        self._begin()
+
+    def _begin(self) -> None:
+        self._places: dict[tuple[str, ...], int] = {}
+        self._groups: list[_Group] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+        by = True, True, False, False, False, True  # kind, client id and topics
+        self._counter = native.TrafficCounter(
+            by, _kind_of, self._place_of, self._group_of, self._changes, self._meet, self._watermarks,
+            BOUNDS_NS, True, (), 0, False, None,
+        )  # fmt: skip
+
+    def count(self, block: native.ExchangeBlock, start: int) -> int:
+        """Count a block from `start` on; gives the first that needs a closer look, or how many there are."""
+        if max(len(self._groups), len(self._places)) >= _GROUPS_KEPT:
+            self.catch_up()
+            self._begin()
+        return self._counter.count(block, start)
+
+    def catch_up(self) -> None:
+        """Hand over what was counted since the last time."""
+        tallies, _, _, _, record_bytes = self._counter.take()
+        for number, ((answered, silent), sums, _, _, (latency, broker, throttle, _)) in tallies:
+            group = self._groups[number]
+            exchanges = group.exchanges
+            exchanges.requests += answered + silent
+            exchanges.responses += answered
+            *_, request_bytes, response_bytes = sums
+            exchanges.request_bytes += request_bytes
+            exchanges.response_bytes += response_bytes
+            if throttle is not None:
+                exchanges.throttle_ns += throttle[2]
+            exchanges.latency.add_row(latency)
+            if broker is not None:
+                self._metrics.brokers.at(group.broker).add_row(broker)
+            for topic in group.topics:
+                topic.requests += answered + silent
+                topic.latency.add_row(latency)
+        for number, sizes in record_bytes:
+            for topic, size in zip(self._groups[number].topics, sizes, strict=False):
+                topic.record_bytes += size
+
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, int]:
+        """Capture set, and a number for all that labels and names are told from."""
+        place = info.capture_set, info.broker_address, info.broker_text
+        return info.capture_set, self._places.setdefault(place, len(self._places))
+
+    def _changes(self) -> int:
+        return self._names.changes
+
+    def _group_of(self, exchange: Exchange) -> tuple[list[int], list[_WireTopic]] | None:
+        """The number of the group, and its topics; None where not each topic has a name that is a label."""
+        labels = self._metrics.labels_of(ExchangeView(exchange))
+        wire_topics = self._wire_topics(exchange)
+        if wire_topics is None or len(wire_topics) != len(labels.topics) or MANY in labels.topics:
+            return None
+        key: Labels | tuple[Any, ...] = labels, tuple(wire_topics)
+        number = self._numbers.setdefault(key, len(self._groups))
+        if number == len(self._groups):
+            exchanges, topics = self._metrics.tallies_of(labels)
+            self._groups.append(_Group(exchanges, labels[:2], topics, wire_topics))
+        return [number], wire_topics
+
+    def _wire_topics(self, exchange: Exchange) -> list[_WireTopic] | None:
+        """The topics of both bodies, in the order of their names; None where one has no text or no name."""
+        asked, answered = exchange.request_summary(), exchange.response_summary()
+        ids = union(asked.topic_ids, answered.topic_ids)
+        if any(self._names.name(exchange.connection, topic_id) is None for topic_id in ids):
+            return None
+        try:
+            names = [name.encode() for name in union(asked.topics, answered.topics)]
+        except UnicodeEncodeError:
+            return None
+        return [(False, name) for name in names] + [(True, topic_id) for topic_id in ids]
+
+    def _meet(self, number: int, _is_answered: bool, is_timed: bool, _errors: list[int]) -> None:
+        if is_timed:
+            self._metrics.brokers.at(self._groups[number].broker)
+
+
+def _kind_of(api_key: int, version: int) -> tuple[Any, ...] | None:
+    """How exchanges are read; None for what Python reads: names of topics are learned of it."""
+    row = None if tells_names(api_key) else kind_row(api_key, version, reads_topics=True)
+    if row is None:
+        return None
+    rows = transfer_rows(api_key, version) if api_key in (apis.PRODUCE, apis.FETCH) else None
+    if rows is None:
+        return *row, None
+    is_response = api_key == apis.FETCH
+    return *row, (is_response, rows.response if is_response else rows.request)
