@@ -451,8 +451,12 @@ impl Look for Reading<'_> {
     }
 
     fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
-        if let Some(Want::Fact(at)) = self.want(what) {
-            self.found.facts[at] = count.and_then(|count| i64::try_from(count).ok());
+        match self.want(what) {
+            Some(Want::Fact(at)) => {
+                self.found.facts[at] = count.and_then(|count| i64::try_from(count).ok());
+            }
+            Some(Want::Rows) => self.found.rows.reserve(count.unwrap_or(0).min(MOST_KEPT)),
+            _ => {}
         }
         Some(())
     }
