@@ -7,9 +7,10 @@ counts and loses nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from itertools import repeat
+from itertools import accumulate, repeat
 from math import ceil, log, log1p
 from operator import mul
 from typing import TYPE_CHECKING, Any
@@ -70,34 +71,36 @@ class Distribution:
             sketch._store.add(key, count)  # noqa: SLF001
         sketch._count += len(counted)  # noqa: SLF001
         sketch._zero_count += len(counted) - len(positive)  # noqa: SLF001
-        low, high = min(counted), max(counted)
-        self.min = min(self.min, low) if self.count else low
-        self.max = max(self.max, high)
-        self.count += len(counted)
-        self.sum += sum(counted)
+        self._grow(len(counted), sum(counted), min(counted), max(counted))
 
     def merge(self, other: Distribution) -> None:
         """Count all values of another distribution, which stays as it is."""
         if not other.count:
             return
         self._own().merge(other._filled())
-        self.min = min(self.min, other.min) if self.count else other.min
-        self.max = max(self.max, other.max)
-        self.count += other.count
-        self.sum += other.sum
+        self._grow(other.count, other.sum, other.min, other.max)
 
     def quantile(self, share: float) -> int | None:
         """The nearest-rank quantile: the smallest value that `share` of all do not exceed.
 
         Within `RELATIVE_ERROR`; None without values.
         """
-        if not self.count:
-            return None
-        last = self.count - 1
-        rank = min(max(ceil(share * self.count) - 1, 0), last)
-        # The library takes shares of the last rank; half a rank more, so that rounding cannot miss it.
-        found = self._filled().get_quantile_value(min((rank + 0.5) / last, 1.0) if last else 0.5)
-        return None if found is None else min(max(round(found), self.min), self.max)
+        return self._quantiles((share,))[0] if self.count else None
+
+    def _quantiles(self, shares: Iterable[float]) -> list[int]:
+        """Several of them, where there are values."""
+        # The library goes through its bins for each, one by one in Python.
+        sketch: Any = self._filled()
+        store, mapping, zeros = sketch._store, sketch._mapping, round(sketch._zero_count)  # noqa: SLF001
+        ends = list(accumulate(store.bins))
+        found = []
+        for share in shares:
+            rank = min(max(ceil(share * self.count) - 1, 0), self.count - 1)
+            value = 0
+            if rank >= zeros:
+                value = round(mapping.value(bisect_left(ends, rank - zeros + 1) + store.offset))
+            found.append(min(max(value, self.min), self.max))
+        return found
 
     def quantities(self) -> list[tuple[float, int]]:
         """Values and how many there are of each, lowest first; a value is at most `RELATIVE_ERROR` off."""
@@ -121,23 +124,37 @@ class Distribution:
 
     def add_bins(self, zeros: int, bins: Iterable[tuple[int, int]], sum_: int, low: int, high: int) -> None:
         """Count all values of a distribution that was written down: its `bins`, sum, min and max."""
-        other = Distribution()
-        sketch: Any = other._own()
-        if zeros:
-            sketch.add(0, zeros)
-        for index, count in bins:
-            sketch._store.add(index, count)  # noqa: SLF001
-            sketch._count += count  # noqa: SLF001
-        other.count, other.sum = round(sketch.count), sum_
-        other.min, other.max = low, high
-        self.merge(other)
+        held = list(bins)
+        more = zeros + sum(count for _, count in held)
+        if not more:
+            return
+        sketch: Any = self._own()
+        if held:
+            # Not one by one: the library copies its bins each time that they reach further.
+            store = sketch._store  # noqa: SLF001
+            store.add(min(held)[0], 0)
+            store.add(max(held)[0], 0)
+            for index, count in held:
+                store.bins[index - store.offset] += count
+            store.count += more - zeros
+        sketch._count += more  # noqa: SLF001
+        sketch._zero_count += zeros  # noqa: SLF001
+        self._grow(more, sum_, low, high)
 
     def facts(self) -> dict[str, int] | None:
         """`count`, `sum`, `min` and `max`, which are exact, and `PERCENTILES`; None without values."""
         if not self.count:
             return None
         exact = {"count": self.count, "sum": self.sum, "min": self.min, "max": self.max}
-        return exact | {name: self.quantile(share) or 0 for name, share in PERCENTILES}
+        found = self._quantiles(share for _, share in PERCENTILES)
+        return exact | {name: value for (name, _), value in zip(PERCENTILES, found, strict=True)}
+
+    def _grow(self, count: int, sum_: int, low: int, high: int) -> None:
+        """So many values more were counted."""
+        self.min = min(self.min, low) if self.count else low
+        self.max = max(self.max, high)
+        self.count += count
+        self.sum += sum_
 
     def _own(self) -> DDSketch:
         """The sketch, which takes all further values."""

@@ -20,11 +20,16 @@ class Intervals(ABC, Generic[T]):
     what an interval holds (`empty`, `join`).
     """
 
-    __slots__ = ("_held", "width_ns")
+    __slots__ = ("_first", "_held", "_last", "width_ns")
 
     def __init__(self, width_ns: int) -> None:
         self.width_ns = width_ns
+        self._begin()
+
+    def _begin(self) -> None:
         self._held: dict[int, T] = {}
+        self._first = self._last = 0
+        """Numbers of intervals, where there are any."""
 
     @abstractmethod
     def is_full(self) -> bool:
@@ -44,9 +49,13 @@ class Intervals(ABC, Generic[T]):
 
     def at(self, time_ns: int) -> T:
         """What the interval that holds a time holds, to be added to."""
-        held = self._held.get(time_ns // self.width_ns)
+        index = time_ns // self.width_ns
+        held = self._held.get(index)
         if held is None:
-            held = self._held[time_ns // self.width_ns] = self.empty()
+            is_new = not self._held
+            held = self._held[index] = self.empty()
+            self._first = index if is_new else min(self._first, index)
+            self._last = index if is_new else max(self._last, index)
             while self.is_full():
                 self.widen()
                 held = self._held[time_ns // self.width_ns]
@@ -65,12 +74,13 @@ class Intervals(ABC, Generic[T]):
 
     def span(self) -> int:
         """Intervals from the first that holds something to the last."""
-        return max(self._held) - min(self._held) + 1 if self._held else 0
+        return self._last - self._first + 1 if self._held else 0
 
     def widen(self) -> None:
         """Go on with the next width."""
         before, self.width_ns = self.width_ns, self.wider(self.width_ns)
-        held, self._held = self._held, {}
+        held = self._held
+        self._begin()
         for index, one in held.items():
             self.join(self.at(index * before), one)
 

@@ -136,15 +136,15 @@ def _connection_of(info: ConnectionInfo) -> tuple[str, str, str, str, str | None
 
 
 def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
-    """Name, whether it may say names of topic ids, summarizers, how responses say the errors of partitions,
-    and on which side records are.
+    """Name, whether it may say names of topic ids, summarizers, how both bodies tell partitions, and on which
+    side records are.
     """
     transfers = transfer_rows(api_key, api_version) if api_key in (PRODUCE, FETCH) else None
     return (
         api_name(api_key),
         api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT,
         (request_summarizer(api_key, api_version), response_summarizer(api_key, api_version)),
-        None if transfers is None else transfers.response,
+        transfers,
         way_to_batches(api_key, api_version),
     )  # fmt: skip
 

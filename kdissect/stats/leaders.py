@@ -3,7 +3,8 @@
 What clients wrote to or read from a leader without a connection in the capture, nobody counted.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple, TypeVar
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -14,6 +15,11 @@ from kdissect.stats.client import text_of
 BROKERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
 _NO_LEADER = -1  # MetadataResponse: LEADER_NOT_AVAILABLE
+
+_ANSWERS_KEPT = 1024  # numbers
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 BrokerKey = tuple[str, int]
 """Capture set, node id."""
@@ -34,6 +40,9 @@ class Leaders:
         """Node ids and the host and port that Metadata names."""
         self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
         self._seen: Table[str, bool] = Table(BROKERS_KEPT)
+        self._changes = 0
+        self._told: Table[int, int] = Table(_ANSWERS_KEPT)
+        """Answers, by a number for their bytes, and how many changes there were when one told nothing new."""
 
     def see(self, info: ConnectionInfo) -> None:
         """The capture has a connection."""
@@ -43,17 +52,29 @@ class Leaders:
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
-        if view.key == apis.METADATA and view.response is not None:
-            capture_set = view.info.capture_set
-            for row in view.response.brokers or ():
-                self.brokers.put((capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
-            for topic in view.response.topics or ():
-                if topic.name is not None:
-                    self._topic(capture_set, text_of(topic.name), topic.partitions or ())
+        exchange, capture_set = view.exchange, view.info.capture_set
+        if view.key != apis.METADATA or exchange.response is None:
+            return
+        # Clients ask again and again, and are told the same.
+        body = exchange.response.data[exchange.response_body_offset :]
+        told = hash((capture_set, view.version, body))
+        if self._told.peek(told) == self._changes_now() or view.response is None:
+            return
+        for row in view.response.brokers or ():
+            self._put(self.brokers, (capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
+        for topic in view.response.topics or ():
+            if topic.name is not None:
+                name = text_of(topic.name)
+                for row in topic.partitions or ():
+                    self._put(self._leaders, (capture_set, name, row.partition_index), row.leader_id)
+        self._told.put(told, self._changes_now())
 
-    def _topic(self, capture_set: str, name: str, partitions: Any) -> None:
-        for row in partitions:
-            self._leaders.put((capture_set, name, row.partition_index), row.leader_id)
+    def _put(self, table: Table[K, V], key: K, value: V) -> None:
+        self._changes += table.peek(key) != value
+        table.put(key, value)
+
+    def _changes_now(self) -> int:
+        return self._changes + self.brokers.forgotten + self._leaders.forgotten
 
     def is_seen(self, broker: BrokerKey) -> bool | None:
         """Whether the capture has a connection to a broker; None where its address is not known."""

@@ -34,6 +34,7 @@ impl<'a> Wire<'a> {
 
     /// The length of a value or a count of elements, Some(None) for null. A text that is not compact has two
     /// bytes for it (`is_short`); a compact length counts one more than there is (KIP-482).
+    #[inline]
     pub fn length(&mut self, form: Form, is_short: bool) -> Option<Option<usize>> {
         let length = if form.compact {
             i64::from(self.uvarint()?) - 1

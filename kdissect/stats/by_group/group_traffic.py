@@ -141,7 +141,6 @@ class GroupTraffic:
         return True
 
     def _take(self, view: ExchangeView) -> None:
-        self.leaders.learn(view)
         if view.key in _COMMITS:
             self.positions.learn_commit(view)
         self.links.learn(view)
@@ -261,8 +260,8 @@ class GroupTraffic:
 
 
 def _is_watched(api_key: int) -> bool:
-    """Whether exchanges of an API are shown: those about groups, and those that say where brokers are."""
-    return api_key in (apis.METADATA, apis.FIND_COORDINATOR) or names_groups(api_key)
+    """Whether exchanges of an API are shown: those about groups, also those that say where they are."""
+    return api_key == apis.FIND_COORDINATOR or names_groups(api_key)
 
 
 def _way_of(api_key: int, version: int) -> Way:

@@ -21,6 +21,8 @@ const COMPARED: usize = 0;
 const ONCE: usize = 1;
 /// Keys that are compared with each other; more are sorted.
 const FEW: usize = 8;
+/// Keys of a list for which there is room at once.
+const MOST_RESERVED: usize = 256;
 
 /// Number of the struct, of the field in it, what is asked of it, numbers and ids for that, and the condition.
 type TestRow = (usize, usize, PyBackedStr, Vec<i64>, Vec<PyBackedBytes>, u32);
@@ -348,6 +350,7 @@ impl Look for Reading<'_, '_> {
                 Ask::More(most) => what.is_array && count > most,
                 Ask::Empty => what.is_array && count == 0,
                 Ask::List(kind) => {
+                    self.keys[kind].reserve(count.min(MOST_RESERVED) + 1);
                     self.keys[kind].push(Key::List);
                     false
                 }

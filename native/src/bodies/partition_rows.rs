@@ -2,7 +2,10 @@
 //!
 //! What the lists and their fields are called comes from Python (`kdissect.history.listed_partitions`).
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
 
 use crc32c::crc32c;
 use pyo3::exceptions::PyValueError;
@@ -16,6 +19,11 @@ use crate::records::batch::{batches, Batch, ATTRIBUTES_AT};
 /// Numbers of a row, and facts of a body, that can be asked for.
 const MOST_VALUES: usize = 3;
 const MOST_FACTS: usize = 6;
+/// Rows of a body that is kept for who reads it next: 16 KB.
+const MOST_KEPT: usize = 256;
+
+/// Readers that were made.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// What a field is wanted for.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,6 +44,7 @@ type Wanted = ((usize, usize, bool), Want);
 /// One version of a message: the way to the fields that are wanted, by the index of each.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct PartitionRows {
+    number: u64,
     program: Program,
     wants: Vec<Wanted>,
     facts: usize,
@@ -64,9 +73,32 @@ pub struct Row {
 pub struct Body<'a> {
     pub facts: [Option<i64>; MOST_FACTS],
     pub topics: Vec<Topic<'a>>,
-    pub rows: Vec<Row>,
+    pub rows: Cow<'a, [Row]>,
     /// Whether an error code is set that is none of a row's numbers.
     pub has_other_errors: bool,
+}
+
+/// Whether it is an id that tells a topic, and where that or the name stands.
+type TopicAt = (bool, Range<usize>);
+
+/// What was found in a body.
+#[derive(Default)]
+pub struct Found {
+    facts: [Option<i64>; MOST_FACTS],
+    topics: Vec<TopicAt>,
+    rows: Vec<Row>,
+    has_other_errors: bool,
+}
+
+/// What the first reader made of a body, by its number. Several read the same one.
+#[derive(Default)]
+pub struct ReadOnce(OnceLock<Box<(u64, Read)>>);
+
+enum Read {
+    Found(Found),
+    IsPythons,
+    /// It has more than is kept.
+    IsLarge,
 }
 
 #[pymethods]
@@ -90,7 +122,7 @@ impl PartitionRows {
     /// none of a row's numbers, a row's first number is not 0, a row has records. None where it is Python's.
     #[pyo3(name = "facts")]
     fn facts_of(&self, frame: &Bound<'_, PyBytes>, offset: usize) -> Option<Facts> {
-        let body = self.read(frame, offset)?;
+        let body = self.read(frame.as_bytes(), offset)?;
         let has_number = body.rows.iter().any(|row| row.values[0] != 0);
         let facts = body.facts[..self.facts].to_vec();
         Some((facts, body.topics.len(), body.has_other_errors, has_number, body.has_records()))
@@ -99,7 +131,7 @@ impl PartitionRows {
     /// The topics of such a body with their partitions, and of each its numbers (0 for those that nobody asked for).
     /// None where it is Python's.
     fn topics<'py>(&self, frame: &Bound<'py, PyBytes>, offset: usize) -> Option<Vec<Listed<'py>>> {
-        self.read(frame, offset)?.listed(frame.py())
+        self.read(frame.as_bytes(), offset)?.listed(frame.py())
     }
 
     /// The facts of such a body, and the headers of its batches with their partitions. None where it is Python's, or
@@ -109,7 +141,7 @@ impl PartitionRows {
         frame: &Bound<'py, PyBytes>,
         offset: usize,
     ) -> Option<(Vec<Option<i64>>, Vec<Batched<'py>>)> {
-        let (body, data) = (self.read(frame, offset)?, frame.as_bytes());
+        let (body, data) = (self.read(frame.as_bytes(), offset)?, frame.as_bytes());
         let header = |(row, batch): &(usize, Batch)| {
             let row = body.rows.get(*row)?;
             Some((
@@ -151,17 +183,59 @@ impl Body<'_> {
         Some(found)
     }
 
-    /// An empty body with the memory of this one.
-    pub fn emptied<'b>(mut self) -> Body<'b> {
-        self.topics.clear();
-        self.rows.clear();
-        let topics = self.topics.into_iter().map(|_| Topic::Name(b"")).collect();
-        Body { topics, rows: self.rows, ..Body::default() }
-    }
-
     /// Whether a row has records.
     pub fn has_records(&self) -> bool {
         self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
+    }
+}
+
+impl ReadOnce {
+    /// Keep what was read first; what was found, if anything.
+    fn keep(&self, reader: u64, read: Read) -> Option<&Found> {
+        self.0.get_or_init(|| Box::new((reader, read))).1.found()
+    }
+}
+
+impl Read {
+    fn found(&self) -> Option<&Found> {
+        match self {
+            Read::Found(found) => Some(found),
+            Read::IsPythons | Read::IsLarge => None,
+        }
+    }
+}
+
+impl Found {
+    /// The rows that have records, each with those and its topic.
+    pub fn with_records(&self) -> impl Iterator<Item = (&Row, Range<usize>, Option<&TopicAt>)> {
+        let of = |row: &'_ Row| row.records.clone();
+        self.rows.iter().filter_map(move |row| Some((row, of(row)?, self.topics.get(row.topic))))
+    }
+
+    /// Without what was found, with its memory.
+    pub fn emptied(mut self) -> Found {
+        self.topics.clear();
+        self.rows.clear();
+        Found { topics: self.topics, rows: self.rows, ..Found::default() }
+    }
+
+    /// As it stands in the bytes in which it was found.
+    pub fn body<'a>(&'a self, data: &'a [u8]) -> Option<Body<'a>> {
+        self.body_with(data, Cow::Borrowed(&self.rows))
+    }
+
+    fn into_body(mut self, data: &[u8]) -> Option<Body<'_>> {
+        let rows = Cow::Owned(std::mem::take(&mut self.rows));
+        self.body_with(data, rows)
+    }
+
+    fn body_with<'a>(&self, data: &'a [u8], rows: Cow<'a, [Row]>) -> Option<Body<'a>> {
+        let topic = |(is_id, place): &TopicAt| {
+            let bytes = data.get(place.clone())?;
+            Some(if *is_id { Topic::Id(bytes.try_into().ok()?) } else { Topic::Name(bytes) })
+        };
+        let topics = self.topics.iter().map(topic).collect::<Option<_>>()?;
+        Some(Body { facts: self.facts, topics, rows, has_other_errors: self.has_other_errors })
     }
 }
 
@@ -196,7 +270,7 @@ impl Body<'_> {
     pub fn listed<'py>(&self, py: Python<'py>) -> Option<Vec<Listed<'py>>> {
         let named = |topic: &Topic<'_>| Some((topic.object(py)?, Vec::new()));
         let mut found = self.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
-        for row in &self.rows {
+        for row in self.rows.iter() {
             let [one, two, three] = row.values;
             found.get_mut(row.topic)?.1.push((row.partition, one, two, three));
         }
@@ -214,22 +288,55 @@ impl PartitionRows {
     ) -> Option<PartitionRows> {
         let wants = wants(layout, lists, values, facts)?;
         let slot = |part: What| index_of(&wants, (part.structure, part.index, part.is_tag));
-        Some(PartitionRows { program: Program::to(layout, &slot), wants, facts: facts.len() })
+        let number = MADE.fetch_add(1, Relaxed);
+        Some(PartitionRows { number, program: Program::to(layout, &slot), wants, facts: facts.len() })
     }
 
     /// The body that fills a frame from `offset` on; None where it is Python's.
-    pub fn read<'a>(&self, frame: &'a Bound<'_, PyBytes>, offset: usize) -> Option<Body<'a>> {
-        self.read_into(frame.as_bytes(), offset, Body::default())
+    pub fn read<'a>(&self, data: &'a [u8], offset: usize) -> Option<Body<'a>> {
+        self.find(data, offset, Found::default())?.into_body(data)
     }
 
-    /// The same of bytes, into an empty body.
-    pub fn read_into<'a>(&self, data: &'a [u8], offset: usize, body: Body<'a>) -> Option<Body<'a>> {
+    /// The same of a body of which `once` has what was read before.
+    pub fn read_once<'a>(&self, once: &'a ReadOnce, data: &'a [u8], offset: usize) -> Option<Body<'a>> {
+        match once.0.get() {
+            Some(known) if known.0 == self.number => match &known.1 {
+                Read::Found(found) => return found.body(data),
+                Read::IsPythons => return None,
+                Read::IsLarge => {}
+            },
+            Some(_) => {}
+            None => {
+                let Some(found) = self.find(data, offset, Found::default()) else {
+                    once.keep(self.number, Read::IsPythons);
+                    return None;
+                };
+                if found.rows.len() <= MOST_KEPT {
+                    return once.keep(self.number, Read::Found(found))?.body(data);
+                }
+                once.keep(self.number, Read::IsLarge);
+                return found.into_body(data);
+            }
+        }
+        self.read(data, offset)
+    }
+
+    /// What is kept of such a body; None where nothing is.
+    pub fn found_once<'a>(&self, once: &'a ReadOnce, data: &[u8], offset: usize) -> Option<&'a Found> {
+        if once.0.get().is_none() {
+            self.read_once(once, data, offset)?;
+        }
+        once.0.get().filter(|known| known.0 == self.number)?.1.found()
+    }
+
+    /// What is in such a body, found with the memory of `room`, in which is nothing.
+    pub fn find(&self, data: &[u8], offset: usize, room: Found) -> Option<Found> {
         if offset == 0 || offset > data.len() {
             return None; // also of a body whose header does not fit
         }
-        let mut reading = Reading { wants: &self.wants, data, body };
+        let mut reading = Reading { wants: &self.wants, found: room };
         let end = self.program.walk(data, offset, &mut reading)?;
-        (end == data.len()).then_some(reading.body)
+        (end == data.len()).then_some(reading.found)
     }
 }
 
@@ -299,44 +406,43 @@ fn find(layout: &Layout, of: usize, name: &str) -> Option<((usize, usize, bool),
     Some(((of, index, is_tag), number))
 }
 
-struct Reading<'a, 'l> {
+struct Reading<'l> {
     wants: &'l [Wanted],
-    data: &'a [u8],
-    body: Body<'a>,
+    found: Found,
 }
 
-impl Reading<'_, '_> {
+impl Reading<'_> {
     fn want(&self, what: What) -> Option<Want> {
         self.wants.get(what.slot?).map(|of| of.1)
     }
 
     fn number(&mut self, want: Want, value: i64) {
-        match (want, self.body.rows.last_mut()) {
+        match (want, self.found.rows.last_mut()) {
             (Want::Partition, Some(row)) => row.partition = value,
             (Want::Value(at), Some(row)) => row.values[at] = value,
-            (Want::Fact(at), _) => self.body.facts[at] = Some(value),
-            _ => self.body.has_other_errors |= want == Want::Error && value != 0,
+            (Want::Fact(at), _) => self.found.facts[at] = Some(value),
+            _ => self.found.has_other_errors |= want == Want::Error && value != 0,
         }
     }
 }
 
-impl Look for Reading<'_, '_> {
+impl Look for Reading<'_> {
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
         let want = self.want(what)?;
         match what.kind {
             _ if what.is_array && matches!(want, Want::Fact(_)) => {} // that is how many
             Kind::Number(kind) => self.number(want, kind.of(data.get(place)?)?),
             Kind::Records => {
-                if let Some(row) = self.body.rows.last_mut() {
+                if let Some(row) = self.found.rows.last_mut() {
                     row.records = Some(place);
                 }
             }
             Kind::Uuid if want == Want::Name => {
-                *self.body.topics.last_mut()? = Topic::Id(self.data.get(place)?.try_into().ok()?);
+                *self.found.topics.last_mut()? = (true, place);
             }
             Kind::String => match want {
-                Want::Name => *self.body.topics.last_mut()? = Topic::Name(self.data.get(place)?),
-                Want::Fact(at) => self.body.facts[at] = i64::try_from(place.len()).ok(),
+                Want::Name => *self.found.topics.last_mut()? = (false, place),
+                Want::Fact(at) => self.found.facts[at] = i64::try_from(place.len()).ok(),
                 _ => {}
             },
             _ => {}
@@ -345,18 +451,22 @@ impl Look for Reading<'_, '_> {
     }
 
     fn count(&mut self, what: What, count: Option<usize>) -> Option<()> {
-        if let Some(Want::Fact(at)) = self.want(what) {
-            self.body.facts[at] = count.and_then(|count| i64::try_from(count).ok());
+        match self.want(what) {
+            Some(Want::Fact(at)) => {
+                self.found.facts[at] = count.and_then(|count| i64::try_from(count).ok());
+            }
+            Some(Want::Rows) => self.found.rows.reserve(count.unwrap_or(0).min(MOST_KEPT)),
+            _ => {}
         }
         Some(())
     }
 
     fn element(&mut self, what: What, _index: usize, _at: usize) {
         match self.want(what) {
-            Some(Want::Topics) => self.body.topics.push(Topic::Name(b"")),
+            Some(Want::Topics) => self.found.topics.push((false, 0..0)),
             Some(Want::Rows) => {
-                let topic = self.body.topics.len().saturating_sub(1);
-                self.body.rows.push(Row { topic, ..Row::default() });
+                let topic = self.found.topics.len().saturating_sub(1);
+                self.found.rows.push(Row { topic, ..Row::default() });
             }
             _ => {}
         }

@@ -233,6 +233,7 @@ impl<L: Look> Walk<'_, L> {
         Some(())
     }
 
+    #[inline(always)]
     fn step(&mut self, step: &Step) -> Option<()> {
         match step {
             Step::Pass(width) => self.wire.skip(*width),
@@ -274,6 +275,7 @@ impl<L: Look> Walk<'_, L> {
     }
 
     /// A value, or an element of an array.
+    #[inline(always)] // hot, as are those that are called here
     fn value(&mut self, value: &Value, nullable: bool) -> Option<()> {
         match value.read {
             Read::Pass(width) => self.wire.skip(width),
@@ -308,6 +310,7 @@ impl<L: Look> Walk<'_, L> {
         }
     }
 
+    #[inline(always)]
     fn see(&mut self, size: usize, what: What) -> Option<()> {
         let start = self.wire.at;
         self.wire.skip(size)?;

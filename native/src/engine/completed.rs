@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt};
 
+use crate::bodies::partition_rows::{Body, Found, PartitionRows, ReadOnce};
 use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 
@@ -26,11 +27,27 @@ pub struct Content {
     pub data: Py<PyBytes>,
     pub body: usize,
     pub span: Span,
+    /// Its partitions, once they were read.
+    pub read: ReadOnce,
 }
 
 impl Content {
+    pub fn new(data: Py<PyBytes>, body: usize, span: Span) -> Content {
+        Content { data, body, span, read: ReadOnce::default() }
+    }
+
     fn kept(&self, py: Python<'_>) -> Content {
-        Content { data: self.data.clone_ref(py), body: self.body, span: self.span }
+        Content::new(self.data.clone_ref(py), self.body, self.span)
+    }
+
+    /// What is kept of its partitions; None where nothing is.
+    pub fn found<'a>(&'a self, py: Python<'_>, rows: &PartitionRows) -> Option<&'a Found> {
+        rows.found_once(&self.read, self.data.as_bytes(py), self.body)
+    }
+
+    /// Its partitions; None where it is Python's.
+    pub fn partitions<'a>(&'a self, py: Python<'a>, rows: &PartitionRows) -> Option<Body<'a>> {
+        rows.read_once(&self.read, self.data.as_bytes(py), self.body)
     }
 
     /// What follows the header.

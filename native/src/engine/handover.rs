@@ -119,7 +119,7 @@ fn request_of(py: Python<'_>, engine: &Engine, row: WaitingRow<'_>) -> PyResult<
         first_time: first_time.extract()?,
         last_time: last_time.extract()?,
     };
-    let content = Content { data: data.unbind(), body, span };
+    let content = Content::new(data.unbind(), body, span);
     let kind = engine.kind_of(py, number(api_key, version))?;
     Ok(Request { ordinal, kind, id, client_id: client_id.unbind(), content, is_silent })
 }

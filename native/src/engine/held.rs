@@ -97,7 +97,7 @@ impl Lent {
                 }
                 for (piece, told) in work.pieces.iter().zip(work.told.drain(..)) {
                     let data = cuts.bytes(py, packet.payload, piece).unbind();
-                    let content = Content { data, body: 0, span: piece.span };
+                    let content = Content::new(data, 0, piece.span);
                     self.talk.take(py, engine, info, told, content, &mut work.rows)?;
                 }
             }

@@ -453,9 +453,9 @@ fn latency(row: &Row) -> Option<i64> {
 /// What is to be known of partitions; Some(None) where nothing is, None where a body is Python's.
 fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<'a>>> {
     let Some((ask, answer)) = &plan.rows else { return Some(None) };
-    let asked = ask.get().read(row.request.content.data.bind(py), row.request.content.body)?;
+    let asked = row.request.content.partitions(py, ask.get())?;
     let answered = match &row.response {
-        Some(content) => Some(answer.get().read(content.data.bind(py), content.body)?),
+        Some(content) => Some(content.partitions(py, answer.get())?),
         None => None,
     };
     let is_produce = plan.produces.is_some() || plan.carriage.as_ref().is_some_and(|row| row.0);
@@ -482,7 +482,7 @@ fn produced<'a, 'r>(read: &'r Reading<'a>) -> Option<Option<(&'r Topic<'a>, i64,
         return None;
     }
     if let Some(answered) = &read.answered {
-        let ([result], [named]) = (answered.rows.as_slice(), answered.topics.as_slice()) else {
+        let ([result], [named]) = (&*answered.rows, answered.topics.as_slice()) else {
             return None;
         };
         if named != topic || result.partition != of.partition || result.values[0] != 0 {

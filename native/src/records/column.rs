@@ -8,9 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::bulk::Bulk;
+use super::quick::QuickMap;
 
 /// Rows whose memory is kept, some 100 bytes each: few groups (`held_records.rs`) have more.
 const KEPT_ROWS: usize = 1 << 18;
+/// Places of texts that are remembered.
+const MOST_PLACES: usize = 1024;
 /// Bytes of short values whose memory is kept.
 const KEPT_BYTES: usize = 32 << 20;
 
@@ -118,6 +121,8 @@ pub struct Repeated {
     codes: Numbers<4>,
     texts: Vec<Box<[u8]>>,
     numbers: HashMap<Box<[u8]>, u32>,
+    /// The first ones by where they stood: most stand there again.
+    places: QuickMap<usize, u32>,
     last: u32,
 }
 
@@ -142,6 +147,13 @@ impl Repeated {
 
     /// The number of a text that is not the last one.
     fn other(&mut self, text: &[u8]) -> u32 {
+        let place = text.as_ptr() as usize;
+        if let Some(&number) = self.places.get(&place) {
+            if self.texts.get(number as usize).is_some_and(|known| **known == *text) {
+                self.last = number;
+                return number;
+            }
+        }
         self.last = match self.numbers.get(text) {
             Some(&number) => number,
             None => {
@@ -151,16 +163,24 @@ impl Repeated {
                 number
             }
         };
+        if self.places.len() < MOST_PLACES {
+            self.places.insert(place, self.last);
+        }
         self.last
+    }
+
+    fn forget_texts(&mut self) {
+        self.texts.clear();
+        self.numbers.clear();
+        self.places.clear();
+        self.last = 0;
     }
 
     /// Validity and numbers; ends and bytes of the dictionary.
     pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
         let mut texts = Blobs::default();
         self.texts.iter().for_each(|text| texts.push(Some(text)));
-        self.texts.clear();
-        self.numbers.clear();
-        self.last = 0;
+        self.forget_texts();
         let mut found = self.codes.take(py);
         found.extend(texts.take(py).into_iter().skip(1));
         found
@@ -180,19 +200,25 @@ impl Spelled {
 
     /// Validity, ends, bytes.
     pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
-        let Repeated { codes, texts, numbers, last } = &mut self.0;
-        let (mut ends, mut found) = (Ends::default(), Vec::new());
-        for (row, code) in codes.values.iter().enumerate() {
-            if codes.valid.is_set(row) {
-                let text = texts.get(u32::from_le_bytes(*code) as usize);
-                found.extend_from_slice(text.map_or(&[], |text| text));
+        let Repeated { codes, texts, .. } = &self.0;
+        let mut ends = Ends::default();
+        let mut end = 0;
+        let text_of = |(row, code): (usize, &[u8; 4])| -> &[u8] {
+            match texts.get(u32::from_le_bytes(*code) as usize) {
+                Some(text) if codes.valid.is_set(row) => text,
+                _ => &[],
             }
-            ends.push(found.len());
+        };
+        for row in codes.values.iter().enumerate() {
+            end += text_of(row).len();
+            ends.push(end);
         }
-        texts.clear();
-        numbers.clear();
-        *last = 0;
-        let valid = codes.take(py).into_iter().next().flatten();
+        let mut found = Vec::with_capacity(end);
+        for row in codes.values.iter().enumerate() {
+            found.extend_from_slice(text_of(row));
+        }
+        self.0.forget_texts();
+        let valid = self.0.codes.take(py).into_iter().next().flatten();
         vec![valid, ends.take(py), Some(bytes(py, &found))]
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::bodies::partition_rows::{Body as Rows, PartitionRows, Topic};
+use crate::bodies::partition_rows::{Body as Rows, Found as InBody, PartitionRows, Topic};
 use crate::bodies::plan::{Kind, Layout, Role};
 use crate::bodies::visitor::{Look, Program, What};
 use crate::engine::completed::{Content, Span};
@@ -159,7 +159,7 @@ impl Reading {
 #[derive(Default)]
 pub struct Room {
     pub answer: Found,
-    bodies: (Rows<'static>, Rows<'static>),
+    bodies: (InBody, InBody),
 }
 
 /// A body with where its frame lies.
@@ -189,6 +189,7 @@ impl Room {
         let between = response.span.first_time.checked_sub(request.span.last_time)?;
         let latency = between.max(0);
         self.answer.clear();
+        let mut bodies = std::mem::take(&mut self.bodies);
         let fetch = match &reading.of {
             Bodies::Unknown => return None,
             Bodies::Any(program) => {
@@ -197,9 +198,9 @@ impl Room {
             }
             Bodies::Fetch(asked, answered) => {
                 let (one, other) = std::mem::take(&mut self.bodies);
-                let asked = asked.read_into(request.data, request.at, one)?;
-                let answered = answered.read_into(response.data, response.at, other)?;
-                Some(self.fetch(asked, answered)?)
+                bodies.0 = asked.find(request.data, request.at, one)?;
+                bodies.1 = answered.find(response.data, response.at, other)?;
+                Some(self.fetch(bodies.0.body(request.data)?, bodies.1.body(response.data)?)?)
             }
         };
         if reading.leaves_errors && !self.answer.errors.is_empty() {
@@ -209,6 +210,7 @@ impl Room {
         let owed = if throttle != 0 && !reading.client_waits { throttle } else { 0 };
         let broker = (latency - owed).max(0);
         let Some(fetch) = fetch else {
+            self.bodies = bodies;
             return Some(Times { latency, broker: Some(broker), throttle, wait: 0, is_empty_early: false });
         };
         let reader = Reader { capture_set, is_committed: fetch.fact(ISOLATION) == READ_COMMITTED };
@@ -216,7 +218,7 @@ impl Room {
         fetch.learn(response, reader, watermarks);
         let (broker, wait) = fetch.held(broker, is_ready);
         let is_empty_early = fetch.is_empty_early(between, self.answer.throttle);
-        self.bodies = (fetch.asked.emptied(), fetch.answered.emptied());
+        self.bodies = bodies;
         Some(Times { latency, broker, throttle, wait, is_empty_early })
     }
 
@@ -228,7 +230,7 @@ impl Room {
         }
         self.answer.throttle = answered.facts[0].unwrap_or(0);
         self.answer.note(answered.facts[TOP_ERROR].unwrap_or(0))?;
-        for row in &answered.rows {
+        for row in answered.rows.iter() {
             self.answer.note(row.values[0])?;
         }
         Some(Fetch { asked, answered })

@@ -86,8 +86,8 @@ pub struct Kind {
     pub ask: Look,
     pub answer: Look,
     pub records: Option<RecordsSide>,
-    /// How responses say the errors of partitions; None where Python has to read them.
-    pub errors: Option<Py<PartitionRows>>,
+    /// How requests and responses tell partitions; None where Python has to read them.
+    pub transfers: Option<(Py<PartitionRows>, Py<PartitionRows>)>,
 }
 
 /// The side that has records, how that direction is called, and the way to them: None where Python has to go it.
@@ -166,16 +166,17 @@ impl Asked {
     pub fn kind(&self, py: Python<'_>, api_key: i16, api_version: i16) -> PyResult<Kind> {
         type Records<'py> = Option<(bool, PyBackedStr, Option<Py<Layout>>)>;
         type Looks<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
-        type Told<'py> = (Option<PyBackedStr>, bool, Looks<'py>, Option<Py<PartitionRows>>, Records<'py>);
+        type Transfers = Option<(Py<PartitionRows>, Py<PartitionRows>)>;
+        type Told<'py> = (Option<PyBackedStr>, bool, Looks<'py>, Transfers, Records<'py>);
         let found = self.kind_of.bind(py).call1((api_key, api_version))?;
-        let (api, tells_names, (ask, answer), errors, records) = found.extract::<Told<'_>>()?;
+        let (api, tells_names, (ask, answer), transfers, records) = found.extract::<Told<'_>>()?;
         let records = records.map(|(is_response, direction, layout)| RecordsSide {
             is_response,
             direction: Box::from(&*direction),
             way: layout.map(|layout| Program::of::<RecordsFields>(layout.get())),
         });
         let api = api.map(|name| Box::from(&*name));
-        Ok(Kind { api, tells_names, ask: Look::of(ask), answer: Look::of(answer), records, errors })
+        Ok(Kind { api, tells_names, ask: Look::of(ask), answer: Look::of(answer), records, transfers })
     }
 
     /// The facts of two summaries.

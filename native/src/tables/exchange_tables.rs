@@ -15,6 +15,7 @@ use super::exchange_table::ExchangeTable;
 use crate::bodies::partition_rows::{self, Body, PartitionRows};
 use crate::bodies::summaries::{Mixed, Numbered};
 use crate::engine::by_loan::ByLoan;
+use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::places::{FILE_SHIFT, NUMBER_MASK};
@@ -176,7 +177,7 @@ impl ExchangeTables {
         };
         let kind = self.kind(py, api_key, api_version)?;
         self.follow_names(py)?;
-        self.add_of(&turn, &kind, order.as_bytes())
+        self.add_of(&turn, &kind, order.as_bytes(), false)
     }
 
     /// Add the rows of a block's exchanges, from `start` on: gives the first that is Python's, or how many there are. That
@@ -299,8 +300,33 @@ impl ExchangeTables {
         let (place, behind) = of.place();
         let reference = file_number << FILE_SHIFT | place.reference & NUMBER_MASK;
         let order = order_of(place.latest_ns, reference, behind);
+        let are_found = self.find_records(py, &kind, &of.row).is_some();
         drop(rows); // what follows may make it an object
-        self.add_of(&turn, &kind, &order)
+        self.add_of(&turn, &kind, &order, are_found)
+    }
+
+    /// Find the records fields of a row as others read its bodies; None where they do not.
+    fn find_records(&mut self, py: Python<'_>, kind: &Kind, row: &Row) -> Option<()> {
+        let side = kind.records.as_ref().filter(|_| self.wanted.looks)?;
+        let (asked, answered) = kind.transfers.as_ref()?;
+        let (content, rows) = match side.is_response {
+            true => (row.response.as_ref()?, answered),
+            false => (&row.request.content, asked),
+        };
+        let data = content.data.as_bytes(py);
+        self.fields.clear();
+        for (of, place, topic) in content.found(py, rows.get())?.with_records() {
+            let (is_id, topic_at) = topic?;
+            let named = data.get(topic_at.clone())?;
+            let (topic, topic_id) = match is_id {
+                true => (Topic::None, Some(named.try_into().ok()?)),
+                false => (std::str::from_utf8(named).ok().map(|_| Topic::Wire(topic_at.clone()))?, None),
+            };
+            let partition = Some(i32::try_from(of.partition).ok()?);
+            let Range { start, end } = place;
+            self.fields.push(RecordsField { topic, topic_id, partition, start, end });
+        }
+        Some(())
     }
 
     /// A client id of the block at hand; None for one that is not UTF-8.
@@ -316,7 +342,14 @@ impl ExchangeTables {
         known.clone().map(Some)
     }
 
-    fn add_of(&mut self, turn: &Turn<'_, '_>, kind: &Kind, order: Order<'_>) -> PyResult<bool> {
+    /// The records fields are found already, or are to be.
+    fn add_of(
+        &mut self,
+        turn: &Turn<'_, '_>,
+        kind: &Kind,
+        order: Order<'_>,
+        are_found: bool,
+    ) -> PyResult<bool> {
         let py = turn.py();
         let latency_ns = match &turn.response {
             Some(response) => response.time_ns.checked_sub(turn.request.end_time_ns),
@@ -326,7 +359,7 @@ impl ExchangeTables {
             return Ok(false);
         }
         let records = match &kind.records {
-            Some(side) if self.wanted.looks => match self.look(turn, side)? {
+            Some(side) if self.wanted.looks => match self.look(turn, side, are_found)? {
                 Some(frame) => frame.map(|frame| (side, frame)),
                 None => return Ok(false),
             },
@@ -338,9 +371,9 @@ impl ExchangeTables {
             None => None,
         };
         let has_error = self.has_error(py, records.is_some(), answered.as_ref().map(|found| &found.1))?;
-        let errors = match (&turn.response, &kind.errors) {
+        let errors = match (&turn.response, &kind.transfers) {
             _ if !has_error => Some(Body::default()),
-            (Some(response), Some(rows)) => read(rows.get(), response),
+            (Some(response), Some((_, rows))) => read(rows.get(), response),
             _ => None,
         };
         let Some(errors) = errors else { return Ok(false) };
@@ -412,8 +445,8 @@ impl ExchangeTables {
         &mut self,
         turn: &'a Turn<'_, 'py>,
         side: &RecordsSide,
+        are_found: bool,
     ) -> PyResult<Option<Option<&'a Frame<'py>>>> {
-        self.fields.clear();
         self.found.clear();
         self.cut.clear();
         let frame = if side.is_response { turn.response.as_ref() } else { Some(&turn.request) };
@@ -422,10 +455,13 @@ impl ExchangeTables {
             return Ok(None);
         };
         let data = frame.data.as_bytes();
-        if offset == 0 || run(way, data, offset, &mut self.fields).is_none() {
+        if !are_found {
+            self.fields.clear();
+        }
+        if offset == 0 || !(are_found || run(way, data, offset, &mut self.fields).is_some()) {
             return Ok(None);
         }
-        for field in std::mem::take(&mut self.fields) {
+        for field in self.fields.drain(..) {
             let (first, mut at) = (self.cut.len(), field.start);
             while let Some(batch) = Batch::at(data, at, field.end) {
                 let covered = data.get(batch.start + ATTRIBUTES_AT..batch.end).unwrap_or_default();
@@ -458,6 +494,7 @@ impl ExchangeTables {
         }
         let found = std::mem::take(&mut self.found);
         let done = self.push_sections(turn, (side, frame), &found, errors, order);
+        self.found = found; // for its memory
         if wanted.partitions {
             let file = self.files.of(frame.first_ref);
             self.partitions.end(&Shared { turn, frame, direction: &side.direction, file, order });
@@ -559,7 +596,7 @@ impl ExchangeTables {
 
 /// The partitions of a response; None where Python has to read them.
 fn read<'a>(rows: &PartitionRows, response: &'a Frame<'_>) -> Option<Body<'a>> {
-    rows.read(&response.data, usize::try_from(response.body_offset).ok()?)
+    rows.read(response.data.as_bytes(), usize::try_from(response.body_offset).ok()?)
 }
 
 /// The error code of the partition that a records field belongs to, 0 for none: the last one that a response says.

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use super::members::{MemberRequests, MemberRow};
 use super::{COUNTED, LEFT};
-use crate::bodies::partition_rows::PartitionRows;
+use crate::bodies::partition_rows::{PartitionRows, ReadOnce};
 use crate::bodies::summaries::Mixed;
-use crate::engine::completed::Row;
+use crate::engine::completed::{Content, Row};
 use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
 
-/// A body: how it is read, its frame, where in it the body begins.
-pub type Part<'a, 'py> = (&'a PartitionRows, &'a Bound<'py, PyBytes>, usize);
+/// A body: how it is read, its frame, where in it the body begins, what was read of it before.
+pub type Part<'a> = (&'a PartitionRows, &'a [u8], usize, Option<&'a ReadOnce>);
+
+fn part_of<'a>(py: Python<'a>, rows: &'a PartitionRows, content: &'a Content) -> Part<'a> {
+    (rows, content.data.as_bytes(py), content.body, Some(&content.read))
+}
 
 /// What becomes of rows of one API and version: they are passed by, counted, requests of members, or Python's.
 enum Way {
@@ -49,9 +52,18 @@ const METADATA_TOPIC: &[u8] = b"__cluster_metadata";
 /// Whether a Fetch may say names of topic ids, as `history.topic_names.may_announce_names` has it: then it is taken in
 /// the same order by all who ask for names.
 pub fn may_tell_names(py: Python<'_>, row: &Row) -> bool {
-    let request = &row.request;
-    let has = |mark: &[u8]| request.content.data.as_bytes(py).windows(mark.len()).any(|bytes| bytes == mark);
-    request.kind.api_key == FETCH && (has(&METADATA_TOPIC_ID) || has(METADATA_TOPIC))
+    row.request.kind.api_key == FETCH && names_metadata_log(row.request.content.data.as_bytes(py))
+}
+
+/// Whether one of both stands in these bytes.
+fn names_metadata_log(data: &[u8]) -> bool {
+    let ([.., last], [first, ..]) = (METADATA_TOPIC_ID, METADATA_TOPIC) else { return false };
+    let mut zeros = 0; // before the byte at hand
+    data.iter().enumerate().any(|(at, byte)| {
+        let is_id = *byte == last && zeros >= METADATA_TOPIC_ID.len() - 1;
+        zeros = if *byte == 0 { zeros + 1 } else { 0 };
+        is_id || (byte == first && data.get(at..).is_some_and(|rest| rest.starts_with(METADATA_TOPIC)))
+    })
 }
 
 /// Kinds, and clients on connections, of which Python's answers are remembered.
@@ -133,8 +145,8 @@ pub trait Counts {
         &mut self,
         who: (u32, u32),
         row: &Row,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> PyResult<u8>;
 }
 
@@ -165,11 +177,9 @@ pub fn count<C: Counts>(
                 None => LEFT,
             },
             (Some(who), Way::Rows(asked, answered)) => {
-                let frame = request.content.data.bind(py);
-                let response = of.row.response.as_ref();
-                let back = response.map(|response| (response.data.bind(py), response.body));
-                let back = back.as_ref().map(|(frame, body)| (answered.get(), *frame, *body));
-                counts.count(who, &of.row, (asked.get(), frame, request.content.body), back)?
+                let back = of.row.response.as_ref();
+                let back = back.map(|content| part_of(py, answered.get(), content));
+                counts.count(who, &of.row, part_of(py, asked.get(), &request.content), back)?
             }
             _ => 0,
         };

@@ -117,8 +117,8 @@ impl Counts for Counting<'_, '_> {
         &mut self,
         who: (u32, u32),
         row: &Row,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> PyResult<u8> {
         if who.0 == NOBODY || !self.polls.connections.is_due(who.1, row, &self.due_of)? {
             return Ok(LEFT);

@@ -124,8 +124,8 @@ impl Counts for Learning<'_, '_> {
         &mut self,
         who: (u32, u32),
         row: &Row,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> PyResult<u8> {
         Ok(self.positions.parts(who, row.request.content.span.first_time, request, response))
     }
@@ -136,8 +136,8 @@ impl FetchPositions {
         &mut self,
         (client, broker): (u32, u32),
         sent_ns: i64,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> u8 {
         let Some((_, asked)) = read(request) else { return LEFT };
         let answered = match response {
@@ -164,7 +164,7 @@ impl FetchPositions {
         let named = asked.topics.iter().map(|topic| number(*topic)).collect::<Option<Vec<u32>>>()?;
         let answering = answered.topics.iter().map(|topic| number(*topic)).collect::<Option<Vec<u32>>>()?;
         let mut ends = Vec::with_capacity(answered.rows.len());
-        for row in &answered.rows {
+        for row in answered.rows.iter() {
             let found = batches(data, row.records.clone().unwrap_or_default())?;
             let last = found.last();
             let behind = last.map(|last| last.base_offset.checked_add(i64::from(last.last_offset_delta) + 1));
@@ -178,7 +178,7 @@ impl FetchPositions {
         }
 
         // From here on everything is learned.
-        for row in &asked.rows {
+        for row in asked.rows.iter() {
             let position = self.position(client, *named.get(row.topic)?, row.partition);
             (position.asked, position.behind) = (Some((row.values[0], sent_ns)), None);
         }

@@ -46,7 +46,7 @@ impl MemberRequests {
     pub fn commits<'py>(&self, py: Python<'py>, row: &Row) -> Option<Option<Vec<Listed<'py>>>> {
         let Some(rows) = &self.commits else { return Some(None) };
         let Content { data, body, .. } = &row.request.content;
-        Some(Some(rows.get().read(data.bind(py), *body)?.listed(py)?))
+        Some(Some(rows.get().read(data.as_bytes(py), *body)?.listed(py)?))
     }
 }
 

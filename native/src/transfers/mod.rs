@@ -35,11 +35,15 @@ fn counted(held: usize, most: usize, topics: &Topics) -> u8 {
 /// A body in a frame: how it is read, the frame, where the body begins.
 pub type Place<'py> = (Py<PartitionRows>, Bound<'py, PyBytes>, usize);
 
-fn part<'a, 'py>((rows, frame, offset): &'a Place<'py>) -> Part<'a, 'py> {
-    (rows.get(), frame, *offset)
+fn part<'a>((rows, frame, offset): &'a Place<'_>) -> Part<'a> {
+    (rows.get(), frame.as_bytes(), *offset, None)
 }
 
 /// The frame and the body of a part; None where it is Python's.
-fn read<'a>((rows, frame, offset): Part<'a, '_>) -> Option<(&'a [u8], Body<'a>)> {
-    Some((frame.as_bytes(), rows.read(frame, offset)?))
+fn read<'a>((rows, data, offset, once): Part<'a>) -> Option<(&'a [u8], Body<'a>)> {
+    let body = match once {
+        Some(once) => rows.read_once(once, data, offset),
+        None => rows.read(data, offset),
+    };
+    Some((data, body?))
 }

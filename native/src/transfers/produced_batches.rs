@@ -98,8 +98,8 @@ impl Counts for Counting<'_, '_> {
         &mut self,
         (client, connection): (u32, u32),
         row: &Row,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> PyResult<u8> {
         if !self.batches.connections.is_due(connection, row, &self.due_of)? {
             return Ok(LEFT);
@@ -137,7 +137,7 @@ impl Counts for Counting<'_, '_> {
 fn taken<'a>(
     asked: &Body<'a>,
     place: usize,
-    response: Option<Part<'_, '_>>,
+    response: Option<Part<'_>>,
 ) -> Option<(Topic<'a>, i64, Option<i64>)> {
     if asked.facts[ACKS] != Some(ALL_IN_SYNC) {
         return None;
@@ -146,7 +146,7 @@ fn taken<'a>(
     let (topic, partition) = (*asked.topics.get(sent.topic)?, sent.partition);
     let Some(response) = response else { return Some((topic, partition, None)) };
     let (_, answer) = read(response)?;
-    match (answer.topics.as_slice(), answer.rows.as_slice()) {
+    match (answer.topics.as_slice(), &*answer.rows) {
         ([named], [row]) if *named == topic && row.partition == partition && row.values[0] == 0 => {
             Some((topic, partition, Some(row.values[1])))
         }

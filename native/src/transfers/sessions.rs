@@ -188,7 +188,7 @@ impl Sessions {
         self.touches += 1;
         let evidence = evidence(connection, row);
         let Some(session) = self.sessions.found.get_mut(place) else { return };
-        for of in &answer.rows {
+        for of in answer.rows.iter() {
             let [error, high, start] = of.values;
             let Some(topic) = answer.topics.get(of.topic) else { continue };
             fill(&mut self.key, topic, of.partition);
@@ -231,7 +231,7 @@ impl Sessions {
 
     /// Whether all partitions of a body are in a session, and no offset of an answer is lower than it was.
     fn agrees(&mut self, py: Python<'_>, place: usize, body: &Body<'_>, is_answer: bool) -> PyResult<bool> {
-        for row in &body.rows {
+        for row in body.rows.iter() {
             let Some(topic) = body.topics.get(row.topic) else { return Ok(false) };
             let session = &mut self.sessions.found[place];
             fill(&mut self.key, topic, row.partition);

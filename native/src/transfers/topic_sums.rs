@@ -178,8 +178,8 @@ impl Counts for TopicSums {
         &mut self,
         who: (u32, u32),
         row: &Row,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> PyResult<u8> {
         Ok(self.parts(who, row.request.kind.api_key == PRODUCE, request, response))
     }
@@ -190,8 +190,8 @@ impl TopicSums {
         &mut self,
         (user, broker): (u32, u32),
         writes: bool,
-        request: Part<'_, '_>,
-        response: Option<Part<'_, '_>>,
+        request: Part<'_>,
+        response: Option<Part<'_>>,
     ) -> u8 {
         let Some((frame, asked)) = read(request) else { return LEFT };
         let done = match response {
