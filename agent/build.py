@@ -14,6 +14,7 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -85,6 +86,11 @@ def build() -> bytes:
 
 def relocated(code: bytes) -> bytes:
     """A class file whose texts name ASM by its new package."""
+    return renamed(code, _moved)
+
+
+def renamed(code: bytes, new: Callable[[bytes], bytes]) -> bytes:
+    """A class file whose texts are what `new` makes of them."""
     count = struct.unpack_from(">H", code, 8)[0]
     parts = [code[:10]]
     at, number = 10, 1
@@ -92,7 +98,7 @@ def relocated(code: bytes) -> bytes:
         tag = code[at]
         if tag == 1:
             (length,) = struct.unpack_from(">H", code, at + 1)
-            text = _moved(code[at + 3 : at + 3 + length])
+            text = new(code[at + 3 : at + 3 + length])
             parts.append(b"\x01" + struct.pack(">H", len(text)) + text)
             at += 3 + length
         else:

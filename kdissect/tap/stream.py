@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from kdissect.tap import PREFIX, TapError
+from kdissect.tap import ENGINES, PREFIX, TapError
 from kdissect.tap.jvms import AT_START, owner_of, refuse_unfit
 
 # The agent has been there when it is waited for; a JVM that begins takes a while.
@@ -39,12 +39,14 @@ def agent_jar() -> str:
     return path
 
 
-def process_of(interface: str) -> int:
-    """The process that `tap:PID` names. Raises TapError."""
-    number = interface.removeprefix(PREFIX)
+def process_of(interface: str) -> tuple[int, bool]:
+    """The process that `tap:PID` names, and whether `,engines` is behind it. Raises TapError."""
+    number, _, words = interface.removeprefix(PREFIX).partition(",")
     if not (number.isascii() and number.isdigit() and 0 < int(number) < 1 << 31):
         raise TapError(f"{interface}: tap:PID needs a process id, which 'kdissect tap --list' tells")
-    return int(number)
+    if words not in ("", ENGINES):
+        raise TapError(f"{interface}: behind tap:PID there may be ,{ENGINES} alone")
+    return int(number), words == ENGINES
 
 
 class TapSource:
@@ -96,9 +98,9 @@ class TapSource:
         return 0
 
 
-def attach(pid: int) -> TapSource:
-    """Tap a JVM that runs. Raises TapError."""
-    with _Meeting() as meeting:
+def attach(pid: int, engines: bool = False) -> TapSource:
+    """Tap a JVM that runs; with `engines` also what goes through its TLS engines. Raises TapError."""
+    with _Meeting(engines) as meeting:
         load_agent(pid, agent_jar(), f"{meeting.options},kafka=needed")
         return TapSource(f"{PREFIX}{pid}", meeting.wait(None, _GREETING_S))
 
@@ -108,9 +110,9 @@ def detach(pid: int) -> None:
     load_agent(pid, agent_jar(), "stop")
 
 
-def launch(command: Sequence[str]) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
+def launch(command: Sequence[str], engines: bool = False) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
     """Start a JVM, or a program that starts one, with the tap in it. Raises TapError, OSError."""
-    with _Meeting() as meeting:
+    with _Meeting(engines) as meeting:
         option = f"-javaagent:{agent_jar()}={meeting.options}"
         environment = dict(os.environ)
         words = list(command)
@@ -130,10 +132,12 @@ def launch(command: Sequence[str]) -> tuple[TapSource, "subprocess.Popen[bytes]"
 class _Meeting:
     """Where the agent comes to: a port of 127.0.0.1 for one connection, which knows a secret."""
 
-    def __init__(self) -> None:
+    def __init__(self, engines: bool) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
         self._token = secrets.token_hex(16)
         self.options = f"jar={agent_jar()},connect={self._server.getsockname()[1]},token={self._token}"
+        if engines:
+            self.options += f",{ENGINES}=yes"
 
     def __enter__(self) -> "_Meeting":
         return self

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, Self
 import pytest
 
 import kdissect
+from agent import build
 from captures.record import jars, workshop
 from captures.record.broker import Cluster
 from captures.record.certificates import NAMED, certificate, trust
@@ -111,6 +113,41 @@ def tls(*which: str) -> dict[str, str]:
         "ssl.truststore.password": "public",
         "ssl.endpoint.identification.algorithm": "",
     }
+
+
+def moved(classpath: str, folder: Path) -> str:
+    """A class path with the same classes, Kafka's package under another name: what shading does."""
+    target = folder / "moved.jar"
+    names = (b"org/apache/kafka", b"elsewhere/kafka"), (b"org.apache.kafka", b"elsewhere.kafka")
+
+    def renamed(data: bytes) -> bytes:
+        for old, new in names:
+            data = data.replace(old, new)
+        return data
+
+    seen: set[str] = set()
+    with zipfile.ZipFile(target, "w") as archive:
+        for entry in classpath.split(os.pathsep):
+            for name, data in _files(Path(entry)):
+                if name not in seen and not name.startswith("META-INF/"):
+                    seen.add(name)
+                    is_class = name.endswith(".class")
+                    archive.writestr(
+                        renamed(name.encode()).decode(), build.renamed(data, renamed) if is_class else data
+                    )
+    return str(target)
+
+
+def _files(entry: Path) -> Iterator[tuple[str, bytes]]:
+    """What one entry of a class path holds: a folder of classes, or jars by a wildcard."""
+    if entry.name != "*":
+        yield from (
+            (path.relative_to(entry).as_posix(), path.read_bytes()) for path in sorted(entry.rglob("*.class"))
+        )
+        return
+    for path in sorted(entry.parent.glob("*.jar")):
+        with zipfile.ZipFile(path) as archive:
+            yield from ((name, archive.read(name)) for name in archive.namelist() if not name.endswith("/"))
 
 
 class Client(Running):

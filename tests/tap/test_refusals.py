@@ -70,7 +70,9 @@ def test_no_jvm(tmp_path: Path) -> None:
 
 def test_a_jvm_without_kafka(tmp_path: Path) -> None:
     with idle(tmp_path) as pid:
-        refused(run("tap", pid, "-w", tmp_path / "x"), "has not loaded Kafka")
+        refused(run("tap", pid, "-w", tmp_path / "x"), "has not loaded Kafka", "--engines")
+        refused(run("tap", pid, "--engines", "-w", tmp_path / "x"), "neither Kafka's network classes nor")
+        refused(run("tap", pid), "has not loaded Kafka")
         assert kafka.threads_of(pid) == []
         assert run("tap", pid, "--detach").code == 0
 
@@ -110,8 +112,12 @@ def test_a_program_that_ends_without_an_agent(tmp_path: Path) -> None:
     "words",
     [
         [],
-        ["1"],
         ["1", "-w", "x", "--", "java"],
+        ["--", "java"],
+        ["-w", "x", "-Y", "api == Fetch", "--", "java"],
+        ["1", "-Y", "api = Fetch"],
+        ["1", "-f", "tcp port what"],
+        ["1", "-w", "x", "-f", "tcp port what"],
         ["--detach"],
         ["--detach", "--", "java"],
         ["--list", "--detach"],
@@ -125,6 +131,13 @@ def test_wrong_usage(words: Sequence[str]) -> None:
 def test_the_agents_path() -> None:
     ran = run("tap", "--print-agent")
     assert ran.code == 0 and Path(ran.out.strip()).is_file()
+
+
+def test_what_follows_a_process_id() -> None:
+    assert process_of("tap:1") == (1, False)
+    assert process_of("tap:1,engines") == (1, True)
+    with pytest.raises(TapError, match="there may be ,engines alone"):
+        process_of("tap:1,files")
 
 
 @pytest.mark.parametrize("name", ["tap:", "tap:x", "tap:-1", "tap:0", "tap:²", "tap:99999999999999999999"])

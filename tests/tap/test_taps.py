@@ -1,10 +1,13 @@
 """Taps of real brokers and Java clients: the same exchanges as from packets, and nothing left behind."""
 
+import json
 import os
 import shlex
 import shutil
 import signal
+import socket
 import ssl
+import stat
 import subprocess
 import time
 from collections.abc import Iterator
@@ -235,8 +238,41 @@ def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster, tmp_path: P
         assert check.code in (0, 1) and "kafka" not in check.err, check.err
         counted = run("stats", "-i", name, "--duration", "2s", "--by", "api")
         assert counted.code == 0 and "Produce" in counted.out, counted.err
+        judged = run("upgrade", "-i", name, "--duration", "2s", "--target", "4.4")
+        assert judged.code == 0 and "Kafka 4.4: " in judged.out, judged.err
         both = run("live", "-i", name, "-i", "lo")
         assert (both.code, both.err.count("\n")) == (3, 1)
+
+
+def test_filters_of_packets_and_of_exchanges(broker: Cluster, tmp_path: Path) -> None:
+    """-f chooses what is written, -Y what is listed; without -w all is listed."""
+    with loaded(kafka.secure(broker), "filters", rate=100) as application:
+        path, process = tmp_path / "tap.pcapng", application.pid
+        listed = run("tap", process, "--duration", "2s")
+        assert listed.code == 0 and "\tProduce\t" in listed.out and "\tFetch\t" in listed.out, listed.err
+        both = run("tap", process, "--duration", "2s", "-Y", "api == Fetch", "-w", path)
+        assert both.code == 0 and "\tFetch\t" in both.out and "\tProduce\t" not in both.out, both.err
+        assert path.stat().st_mode & 0o777 == 0o600
+        found = kafka.cut_in(path)
+        assert {key[3] for key in found} >= {0, 1}
+        port = next(key[0].port for key in found if key[3] == 0)
+        only = run("tap", process, "--duration", "2s", "-f", f"tcp port {port}", "-w", path)
+        assert only.code == 0, only.err
+        assert {key[0].port for key in kafka.cut_in(path)} == {port}
+        live = run(
+            "live",
+            "-i",
+            f"tap:{process}",
+            "-f",
+            f"not tcp port {port}",
+            "--duration",
+            "2s",
+            "--format",
+            "jsonl",
+        )
+        assert '"api":"Fetch"' in live.out and f":{port}" not in live.out, live.err
+        none = run("tap", process, "--duration", "1s", "-f", "udp", "-w", path)
+        assert none.code == 0 and "no packet that -f takes is in it" in none.err
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -278,3 +314,138 @@ def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
     found = kafka.bodies(target)
     assert found == kafka.whole(found) and len(found) > 3
     assert run("info", target).out.count("anomalies") == 0
+
+
+def alone(where: str, topic: str, options: str, *jvm: str) -> kafka.Client:
+    """An application under load in a JVM that has the agent from its start, with these options."""
+    words = [f"-javaagent:{stream.agent_jar()}={options}", *jvm]
+    application = kafka.client("4.4.0", where, "Load", kafka.tls(), jvm=words, topic=topic, rate=100)
+    application.until_read(100)
+    return application
+
+
+def unhurt(application: kafka.Client) -> str:
+    """End it: it read all that it wrote, and nothing of the tap is left. Gives its standard error."""
+    try:
+        end = application.stop()[-1]
+        assert end["errors"] == 0 and end["sent"] == end["read"], end
+    finally:
+        application.kill()
+    return application._errors
+
+
+def test_the_agent_alone_writes_to_a_listener(broker: Cluster, tmp_path: Path) -> None:
+    """One reader after another, each from where it comes; nothing is hooked while there is none."""
+    with socket.create_server((HOST, 0)) as free:
+        port = free.getsockname()[1]
+    application = alone(kafka.secure(broker), "listens", f"listen={port},token=abc")
+    try:
+        assert "kdissect" not in kafka.method_bodies(application.pid, tmp_path / "code", SSL_LAYER)
+        for said in (b"abd\n", b"abcd"):
+            with socket.create_connection((HOST, port)) as stranger:
+                stranger.sendall(said)
+                stranger.settimeout(10)
+                assert stranger.recv(1) == b""
+        for _ in range(2):
+            with socket.create_connection((HOST, port)) as link, link.makefile("rb") as read:
+                link.sendall(b"abc\n")
+                listed = subprocess.Popen(
+                    command("live", "-", "--format", "jsonl", "--limit", "20"),
+                    stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=CHECKOUT,
+                )  # fmt: skip
+                out, err = listed.communicate(timeout=60)
+            assert listed.returncode == 0 and out.count(b"\n") == 20, err
+        assert kafka.until(
+            lambda: "kdissect" not in kafka.method_bodies(application.pid, tmp_path / "code", SSL_LAYER)
+        )
+        assert run("tap", application.pid, "--detach").code == 0
+        assert kafka.until(lambda: not kafka.threads_of(application.pid))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((HOST, port))
+    finally:
+        unhurt(application)
+
+
+@pytest.mark.parametrize("how", ["leaves", "never comes", "is removed"])
+def test_a_named_pipe_whose_reader_is_gone(broker: Cluster, tmp_path: Path, how: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    application = alone(kafka.secure(broker), f"pipe{how[:2]}", f"file={pipe}")
+    try:
+        process = application.pid
+        if how == "leaves":
+            with pipe.open("rb") as reader:
+                assert reader.read(4) == b"\n\r\r\n"
+        elif how == "is removed":
+            pipe.unlink()
+            assert run("tap", process, "--detach").code == 0
+        else:
+            assert run("tap", process, "--detach").code == 0
+        if how != "is removed":
+            assert kafka.until(lambda: not kafka.threads_of(process), 15)
+        assert "kdissect" not in kafka.method_bodies(process, tmp_path / "after", SSL_LAYER)
+        application.until_read(50)
+    finally:
+        said = unhurt(application)
+    assert not pipe.exists() or stat.S_ISFIFO(pipe.stat().st_mode)
+    assert ("kdissect-tap: ended: Broken pipe" in said) == (how == "leaves"), said
+
+
+def test_a_full_disk_of_the_agent_alone(broker: Cluster) -> None:
+    said = unhurt(alone(kafka.secure(broker), "diskful", "file=/dev/full"))
+    assert "kdissect-tap: ended: No space left on device" in said
+
+
+def test_a_security_manager_does_not_hinder(broker: Cluster, tmp_path: Path) -> None:
+    """Of Java to 17: the application has its rights, the agent's jar has none, and sees the addresses."""
+    policy = tmp_path / "policy"
+    policy.write_text(
+        f'grant codeBase "file:{workshop.HOME}/-" {{ permission java.security.AllPermission; }};\n'
+    )
+    manager = ["-Djava.security.manager", f"-Djava.security.policy={policy}"]
+    version = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
+    if int(version.split('"')[1].split(".")[0]) > 17:
+        pytest.skip("Java after 17 needs more for a security manager, after 23 has none")
+    where, target = kafka.secure(broker), tmp_path / "tap.pcapng"
+    application = alone(where, "managed", f"file={tmp_path / 'alone.pcapng'},seconds=3", *manager)
+    try:
+        assert kafka.until(lambda: not kafka.threads_of(application.pid))
+        tapping = kafka.Tapping(application.pid, "-w", target)
+        application.until_read(100)
+        tapping.stop()
+    finally:
+        said = unhurt(application)
+    assert "kdissect-tap" not in said, said
+    assert len(kafka.whole(kafka.bodies(tmp_path / "alone.pcapng"))) > 5
+    found = kafka.cut_in(target)
+    assert len(found) > 5 and {f"{key[1].host}:{key[1].port}" for key in found} == {where}
+
+
+def test_live_of_a_plain_listener_beside_dumpcap(broker: Cluster, tmp_path: Path) -> None:
+    """Nothing missing, nothing too many: each exchange that dumpcap saw is listed once, alike."""
+    listed = subprocess.Popen(
+        command("live", "-i", f"tap:{kafka.broker_pid(broker)}", "--format", "jsonl", "--only-port",
+                str(broker.nodes[0].port(2))),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT,
+    )  # fmt: skip
+    try:
+        assert kafka.until(lambda: kafka.threads_of(kafka.broker_pid(broker)) == ["kdissect-tap"])
+        with sniffing(broker, tmp_path / "packets.pcapng"):
+            kafka.client("4.4.0", broker.bootstrap, "Produce", topic="beside", count=300, size=3000).wait()
+            kafka.client("4.4.0", broker.bootstrap, "Consume", topic="beside", count=300).wait()
+        listed.send_signal(signal.SIGINT)
+        out, err = listed.communicate(timeout=60)
+    finally:
+        listed.kill()
+    assert listed.returncode == 0, err
+    port = str(broker.nodes[0].port(2))
+    there = run("inspect", tmp_path / "packets.pcapng", "--format", "jsonl", "--only-port", port)
+    assert told(out) == told(there.out) and len(told(out)) > 20
+
+
+def told(lines: str) -> list[list[str]]:
+    """What is told of each exchange, without times and numbers, in an order of their own."""
+    names = ("client", "broker", "client_id", "api", "api_version", "correlation_id", "state", "errors")
+    rows = [json.loads(line) for line in lines.splitlines()]
+    sizes = ([str((row[side] or {}).get("bytes")) for side in ("request", "response")] for row in rows)
+    return sorted([str(row[name]) for name in names] + size for row, size in zip(rows, sizes, strict=True))
