@@ -50,6 +50,13 @@ def needs_kafka(*names: str) -> None:
             pytest.skip(f"Apache Kafka ({name}) is not in {workshop.HOME}: the recorder fetches it")
 
 
+def needs_sniffer() -> None:
+    """Skip where no packets can be captured."""
+    for program in ("dumpcap", "openssl", "keytool"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: needed to compare taps with packets")
+
+
 @contextlib.contextmanager
 def running(spec: Spec, base: int) -> Iterator[Cluster]:
     """A cluster, from when it is ready; its ports and folders are not those of another worker of pytest."""
@@ -66,10 +73,10 @@ def spec(version: str) -> Spec:
     """One broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
     behind = Listener("BEHIND", "PLAINTEXT", TLS13_PLAIN, told_role=TLS13)
     listeners = Listener("SECURE", "SSL", SECURE), behind
-    return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | _keystore())
+    return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | keystore())
 
 
-def _keystore() -> dict[str, str]:
+def keystore() -> dict[str, str]:
     """The broker's certificate, as Kafka 2.8 reads it, too: there PEM keys need a password."""
     pem = certificate(*NAMED)
     store = pem.with_suffix(".store.p12")
@@ -213,6 +220,8 @@ def _drivers(version: str) -> Path:
     folders = [workshop.RECORD / "clients" / "java" / tier for tier in ("oldest", "basic")]
     sources = [
         JAVA_DIR / "Load.java",
+        JAVA_DIR / "Paced.java",
+        JAVA_DIR / "Rounds.java",
         *(path for folder in folders for path in sorted(folder.glob("*.java"))),
     ]
     text = "".join(path.read_text() for path in sources)

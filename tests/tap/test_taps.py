@@ -1,5 +1,6 @@
 """Taps of real brokers and Java clients: the same exchanges as from packets, and nothing left behind."""
 
+import dataclasses
 import json
 import os
 import shlex
@@ -12,10 +13,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+import kdissect
 from captures.record import workshop
 from captures.record.broker import Cluster
 from captures.record.sniffer import Sniffer
@@ -140,6 +143,56 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
     assert {key: broker_.get(key) for key in client} == client
     listed = run("records", client_side, "--format", "jsonl")
     assert listed.code == 0 and listed.out.count("\n") > 200
+
+
+def test_attached_in_the_middle_is_what_the_broker_logs(tmp_path: Path) -> None:
+    """Of each connection every request that begins after the tap is in it, and nothing that is not logged."""
+    kafka.needs_kafka("broker-4.4.0", "client-4.4.0")
+    target = tmp_path / "tap.pcapng"
+    spec = dataclasses.replace(kafka.spec("4.4.0"), request_log=True)
+    with kafka.running(spec, BASE + 100) as cluster:
+        with loaded(kafka.secure(cluster), "logged", rate=100) as application:
+            tapping = kafka.Tapping(kafka.broker_pid(cluster), "-w", target)
+            begun = time.time()
+            application.until_read(300)
+            ended = time.time()
+            tapping.stop()
+        logged = requests_of(cluster.request_log(1))
+    tapped: dict[str, list[tuple[object, ...]]] = {}
+    for each in kdissect.open(str(target)):
+        if each.request is not None and each.kind == "kafka":
+            ends = f"{each.connection.broker.host}:{each.connection.broker.port}-"
+            ends += f"{each.connection.client.host}:{each.connection.client.port}"
+            fields = each.api_key, each.api_version, each.correlation_id, each.client_id
+            tapped.setdefault(ends, []).append(fields)
+    # A broker that is its own controller is told as its clients see it: of those that have the same ends.
+    compared = 0
+    for ends, found in tapped.items():
+        times = dict(logged.get(ends, []))
+        inside = [fields for fields in times if begun < times[fields] < ended]
+        assert set(inside) <= set(found), ends
+        if inside:
+            everything = [fields for fields, _ in logged[ends]]
+            assert set(found[:-10]) <= set(everything), ends  # the last may end behind the log
+            compared += len(inside)
+    assert compared > 50
+
+
+def requests_of(log: Path) -> dict[str, list[tuple[tuple[object, ...], float]]]:
+    """The headers of requests in a broker's log by connection, and when each came."""
+    found: dict[str, list[tuple[tuple[object, ...], float]]] = {}
+    for line in log.read_text().splitlines():
+        stamp, _, rest = line.partition("] ")
+        if " Completed request:" not in f" {rest}":
+            continue
+        row = json.loads(rest[rest.index("{") : rest.rindex("}") + 1])
+        header = row["requestHeader"]
+        names = "requestApiKey", "requestApiVersion", "correlationId", "clientId"
+        ends = row["connection"].rsplit("-", 1)[0]
+        when = datetime.strptime(stamp[1:], "%Y-%m-%d %H:%M:%S,%f").timestamp()
+        fields = tuple(header[name] for name in names)
+        found.setdefault(ends, []).append((fields, when - row["totalTimeMs"] / 1000))
+    return found
 
 
 @pytest.mark.parametrize("turns", [50])

@@ -161,12 +161,12 @@ def _record(options: Namespace) -> int:
         try:
             if options.duration:
                 _after(options.duration, source)
-            size, is_empty = _copy(narrowed(source), out)
+            size, packets, drops = _copy(narrowed(source), out)
         finally:
             source.close()
     why = "" if source.is_asked else "; the JVM, or somebody else, ended it"
-    say(f"{plural(size, 'byte')} written{why}")
-    if is_empty:
+    say(f"{plural(packets, 'packet')} written ({plural(size, 'byte')}), {drops} dropped{why}")
+    if not packets:
         what = "that -f takes " if options.capture_filter else ""
         say(f"no packet {what}is in it: no Kafka connection of the JVM moved a frame meanwhile")
     if process is not None and process.wait():
@@ -180,15 +180,14 @@ def _begun(options: Namespace) -> tuple[TapSource, subprocess.Popen[bytes] | Non
     return stream.attach(options.pid, options.engines), None
 
 
-def _copy(source: ByteSource, out: BinaryIO) -> tuple[int, bool]:
-    """Until the source ends; gives the number of bytes, and whether no packet is among them."""
-    size, is_empty, cutter = 0, True, BlockCutter("")
+def _copy(source: ByteSource, out: BinaryIO) -> tuple[int, int, int]:
+    """Until the source ends; gives the numbers of bytes, of packets, and of those that the JVM dropped."""
+    size, packets, cutter = 0, 0, BlockCutter("")
     while data := source.read():
         out.write(data)
         size += len(data)
-        if is_empty:
-            is_empty = not any(blocks.packets for blocks in cutter.feed(data))
-    return size, is_empty
+        packets += sum(blocks.packets for blocks in cutter.feed(data))
+    return size, packets, sum(cutter.drops.values())
 
 
 def _after(duration: float, source: TapSource) -> None:
