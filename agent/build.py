@@ -60,7 +60,9 @@ def main(arguments: list[str]) -> int:
         same = _JAR.read_bytes() == built
         print(f"{_JAR.name}: {'the same' if same else 'differs'}, {hashlib.sha256(built).hexdigest()}")
         return 0 if same else 1
-    _JAR.write_bytes(built)
+    new = _JAR.with_suffix(".new")
+    new.write_bytes(built)
+    new.replace(_JAR)  # a JVM that has the old one open goes on with it
     print(f"{_JAR.name}: {len(built)} bytes, {hashlib.sha256(built).hexdigest()}")
     return 0
 

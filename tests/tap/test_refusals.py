@@ -31,12 +31,12 @@ def process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
-def idle(tmp_path: Path, *options: str) -> Iterator[int]:
-    """A JVM without Kafka."""
+def idle(tmp_path: Path, *options: str, under: Sequence[str] = ()) -> Iterator[int]:
+    """A JVM without Kafka, started by another program if there is one."""
     kafka.needs_java()
     source = kafka.JAVA_DIR / "Idle.java"
     subprocess.run(["javac", "-d", str(tmp_path), str(source)], check=True)
-    with process("java", "-Xmx32m", *options, "-cp", str(tmp_path), "Idle") as started:
+    with process(*under, "java", "-Xmx32m", *options, "-cp", str(tmp_path), "Idle") as started:
         assert started.stdout is not None and started.stdout.readline() == b"idle\n"
         yield started.pid
 
@@ -86,6 +86,14 @@ def test_a_jvm_that_takes_no_agent(tmp_path: Path, option: str) -> None:
 def test_a_jvm_that_sigquit_would_end(tmp_path: Path) -> None:
     with idle(tmp_path, "-Xrs") as pid:
         refused(run("tap", pid, "-w", tmp_path / "x"), "-Xrs")
+
+
+def test_a_jvm_in_another_network(tmp_path: Path) -> None:
+    """Its loopback is another: the agent could not come."""
+    if subprocess.run(["unshare", "--net", "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no network of its own can be made here")
+    with idle(tmp_path, under=["unshare", "--net"]) as pid:
+        refused(run("tap", pid, "-w", tmp_path / "x"), "has a network of its own", "--print-agent")
 
 
 def test_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def requests_of(log: Path) -> dict[str, list[tuple[tuple[object, ...], float]]]:
         row = json.loads(rest[rest.index("{") : rest.rindex("}") + 1])
         header = row["requestHeader"]
         names = "requestApiKey", "requestApiVersion", "correlationId", "clientId"
-        ends = row["connection"].rsplit("-", 1)[0]
+        ends = "-".join(row["connection"].split("-")[:2])
         when = datetime.strptime(stamp[1:], "%Y-%m-%d %H:%M:%S,%f").timestamp()
         fields = tuple(header[name] for name in names)
         found.setdefault(ends, []).append((fields, when - row["totalTimeMs"] / 1000))
@@ -472,6 +472,40 @@ def test_a_security_manager_does_not_hinder(broker: Cluster, tmp_path: Path) -> 
     assert len(kafka.whole(kafka.bodies(tmp_path / "alone.pcapng"))) > 5
     found = kafka.cut_in(target)
     assert len(found) > 5 and {f"{key[1].host}:{key[1].port}" for key in found} == {where}
+
+
+def test_a_jvm_in_another_container(broker: Cluster, tmp_path: Path) -> None:
+    """With its own processes and its own /tmp, on the same network: as in a pod."""
+    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False).returncode:
+        pytest.skip("no namespaces can be made here")
+    line = kafka.line("4.4.0", kafka.secure(broker), "Load", kafka.tls(), topic="contained", rate=100)
+    own = tmp_path / "tmp"
+    own.mkdir()
+    inner = f"mount --rbind {own} /tmp && exec {shlex.join(line)}"
+    if str(workshop.HOME).startswith("/tmp/"):  # the jars
+        kept = own / workshop.HOME.relative_to("/tmp")
+        kept.mkdir(parents=True)
+        inner = f"mount --bind {workshop.HOME} {kept} && {inner}"
+    contained = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", inner]
+    application = kafka.Client(contained, lambda _event: None)
+    try:
+        application.until_read(50)
+        children = Path(f"/proc/{application.pid}/task/{application.pid}/children")
+        process = int(children.read_text())
+        listed = [each.split() for each in run("tap", "--list").out.splitlines()]
+        assert [row[2:] for row in listed if row[0] == str(process)] == [["4.4.0", "Driver"]]
+        tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
+        application.until_read(100)
+        tapping.stop()
+        assert run("tap", process, "--detach").code == 0
+        assert kafka.until(lambda: not kafka.threads_of(process))
+        left = {path.name for path in own.iterdir()}
+        assert not [name for name in left if "kdissect" in name or name.startswith(".attach")], left
+        end = application.stop()[-1]
+        assert end["errors"] == 0 and end["sent"] == end["read"], end
+    finally:
+        application.kill()
+    assert len(kafka.cut_in(tmp_path / "tap.pcapng")) > 5
 
 
 def test_live_of_a_plain_listener_beside_dumpcap(broker: Cluster, tmp_path: Path) -> None:

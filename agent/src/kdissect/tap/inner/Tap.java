@@ -110,7 +110,6 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
             if (!weaver.problem.isEmpty()) {
                 throw new IllegalStateException(weaver.problem);
             }
-            sink.answer("ok");
             Runtime.getRuntime().addShutdownHook(atExit);
             thread.setDaemon(true);
             thread.setContextClassLoader(null);
@@ -259,11 +258,12 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     }
 
     private void write(OutputStream out) throws IOException {
+        hear(true);
+        sink.answer("ok"); // whoever waits for it sees all that begins from now on
         Pcapng file = new Pcapng(out);
         String who = Process.told();
         file.begin("plaintext of Kafka connections, tapped in " + who + "; TCP is synthetic", "kdissect tap", "tap");
         out.flush();
-        hear(true);
         long begun = System.nanoTime();
         long swept = begun;
         boolean wanted = true;
