@@ -90,6 +90,7 @@ def test_a_jvm_that_sigquit_would_end(tmp_path: Path) -> None:
 
 def test_a_jvm_in_another_network(tmp_path: Path) -> None:
     """Its loopback is another: the agent could not come."""
+    kafka.needs_java()
     if subprocess.run(["unshare", "--net", "true"], check=False, stderr=subprocess.DEVNULL).returncode:
         pytest.skip("no network of its own can be made here")
     with idle(tmp_path, under=["unshare", "--net"]) as pid:
