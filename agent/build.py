@@ -14,6 +14,7 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -59,7 +60,9 @@ def main(arguments: list[str]) -> int:
         same = _JAR.read_bytes() == built
         print(f"{_JAR.name}: {'the same' if same else 'differs'}, {hashlib.sha256(built).hexdigest()}")
         return 0 if same else 1
-    _JAR.write_bytes(built)
+    new = _JAR.with_suffix(".new")
+    new.write_bytes(built)
+    new.replace(_JAR)  # a JVM that has the old one open goes on with it
     print(f"{_JAR.name}: {len(built)} bytes, {hashlib.sha256(built).hexdigest()}")
     return 0
 
@@ -85,6 +88,11 @@ def build() -> bytes:
 
 def relocated(code: bytes) -> bytes:
     """A class file whose texts name ASM by its new package."""
+    return renamed(code, _moved)
+
+
+def renamed(code: bytes, new: Callable[[bytes], bytes]) -> bytes:
+    """A class file whose texts are what `new` makes of them."""
     count = struct.unpack_from(">H", code, 8)[0]
     parts = [code[:10]]
     at, number = 10, 1
@@ -92,7 +100,7 @@ def relocated(code: bytes) -> bytes:
         tag = code[at]
         if tag == 1:
             (length,) = struct.unpack_from(">H", code, at + 1)
-            text = _moved(code[at + 3 : at + 3 + length])
+            text = new(code[at + 3 : at + 3 + length])
             parts.append(b"\x01" + struct.pack(">H", len(text)) + text)
             at += 3 + length
         else:

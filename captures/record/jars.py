@@ -31,6 +31,10 @@ SETS: dict[str, list[str]] = {
     "streams-4.3.1": [f"{KAFKA}:kafka-streams:4.3.1", _SILENT],
     "streams-0.10.2.2": [f"{KAFKA}:kafka-streams:0.10.2.2"],
     "streams-2.8.2": [f"{KAFKA}:kafka-streams:2.8.2", _SILENT],
+    "netty": [
+        "io.netty:netty-handler:4.1.118.Final",
+        "io.netty:netty-tcnative-boringssl-static:2.0.70.Final",
+    ],
     "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],
 }
 """Artifacts of each set as `group:artifact:version`, with `!artifact` for a dependency left out."""

@@ -42,7 +42,7 @@ class Sniffer:
             str(self._raw),
         ]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        seen = self._read_until("File:", seconds=10)
+        seen = self._read_until("File:", seconds=40)  # a machine may be busy
         if "File:" not in seen:
             self._process.kill()
             raise RuntimeError(f"dumpcap does not capture: {seen.strip()}")

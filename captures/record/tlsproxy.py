@@ -3,6 +3,7 @@
 import socket
 import ssl
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from captures.record.certificates import certificate
@@ -12,15 +13,23 @@ _CHUNK = 65536
 
 
 class TlsProxy:
-    """Listens with one TLS version on `port`, talks plain to `behind`, both on loopback."""
+    """Listens with one TLS version on `port`, talks plain to `behind`, both on loopback.
 
-    def __init__(self, version: ssl.TLSVersion, port: int, behind: int, key_log: Path) -> None:
+    With `clients` it asks for a certificate, and takes those that this file signed.
+    """
+
+    def __init__(
+        self, version: ssl.TLSVersion, port: int, behind: int, key_log: Path, clients: Path | None = None
+    ) -> None:
         key_log.unlink(missing_ok=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = context.maximum_version = version
         context.load_cert_chain(certificate())
         context.set_ciphers("ALL:@SECLEVEL=0")  # the scenario chooses the cipher suite on the client's side
         context.keylog_filename = str(key_log)
+        if clients is not None:
+            context.load_verify_locations(clients)
+            context.verify_mode = ssl.CERT_REQUIRED
         self._context = context
         self._behind = behind
         self._server = socket.create_server((HOST, port))
@@ -63,4 +72,6 @@ class TlsProxy:
 
     def close(self) -> None:
         """Accept no more connections."""
+        with suppress(OSError):  # wakes the thread that waits, which else keeps the port
+            self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()

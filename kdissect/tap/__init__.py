@@ -7,6 +7,8 @@ from kdissect.model.errors import KdissectError
 
 PREFIX = "tap:"
 """What the interface of a JVM begins with; its process id follows."""
+ENGINES = "engines"
+"""What may follow behind a comma: TLS engines are looked at, too."""
 
 
 class TapError(KdissectError):

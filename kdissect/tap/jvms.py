@@ -10,7 +10,6 @@ from typing import NamedTuple
 from kdissect.tap import TapError
 
 _CLIENTS = re.compile(r"kafka-clients-(\d[\w.+-]*?)\.jar(?: \(deleted\))?")
-_NAMESPACES = ("mnt", "net", "pid")
 _DISABLED = "-XX:+DisableAttachMechanism"
 AT_START = "it takes the agent at its start alone (-javaagent, docs/tap.md)"
 ALONE = "'kdissect tap --print-agent' tells where the agent is, which writes a file by itself"
@@ -46,12 +45,25 @@ def refuse_unfit(pid: int) -> None:
         raise TapError(f"process {pid} belongs to {_user(owner)}: run kdissect as that user")
     if not _is_hotspot(pid):
         raise TapError(f"process {pid} ({_name(pid)}) is no HotSpot JVM")
-    if any(_namespace(pid, kind) != _namespace(os.getpid(), kind) for kind in _NAMESPACES):
-        raise TapError(f"process {pid} is in a container of its own: {ALONE}")
+    if _namespace(pid, "net") != _namespace(os.getpid(), "net"):
+        raise TapError(
+            f"process {pid} has a network of its own, which 'nsenter -n -t {pid} kdissect' enters; {ALONE}"
+        )
     if _DISABLED in _options(pid):
         raise TapError(f"process {pid} runs with {_DISABLED}: {AT_START}")
     if not _catches_quit(pid):
         raise TapError(f"process {pid} takes no attachment: it starts or ends just now, or runs with -Xrs")
+
+
+def root_of(pid: int) -> str:
+    """Where the files of a process in another container are, without a slash at the end; empty if in this."""
+    return "" if _namespace(pid, "mnt") == _namespace(os.getpid(), "mnt") else f"/proc/{pid}/root"
+
+
+def pid_inside(pid: int) -> int:
+    """The number that a process has in its own container."""
+    found = re.search(r"^NSpid:.*?(\d+)$", _read(f"/proc/{pid}/status"), re.MULTILINE)
+    return int(found[1]) if found else pid
 
 
 def owner_of(pid: int) -> int:
@@ -94,10 +106,14 @@ def _options(pid: int) -> str:
 
 
 def _performance(pid: int) -> dict[str, str]:
-    try:
-        return read(f"/tmp/hsperfdata_{_user(owner_of(pid))}/{pid}")
-    except TapError:
-        return {}
+    root = root_of(pid)
+    if not root:
+        try:
+            return read(f"/tmp/hsperfdata_{_user(owner_of(pid))}/{pid}")
+        except TapError:
+            return {}
+    folders = (name for name in _names(f"{root}/tmp") if name.startswith("hsperfdata_"))
+    return next(filter(None, (read(f"{root}/tmp/{name}/{pid_inside(pid)}") for name in folders)), {})
 
 
 def _catches_quit(pid: int) -> bool:

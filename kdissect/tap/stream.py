@@ -1,5 +1,6 @@
 """The stream of pcapng that comes out of a tapped JVM, as a source of bytes."""
 
+import hashlib
 import hmac
 import os
 import re
@@ -10,11 +11,11 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-from kdissect.tap import PREFIX, TapError
-from kdissect.tap.jvms import AT_START, owner_of, refuse_unfit
+from kdissect.tap import ENGINES, PREFIX, TapError
+from kdissect.tap.jvms import ALONE, AT_START, owner_of, pid_inside, refuse_unfit, root_of
 
 # The agent has been there when it is waited for; a JVM that begins takes a while.
 _GREETING_S = 5.0
@@ -39,12 +40,14 @@ def agent_jar() -> str:
     return path
 
 
-def process_of(interface: str) -> int:
-    """The process that `tap:PID` names. Raises TapError."""
-    number = interface.removeprefix(PREFIX)
+def process_of(interface: str) -> tuple[int, bool]:
+    """The process that `tap:PID` names, and whether `,engines` is behind it. Raises TapError."""
+    number, _, words = interface.removeprefix(PREFIX).partition(",")
     if not (number.isascii() and number.isdigit() and 0 < int(number) < 1 << 31):
         raise TapError(f"{interface}: tap:PID needs a process id, which 'kdissect tap --list' tells")
-    return int(number)
+    if words not in ("", ENGINES):
+        raise TapError(f"{interface}: behind tap:PID there may be ,{ENGINES} alone")
+    return int(number), words == ENGINES
 
 
 class TapSource:
@@ -96,22 +99,54 @@ class TapSource:
         return 0
 
 
-def attach(pid: int) -> TapSource:
-    """Tap a JVM that runs. Raises TapError."""
-    with _Meeting() as meeting:
-        load_agent(pid, agent_jar(), f"{meeting.options},kafka=needed")
+def attach(pid: int, engines: bool = False) -> TapSource:
+    """Tap a JVM that runs; with `engines` also what goes through its TLS engines. Raises TapError."""
+    with _Meeting(engines) as meeting, _jar_for(pid) as jar:
+        load_agent(pid, jar, f"jar={jar},{meeting.options},kafka=needed")
         return TapSource(f"{PREFIX}{pid}", meeting.wait(None, _GREETING_S))
 
 
 def detach(pid: int) -> None:
     """End the tap of a JVM, whoever began it. Raises TapError."""
-    load_agent(pid, agent_jar(), "stop")
+    with _jar_for(pid) as jar:
+        load_agent(pid, jar, "stop")
 
 
-def launch(command: Sequence[str]) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
+@contextmanager
+def _jar_for(pid: int) -> Iterator[str]:
+    """The path of the agent as a process sees it: for one in another container a copy, while it is needed."""
+    own = agent_jar()
+    refuse_unfit(pid)
+    root = root_of(pid)
+    if not root:
+        yield own
+        return
+    with open(own, "rb") as file:  # noqa: PTH123
+        data = file.read()
+    # One name for one content: a JVM would add another to its class path. Anybody may make files in /tmp.
+    path = f"/tmp/.kdissect-tap-{hashlib.sha256(data).hexdigest()[:16]}.jar"
+    try:
+        new = f"{root}{path}.{secrets.token_hex(8)}"
+        handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o644)
+        with os.fdopen(handle, "wb") as copy:
+            copy.write(data)
+            os.fchmod(handle, 0o644)
+        os.rename(new, f"{root}{path}")  # noqa: PTH104
+    except OSError as error:
+        raise TapError(
+            f"process {pid}: no copy of the agent in its /tmp: {error.strerror}; {ALONE}"
+        ) from None
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            os.unlink(f"{root}{path}")  # noqa: PTH108  the JVM has it open
+
+
+def launch(command: Sequence[str], engines: bool = False) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
     """Start a JVM, or a program that starts one, with the tap in it. Raises TapError, OSError."""
-    with _Meeting() as meeting:
-        option = f"-javaagent:{agent_jar()}={meeting.options}"
+    with _Meeting(engines) as meeting:
+        option = f"-javaagent:{agent_jar()}=jar={agent_jar()},{meeting.options}"
         environment = dict(os.environ)
         words = list(command)
         if os.path.basename(words[0]) == "java":  # noqa: PTH119
@@ -130,10 +165,12 @@ def launch(command: Sequence[str]) -> tuple[TapSource, "subprocess.Popen[bytes]"
 class _Meeting:
     """Where the agent comes to: a port of 127.0.0.1 for one connection, which knows a secret."""
 
-    def __init__(self) -> None:
+    def __init__(self, engines: bool) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
         self._token = secrets.token_hex(16)
-        self.options = f"jar={agent_jar()},connect={self._server.getsockname()[1]},token={self._token}"
+        self.options = f"connect={self._server.getsockname()[1]},token={self._token}"
+        if engines:
+            self.options += f",{ENGINES}=yes"
 
     def __enter__(self) -> "_Meeting":
         return self
@@ -197,7 +234,7 @@ def load_agent(pid: int, jar: str, options: str) -> None:
 
 def _listening(pid: int) -> str:
     """The socket of the JVM, which it opens when it is asked to."""
-    path = f"/tmp/.java_pid{pid}"
+    path = f"{root_of(pid)}/tmp/.java_pid{pid_inside(pid)}"
     if _is_socket(path, pid):
         return path
     mark = _mark(pid)
@@ -229,7 +266,8 @@ def _is_socket(path: str, pid: int) -> bool:
 def _mark(pid: int) -> str:
     """Make the file by which the JVM knows what SIGQUIT is for."""
     why = "?"
-    for path in (f"/proc/{pid}/cwd/.attach_pid{pid}", f"/tmp/.attach_pid{pid}"):
+    name = f".attach_pid{pid_inside(pid)}"
+    for path in (f"/proc/{pid}/cwd/{name}", f"{root_of(pid)}/tmp/{name}"):
         try:
             handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -241,7 +279,7 @@ def _mark(pid: int) -> str:
         finally:
             os.close(handle)
         return path
-    raise TapError(f"process {pid}: no file .attach_pid{pid} in its folder nor in /tmp: {why}")
+    raise TapError(f"process {pid}: no file {name} in its folder nor in /tmp: {why}")
 
 
 def _asked(path: str, words: list[str]) -> str:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, Self
 import pytest
 
 import kdissect
+from agent import build
 from captures.record import jars, workshop
 from captures.record.broker import Cluster
 from captures.record.certificates import NAMED, certificate, trust
@@ -48,6 +50,13 @@ def needs_kafka(*names: str) -> None:
             pytest.skip(f"Apache Kafka ({name}) is not in {workshop.HOME}: the recorder fetches it")
 
 
+def needs_sniffer() -> None:
+    """Skip where no packets can be captured."""
+    for program in ("dumpcap", "openssl", "keytool"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: needed to compare taps with packets")
+
+
 @contextlib.contextmanager
 def running(spec: Spec, base: int) -> Iterator[Cluster]:
     """A cluster, from when it is ready; its ports and folders are not those of another worker of pytest."""
@@ -64,10 +73,10 @@ def spec(version: str) -> Spec:
     """One broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
     behind = Listener("BEHIND", "PLAINTEXT", TLS13_PLAIN, told_role=TLS13)
     listeners = Listener("SECURE", "SSL", SECURE), behind
-    return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | _keystore())
+    return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | keystore())
 
 
-def _keystore() -> dict[str, str]:
+def keystore() -> dict[str, str]:
     """The broker's certificate, as Kafka 2.8 reads it, too: there PEM keys need a password."""
     pem = certificate(*NAMED)
     store = pem.with_suffix(".store.p12")
@@ -111,6 +120,41 @@ def tls(*which: str) -> dict[str, str]:
         "ssl.truststore.password": "public",
         "ssl.endpoint.identification.algorithm": "",
     }
+
+
+def moved(classpath: str, folder: Path) -> str:
+    """A class path with the same classes, Kafka's package under another name: what shading does."""
+    target = folder / "moved.jar"
+    names = (b"org/apache/kafka", b"elsewhere/kafka"), (b"org.apache.kafka", b"elsewhere.kafka")
+
+    def renamed(data: bytes) -> bytes:
+        for old, new in names:
+            data = data.replace(old, new)
+        return data
+
+    seen: set[str] = set()
+    with zipfile.ZipFile(target, "w") as archive:
+        for entry in classpath.split(os.pathsep):
+            for name, data in _files(Path(entry)):
+                if name not in seen and not name.startswith("META-INF/"):
+                    seen.add(name)
+                    is_class = name.endswith(".class")
+                    archive.writestr(
+                        renamed(name.encode()).decode(), build.renamed(data, renamed) if is_class else data
+                    )
+    return str(target)
+
+
+def _files(entry: Path) -> Iterator[tuple[str, bytes]]:
+    """What one entry of a class path holds: a folder of classes, or jars by a wildcard."""
+    if entry.name != "*":
+        yield from (
+            (path.relative_to(entry).as_posix(), path.read_bytes()) for path in sorted(entry.rglob("*.class"))
+        )
+        return
+    for path in sorted(entry.parent.glob("*.jar")):
+        with zipfile.ZipFile(path) as archive:
+            yield from ((name, archive.read(name)) for name in archive.namelist() if not name.endswith("/"))
 
 
 class Client(Running):
@@ -176,6 +220,8 @@ def _drivers(version: str) -> Path:
     folders = [workshop.RECORD / "clients" / "java" / tier for tier in ("oldest", "basic")]
     sources = [
         JAVA_DIR / "Load.java",
+        JAVA_DIR / "Paced.java",
+        JAVA_DIR / "Rounds.java",
         *(path for folder in folders for path in sorted(folder.glob("*.java"))),
     ]
     text = "".join(path.read_text() for path in sources)

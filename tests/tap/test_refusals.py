@@ -31,12 +31,12 @@ def process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
-def idle(tmp_path: Path, *options: str) -> Iterator[int]:
-    """A JVM without Kafka."""
+def idle(tmp_path: Path, *options: str, under: Sequence[str] = ()) -> Iterator[int]:
+    """A JVM without Kafka, started by another program if there is one."""
     kafka.needs_java()
     source = kafka.JAVA_DIR / "Idle.java"
     subprocess.run(["javac", "-d", str(tmp_path), str(source)], check=True)
-    with process("java", "-Xmx32m", *options, "-cp", str(tmp_path), "Idle") as started:
+    with process(*under, "java", "-Xmx32m", *options, "-cp", str(tmp_path), "Idle") as started:
         assert started.stdout is not None and started.stdout.readline() == b"idle\n"
         yield started.pid
 
@@ -70,7 +70,9 @@ def test_no_jvm(tmp_path: Path) -> None:
 
 def test_a_jvm_without_kafka(tmp_path: Path) -> None:
     with idle(tmp_path) as pid:
-        refused(run("tap", pid, "-w", tmp_path / "x"), "has not loaded Kafka")
+        refused(run("tap", pid, "-w", tmp_path / "x"), "has not loaded Kafka", "--engines")
+        refused(run("tap", pid, "--engines", "-w", tmp_path / "x"), "neither Kafka's network classes nor")
+        refused(run("tap", pid), "has not loaded Kafka")
         assert kafka.threads_of(pid) == []
         assert run("tap", pid, "--detach").code == 0
 
@@ -84,6 +86,15 @@ def test_a_jvm_that_takes_no_agent(tmp_path: Path, option: str) -> None:
 def test_a_jvm_that_sigquit_would_end(tmp_path: Path) -> None:
     with idle(tmp_path, "-Xrs") as pid:
         refused(run("tap", pid, "-w", tmp_path / "x"), "-Xrs")
+
+
+def test_a_jvm_in_another_network(tmp_path: Path) -> None:
+    """Its loopback is another: the agent could not come."""
+    kafka.needs_java()
+    if subprocess.run(["unshare", "--net", "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no network of its own can be made here")
+    with idle(tmp_path, under=["unshare", "--net"]) as pid:
+        refused(run("tap", pid, "-w", tmp_path / "x"), "has a network of its own", "--print-agent")
 
 
 def test_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +121,12 @@ def test_a_program_that_ends_without_an_agent(tmp_path: Path) -> None:
     "words",
     [
         [],
-        ["1"],
         ["1", "-w", "x", "--", "java"],
+        ["--", "java"],
+        ["-w", "x", "-Y", "api == Fetch", "--", "java"],
+        ["1", "-Y", "api = Fetch"],
+        ["1", "-f", "tcp port what"],
+        ["1", "-w", "x", "-f", "tcp port what"],
         ["--detach"],
         ["--detach", "--", "java"],
         ["--list", "--detach"],
@@ -125,6 +140,13 @@ def test_wrong_usage(words: Sequence[str]) -> None:
 def test_the_agents_path() -> None:
     ran = run("tap", "--print-agent")
     assert ran.code == 0 and Path(ran.out.strip()).is_file()
+
+
+def test_what_follows_a_process_id() -> None:
+    assert process_of("tap:1") == (1, False)
+    assert process_of("tap:1,engines") == (1, True)
+    with pytest.raises(TapError, match="there may be ,engines alone"):
+        process_of("tap:1,files")
 
 
 @pytest.mark.parametrize("name", ["tap:", "tap:x", "tap:-1", "tap:0", "tap:²", "tap:99999999999999999999"])

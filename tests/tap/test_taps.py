@@ -1,18 +1,24 @@
 """Taps of real brokers and Java clients: the same exchanges as from packets, and nothing left behind."""
 
+import dataclasses
+import json
 import os
 import shlex
 import shutil
 import signal
+import socket
 import ssl
+import stat
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+import kdissect
 from captures.record import workshop
 from captures.record.broker import Cluster
 from captures.record.sniffer import Sniffer
@@ -139,6 +145,56 @@ def test_attached_in_the_middle_of_tls_connections(broker: Cluster, tmp_path: Pa
     assert listed.code == 0 and listed.out.count("\n") > 200
 
 
+def test_attached_in_the_middle_is_what_the_broker_logs(tmp_path: Path) -> None:
+    """Of each connection every request that begins after the tap is in it, and nothing that is not logged."""
+    kafka.needs_kafka("broker-4.4.0", "client-4.4.0")
+    target = tmp_path / "tap.pcapng"
+    spec = dataclasses.replace(kafka.spec("4.4.0"), request_log=True)
+    with kafka.running(spec, BASE + 100) as cluster:
+        with loaded(kafka.secure(cluster), "logged", rate=100) as application:
+            tapping = kafka.Tapping(kafka.broker_pid(cluster), "-w", target)
+            begun = time.time()
+            application.until_read(300)
+            ended = time.time()
+            tapping.stop()
+        logged = requests_of(cluster.request_log(1))
+    tapped: dict[str, list[tuple[object, ...]]] = {}
+    for each in kdissect.open(str(target)):
+        if each.request is not None and each.kind == "kafka":
+            ends = f"{each.connection.broker.host}:{each.connection.broker.port}-"
+            ends += f"{each.connection.client.host}:{each.connection.client.port}"
+            fields = each.api_key, each.api_version, each.correlation_id, each.client_id
+            tapped.setdefault(ends, []).append(fields)
+    # A broker that is its own controller is told as its clients see it: of those that have the same ends.
+    compared = 0
+    for ends, found in tapped.items():
+        times = dict(logged.get(ends, []))
+        inside = [fields for fields in times if begun < times[fields] < ended]
+        assert set(inside) <= set(found), ends
+        if inside:
+            everything = [fields for fields, _ in logged[ends]]
+            assert set(found[:-10]) <= set(everything), ends  # the last may end behind the log
+            compared += len(inside)
+    assert compared > 50
+
+
+def requests_of(log: Path) -> dict[str, list[tuple[tuple[object, ...], float]]]:
+    """The headers of requests in a broker's log by connection, and when each came."""
+    found: dict[str, list[tuple[tuple[object, ...], float]]] = {}
+    for line in log.read_text().splitlines():
+        stamp, _, rest = line.partition("] ")
+        if " Completed request:" not in f" {rest}":
+            continue
+        row = json.loads(rest[rest.index("{") : rest.rindex("}") + 1])
+        header = row["requestHeader"]
+        names = "requestApiKey", "requestApiVersion", "correlationId", "clientId"
+        ends = "-".join(row["connection"].split("-")[:2])
+        when = datetime.strptime(stamp[1:], "%Y-%m-%d %H:%M:%S,%f").timestamp()
+        fields = tuple(header[name] for name in names)
+        found.setdefault(ends, []).append((fields, when - row["totalTimeMs"] / 1000))
+    return found
+
+
 @pytest.mark.parametrize("turns", [50])
 def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, turns: int) -> None:
     """Under load: no error, no thread, no descriptor, and the class as it was."""
@@ -235,8 +291,41 @@ def test_live_and_check_take_a_tap_for_an_interface(broker: Cluster, tmp_path: P
         assert check.code in (0, 1) and "kafka" not in check.err, check.err
         counted = run("stats", "-i", name, "--duration", "2s", "--by", "api")
         assert counted.code == 0 and "Produce" in counted.out, counted.err
+        judged = run("upgrade", "-i", name, "--duration", "2s", "--target", "4.4")
+        assert judged.code == 0 and "Kafka 4.4: " in judged.out, judged.err
         both = run("live", "-i", name, "-i", "lo")
         assert (both.code, both.err.count("\n")) == (3, 1)
+
+
+def test_filters_of_packets_and_of_exchanges(broker: Cluster, tmp_path: Path) -> None:
+    """-f chooses what is written, -Y what is listed; without -w all is listed."""
+    with loaded(kafka.secure(broker), "filters", rate=100) as application:
+        path, process = tmp_path / "tap.pcapng", application.pid
+        listed = run("tap", process, "--duration", "2s")
+        assert listed.code == 0 and "\tProduce\t" in listed.out and "\tFetch\t" in listed.out, listed.err
+        both = run("tap", process, "--duration", "2s", "-Y", "api == Fetch", "-w", path)
+        assert both.code == 0 and "\tFetch\t" in both.out and "\tProduce\t" not in both.out, both.err
+        assert path.stat().st_mode & 0o777 == 0o600
+        found = kafka.cut_in(path)
+        assert {key[3] for key in found} >= {0, 1}
+        port = next(key[0].port for key in found if key[3] == 0)
+        only = run("tap", process, "--duration", "2s", "-f", f"tcp port {port}", "-w", path)
+        assert only.code == 0, only.err
+        assert {key[0].port for key in kafka.cut_in(path)} == {port}
+        live = run(
+            "live",
+            "-i",
+            f"tap:{process}",
+            "-f",
+            f"not tcp port {port}",
+            "--duration",
+            "2s",
+            "--format",
+            "jsonl",
+        )
+        assert '"api":"Fetch"' in live.out and f":{port}" not in live.out, live.err
+        none = run("tap", process, "--duration", "1s", "-f", "udp", "-w", path)
+        assert none.code == 0 and "no packet that -f takes is in it" in none.err
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -278,3 +367,172 @@ def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
     found = kafka.bodies(target)
     assert found == kafka.whole(found) and len(found) > 3
     assert run("info", target).out.count("anomalies") == 0
+
+
+def alone(where: str, topic: str, options: str, *jvm: str) -> kafka.Client:
+    """An application under load in a JVM that has the agent from its start, with these options."""
+    words = [f"-javaagent:{stream.agent_jar()}={options}", *jvm]
+    application = kafka.client("4.4.0", where, "Load", kafka.tls(), jvm=words, topic=topic, rate=100)
+    application.until_read(100)
+    return application
+
+
+def unhurt(application: kafka.Client) -> str:
+    """End it: it read all that it wrote, and nothing of the tap is left. Gives its standard error."""
+    try:
+        end = application.stop()[-1]
+        assert end["errors"] == 0 and end["sent"] == end["read"], end
+    finally:
+        application.kill()
+    return application._errors
+
+
+def test_the_agent_alone_writes_to_a_listener(broker: Cluster, tmp_path: Path) -> None:
+    """One reader after another, each from where it comes; nothing is hooked while there is none."""
+    with socket.create_server((HOST, 0)) as free:
+        port = free.getsockname()[1]
+    application = alone(kafka.secure(broker), "listens", f"listen={port},token=abc")
+    try:
+        assert "kdissect" not in kafka.method_bodies(application.pid, tmp_path / "code", SSL_LAYER)
+        for said in (b"abd\n", b"abcd"):
+            with socket.create_connection((HOST, port)) as stranger:
+                stranger.sendall(said)
+                stranger.settimeout(10)
+                assert stranger.recv(1) == b""
+        for _ in range(2):
+            with socket.create_connection((HOST, port)) as link, link.makefile("rb") as read:
+                link.sendall(b"abc\n")
+                listed = subprocess.Popen(
+                    command("live", "-", "--format", "jsonl", "--limit", "20"),
+                    stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=CHECKOUT,
+                )  # fmt: skip
+                out, err = listed.communicate(timeout=60)
+            assert listed.returncode == 0 and out.count(b"\n") == 20, err
+        assert kafka.until(
+            lambda: "kdissect" not in kafka.method_bodies(application.pid, tmp_path / "code", SSL_LAYER)
+        )
+        assert run("tap", application.pid, "--detach").code == 0
+        assert kafka.until(lambda: not kafka.threads_of(application.pid))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((HOST, port))
+    finally:
+        unhurt(application)
+
+
+@pytest.mark.parametrize("how", ["leaves", "never comes", "is removed"])
+def test_a_named_pipe_whose_reader_is_gone(broker: Cluster, tmp_path: Path, how: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    application = alone(kafka.secure(broker), f"pipe{how[:2]}", f"file={pipe}")
+    try:
+        process = application.pid
+        if how == "leaves":
+            with pipe.open("rb") as reader:
+                assert reader.read(4) == b"\n\r\r\n"
+        elif how == "is removed":
+            pipe.unlink()
+            assert run("tap", process, "--detach").code == 0
+        else:
+            assert run("tap", process, "--detach").code == 0
+        if how != "is removed":
+            assert kafka.until(lambda: not kafka.threads_of(process), 15)
+        assert "kdissect" not in kafka.method_bodies(process, tmp_path / "after", SSL_LAYER)
+        application.until_read(50)
+    finally:
+        said = unhurt(application)
+    assert not pipe.exists() or stat.S_ISFIFO(pipe.stat().st_mode)
+    assert ("kdissect-tap: ended: Broken pipe" in said) == (how == "leaves"), said
+
+
+def test_a_full_disk_of_the_agent_alone(broker: Cluster) -> None:
+    said = unhurt(alone(kafka.secure(broker), "diskful", "file=/dev/full"))
+    assert "kdissect-tap: ended: No space left on device" in said
+
+
+def test_a_security_manager_does_not_hinder(broker: Cluster, tmp_path: Path) -> None:
+    """Of Java to 17: the application has its rights, the agent's jar has none, and sees the addresses."""
+    policy = tmp_path / "policy"
+    policy.write_text(
+        f'grant codeBase "file:{workshop.HOME}/-" {{ permission java.security.AllPermission; }};\n'
+    )
+    manager = ["-Djava.security.manager", f"-Djava.security.policy={policy}"]
+    version = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
+    if int(version.split('"')[1].split(".")[0]) > 17:
+        pytest.skip("Java after 17 needs more for a security manager, after 23 has none")
+    where, target = kafka.secure(broker), tmp_path / "tap.pcapng"
+    application = alone(where, "managed", f"file={tmp_path / 'alone.pcapng'},seconds=3", *manager)
+    try:
+        assert kafka.until(lambda: not kafka.threads_of(application.pid))
+        tapping = kafka.Tapping(application.pid, "-w", target)
+        application.until_read(100)
+        tapping.stop()
+    finally:
+        said = unhurt(application)
+    assert "kdissect-tap" not in said, said
+    assert len(kafka.whole(kafka.bodies(tmp_path / "alone.pcapng"))) > 5
+    found = kafka.cut_in(target)
+    assert len(found) > 5 and {f"{key[1].host}:{key[1].port}" for key in found} == {where}
+
+
+def test_a_jvm_in_another_container(broker: Cluster, tmp_path: Path) -> None:
+    """With its own processes and its own /tmp, on the same network: as in a pod."""
+    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False).returncode:
+        pytest.skip("no namespaces can be made here")
+    line = kafka.line("4.4.0", kafka.secure(broker), "Load", kafka.tls(), topic="contained", rate=100)
+    own = tmp_path / "tmp"
+    own.mkdir()
+    inner = f"mount --rbind {own} /tmp && exec {shlex.join(line)}"
+    if str(workshop.HOME).startswith("/tmp/"):  # the jars
+        kept = own / workshop.HOME.relative_to("/tmp")
+        kept.mkdir(parents=True)
+        inner = f"mount --bind {workshop.HOME} {kept} && {inner}"
+    contained = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", inner]
+    application = kafka.Client(contained, lambda _event: None)
+    try:
+        application.until_read(50)
+        children = Path(f"/proc/{application.pid}/task/{application.pid}/children")
+        process = int(children.read_text())
+        listed = [each.split() for each in run("tap", "--list").out.splitlines()]
+        assert [row[2:] for row in listed if row[0] == str(process)] == [["4.4.0", "Driver"]]
+        tapping = kafka.Tapping(process, "-w", tmp_path / "tap.pcapng")
+        application.until_read(100)
+        tapping.stop()
+        assert run("tap", process, "--detach").code == 0
+        assert kafka.until(lambda: not kafka.threads_of(process))
+        left = {path.name for path in own.iterdir()}
+        assert not [name for name in left if "kdissect" in name or name.startswith(".attach")], left
+        end = application.stop()[-1]
+        assert end["errors"] == 0 and end["sent"] == end["read"], end
+    finally:
+        application.kill()
+    assert len(kafka.cut_in(tmp_path / "tap.pcapng")) > 5
+
+
+def test_live_of_a_plain_listener_beside_dumpcap(broker: Cluster, tmp_path: Path) -> None:
+    """Nothing missing, nothing too many: each exchange that dumpcap saw is listed once, alike."""
+    listed = subprocess.Popen(
+        command("live", "-i", f"tap:{kafka.broker_pid(broker)}", "--format", "jsonl", "--only-port",
+                str(broker.nodes[0].port(2))),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT,
+    )  # fmt: skip
+    try:
+        assert kafka.until(lambda: kafka.threads_of(kafka.broker_pid(broker)) == ["kdissect-tap"])
+        with sniffing(broker, tmp_path / "packets.pcapng"):
+            kafka.client("4.4.0", broker.bootstrap, "Produce", topic="beside", count=300, size=3000).wait()
+            kafka.client("4.4.0", broker.bootstrap, "Consume", topic="beside", count=300).wait()
+        listed.send_signal(signal.SIGINT)
+        out, err = listed.communicate(timeout=60)
+    finally:
+        listed.kill()
+    assert listed.returncode == 0, err
+    port = str(broker.nodes[0].port(2))
+    there = run("inspect", tmp_path / "packets.pcapng", "--format", "jsonl", "--only-port", port)
+    assert told(out) == told(there.out) and len(told(out)) > 20
+
+
+def told(lines: str) -> list[list[str]]:
+    """What is told of each exchange, without times and numbers, in an order of their own."""
+    names = ("client", "broker", "client_id", "api", "api_version", "correlation_id", "state", "errors")
+    rows = [json.loads(line) for line in lines.splitlines()]
+    sizes = ([str((row[side] or {}).get("bytes")) for side in ("request", "response")] for row in rows)
+    return sorted([str(row[name]) for name in names] + size for row, size in zip(rows, sizes, strict=True))

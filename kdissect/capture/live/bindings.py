@@ -7,8 +7,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, Program, library
-from kdissect.capture.live.live_settings import BadFilterError, LiveError, NotPermittedError
+from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, PacketHeader, Program, library
+from kdissect.capture.live.live_settings import SNAPLEN, BadFilterError, LiveError, NotPermittedError
 from kdissect.model.packets.link_types import LinkType
 
 # How long the kernel may gather packets before it hands them over: what a line is late by at most. 5 ms cost
@@ -19,6 +19,7 @@ _UP = 2  # PCAP_IF_UP
 _NANOSECONDS = 1  # PCAP_TSTAMP_PRECISION_NANO, pcap_set_tstamp_precision(3PCAP)
 _PERMISSION = (-8, -11)  # PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED
 _NO_DEVICE = -5  # PCAP_ERROR_NO_SUCH_DEVICE
+_DLT = {LinkType.RAW: 12}  # of Linux, where taps are
 _RAW = {12: LinkType.RAW, 14: LinkType.RAW}  # DLT_RAW of single systems; elsewhere DLT and LINKTYPE agree
 
 
@@ -71,6 +72,26 @@ def check_filter(expression: str) -> None:
         if done == 0:
             return
     raise BadFilterError(f"capture filter {expression!r}: {why}")
+
+
+class PacketFilter:
+    """Tells which packets of one link type a capture filter takes. Raises BadFilterError, MissingError."""
+
+    def __init__(self, expression: str, link_type: LinkType) -> None:
+        self._pcap, self._program = library(), Program()
+        dead = _DLT.get(link_type, int(link_type))
+        handle = self._pcap.pcap_open_dead(dead, SNAPLEN)
+        done = self._pcap.pcap_compile(handle, ctypes.byref(self._program), expression.encode(), 1, 0)
+        why = _text(self._pcap.pcap_geterr(handle))
+        self._pcap.pcap_close(handle)
+        if done < 0:
+            raise BadFilterError(f"capture filter {expression!r}: {why}")
+
+    def __call__(self, packet: bytes) -> bool:
+        """Whether it takes a packet."""
+        header = PacketHeader(0, 0, len(packet), len(packet))
+        taken: int = self._pcap.pcap_offline_filter(ctypes.byref(self._program), ctypes.byref(header), packet)
+        return taken > 0
 
 
 class PcapHandle:

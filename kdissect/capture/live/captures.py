@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 from platform import system as platform
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.live.lag import Behind, Lag
@@ -25,10 +25,6 @@ from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
 from kdissect.tap import PREFIX, TapError
-
-if TYPE_CHECKING:
-    from kdissect.tap.stream import TapSource
-
 
 _Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
@@ -130,6 +126,8 @@ class LiveCaptures:
         sink: FileRing | SpoolSink
         if self.settings.path is not None:
             sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag)
+            if is_tap(self.settings):
+                sink.mode = 0o600  # what it writes was encrypted on its way
         else:
             self._spool = Spool(_spool_name(self.settings), self.lag)
             self._tapes.put(self._spool)
@@ -211,7 +209,7 @@ def open_live(settings: LiveSettings) -> LiveCaptures:
     source: ByteSource | None = None
     if settings.source == STDIN:
         source = PipeSource()
-    elif any(name.startswith(PREFIX) for name in settings.interfaces):
+    elif is_tap(settings):
         source = tapped(settings)
     else:
         settings = settings._replace(interfaces=tuple(settings.interfaces) or (_default_interface(),))
@@ -237,17 +235,22 @@ def _spool_name(settings: LiveSettings) -> str:
 
 
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.
-def tapped(settings: LiveSettings) -> TapSource:
+def is_tap(settings: LiveSettings) -> bool:
+    """Whether an interface is a JVM."""
+    return any(name.startswith(PREFIX) for name in settings.interfaces)
+
+
+def tapped(settings: LiveSettings) -> ByteSource:
     """Tap the JVM that the interface names. Raises LiveError."""
+    from kdissect.capture.live.filtered import narrowing
     from kdissect.tap.stream import attach, process_of  # start-up: nothing that other captures need
 
     if len(settings.interfaces) > 1:
         raise LiveError("tap:PID is captured alone, without other interfaces")
-    if settings.capture_filter:
-        raise LiveError("-f filters packets, of which tap:PID has none: -Y filters exchanges")
     if settings.source != AUTO:
         raise LiveError("--source chooses who captures from networks: not for tap:PID")
     try:
-        return attach(process_of(settings.interfaces[0]))
+        pid, engines = process_of(settings.interfaces[0])
+        return narrowing(settings.capture_filter)(attach(pid, engines))
     except TapError as error:
         raise LiveError(str(error)) from None

@@ -79,6 +79,7 @@ _CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pcap_datalink": (c_int, (c_void_p,)),
     "pcap_open_dead": (c_void_p, (c_int, c_int)),
     "pcap_compile": (c_int, (c_void_p, POINTER(Program), c_char_p, c_int, c_uint)),
+    "pcap_offline_filter": (c_int, (POINTER(Program), POINTER(PacketHeader), c_char_p)),
     "pcap_setfilter": (c_int, (c_void_p, POINTER(Program))),
     "pcap_freecode": (None, (POINTER(Program),)),
     "pcap_dispatch": (c_int, (c_void_p, c_int, TAKER, c_void_p)),

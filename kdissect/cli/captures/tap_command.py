@@ -11,18 +11,24 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, say
+from kdissect.capture.live.blocks import BlockCutter
+from kdissect.capture.live.filtered import narrowing
+from kdissect.capture.live.live_settings import BadFilterError, LiveError
+from kdissect.cli.captures import live_command
+from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.live_options import time_span
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.wording import plural
 from kdissect.report.printable import printable
-from kdissect.tap import TapError, stream
+from kdissect.tap import ENGINES, PREFIX, TapError, stream
 from kdissect.tap.jvms import list_jvms
 
 if TYPE_CHECKING:
     import subprocess
 
+    from kdissect.capture.live.recorder import ByteSource
     from kdissect.tap.stream import TapSource
 
 
@@ -39,7 +45,10 @@ def run(arguments: Sequence[str]) -> int:
         return UNREADABLE
     try:
         return _done(options)
-    except (TapError, OSError) as error:
+    except BadFilterError as error:
+        say(str(error))
+        return USAGE
+    except (LiveError, TapError, OSError) as error:
         name = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
         say(f"{name}{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error))
         return UNREADABLE
@@ -50,11 +59,25 @@ def _parser() -> ArgumentParser:
         "tap",
         "Write what a JVM reads from and writes to Kafka connections, in plaintext, as a capture: of TLS, "
         "too, and of connections that are open. "
-        "kdissect tap PID -w FILE, or kdissect tap -w FILE -- java ...; "
-        "'-i tap:PID' of other commands looks at it at once.",
+        "kdissect tap PID -w FILE, or kdissect tap -w FILE -- java ... "
+        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does; "
+        "other commands take -i tap:PID, too.",
     )
     parser.add_argument("pid", metavar="PID", nargs="?", type=int, help="the process to tap")
     parser.add_argument("-w", "--write", metavar="FILE", help="where to (pcapng); -: standard output")
+    parser.add_argument(
+        "-f",
+        "--capture-filter",
+        metavar="BPF",
+        default="",
+        help="write only these packets, such as 'tcp port 9093' (pcap-filter; needs libpcap)",
+    )
+    add_filter(parser, "list only exchanges for which EXPR holds; -w has all")
+    parser.add_argument(
+        "--engines",
+        action="store_true",
+        help="also what goes through TLS engines and is Kafka: of clients that are not kafka-clients (Netty)",
+    )
     parser.add_argument("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--list", action="store_true", help="list the JVMs of this user, and exit")
@@ -70,10 +93,14 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
         parser.error("name one JVM: PID, or -- and the command that starts it; --list lists those that run")
     if options.detach and options.command:
         parser.error("--detach needs PID")
-    if not options.detach and options.write is None:
-        parser.error("-w FILE is missing; 'kdissect live -i tap:PID' lists the exchanges instead")
+    if options.command and _is_listing(options):
+        parser.error("a program started here has the terminal: -w FILE, without -Y, and look at FILE")
     if options.write == "-" and sys.stdout.isatty():
         parser.error("-w -: standard output is a terminal")
+
+
+def _is_listing(options: Namespace) -> bool:
+    return options.write is None or options.filter is not None
 
 
 def _done(options: Namespace) -> int:
@@ -86,7 +113,21 @@ def _done(options: Namespace) -> int:
         stream.detach(options.pid)
         say(f"process {options.pid}: no tap is in it")
         return OK
-    return _record(options)
+    return _listed(options) if _is_listing(options) else _record(options)
+
+
+def _listed(options: Namespace) -> int:
+    """As `kdissect live -i tap:PID`."""
+    words = ["-i", f"{PREFIX}{options.pid}" + (f",{ENGINES}" if options.engines else "")]
+    given = (
+        ("-f", options.capture_filter),
+        ("-w", options.write),
+        ("-Y", options.filter and options.filter.text),
+        ("--duration", options.duration and f"{options.duration}s"),
+    )
+    for name, value in given:
+        words += [name, value] if value else []
+    return live_command.run(words)
 
 
 def _list() -> int:
@@ -104,6 +145,7 @@ def _list() -> int:
 
 
 def _record(options: Namespace) -> int:
+    narrowed = narrowing(options.capture_filter)
     is_new = not os.path.lexists(options.write)
     with _opened(options.write) as out:
         try:
@@ -117,11 +159,16 @@ def _record(options: Namespace) -> int:
         _end_by_signals(source, process)
         say(f"tapping {source.name}, to {options.write}; Ctrl-C ends")
         try:
-            size = _copy(source, out, options.duration)
+            if options.duration:
+                _after(options.duration, source)
+            size, packets, drops = _copy(narrowed(source), out)
         finally:
             source.close()
     why = "" if source.is_asked else "; the JVM, or somebody else, ended it"
-    say(f"{plural(size, 'byte')} written{why}")
+    say(f"{plural(packets, 'packet')} written ({plural(size, 'byte')}), {drops} dropped{why}")
+    if not packets:
+        what = "that -f takes " if options.capture_filter else ""
+        say(f"no packet {what}is in it: no Kafka connection of the JVM moved a frame meanwhile")
     if process is not None and process.wait():
         say(f"{options.command[0]} ended with {process.returncode}")
     return OK
@@ -129,19 +176,18 @@ def _record(options: Namespace) -> int:
 
 def _begun(options: Namespace) -> tuple[TapSource, subprocess.Popen[bytes] | None]:
     if options.command:
-        return stream.launch(options.command)
-    return stream.attach(options.pid), None
+        return stream.launch(options.command, options.engines)
+    return stream.attach(options.pid, options.engines), None
 
 
-def _copy(source: TapSource, out: BinaryIO, duration: float) -> int:
-    """Until the source ends; gives the number of bytes."""
-    if duration:
-        _after(duration, source)
-    size = 0
+def _copy(source: ByteSource, out: BinaryIO) -> tuple[int, int, int]:
+    """Until the source ends; gives the numbers of bytes, of packets, and of those that the JVM dropped."""
+    size, packets, cutter = 0, 0, BlockCutter("")
     while data := source.read():
         out.write(data)
         size += len(data)
-    return size
+        packets += sum(blocks.packets for blocks in cutter.feed(data))
+    return size, packets, sum(cutter.drops.values())
 
 
 def _after(duration: float, source: TapSource) -> None:

@@ -75,7 +75,7 @@ def _parser() -> ArgumentParser:
         "upgrade",
         "Which clients use API versions that a Kafka release rejects, or that are deprecated in it.",
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_filter(parser, "judge only exchanges for which EXPR holds")
     add = parser.add_argument_group("what is judged").add_argument
     add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")

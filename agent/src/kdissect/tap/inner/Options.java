@@ -5,11 +5,15 @@ import java.util.Map;
 
 /** What a tap is asked for: `name=value`, joined by commas. Raises IllegalArgumentException. */
 final class Options {
-    private static final String KNOWN = " jar file connect token seconds megabytes buffer kafka ";
-    /** The file or named pipe to write; or the port of 127.0.0.1 to connect to, and what to say there first. */
+    private static final String KNOWN = " jar file listen connect token engines seconds megabytes buffer kafka ";
+    /** The file or named pipe to write; or the port of 127.0.0.1 to listen at, or to connect to; 0: none. */
     final String file;
-    final int port;
+    final int listen;
+    final int connect;
+    /** What is said first by who connects. */
     final String token;
+    /** Whether TLS engines are hooked, too. */
+    final boolean engines;
     /** End after so many seconds, or megabytes written; 0: at the end of the JVM. */
     final long seconds;
     final long megabytes;
@@ -30,10 +34,12 @@ final class Options {
         }
         file = given.get("file");
         token = given.getOrDefault("token", "");
-        port = (int) number(given, "connect", 0, 65535);
-        if ((file == null) == (port == 0)) {
-            throw new IllegalArgumentException("file=PATH is missing: where to write");
+        listen = (int) number(given, "listen", 0, 65535);
+        connect = (int) number(given, "connect", 0, 65535);
+        if ((file == null ? 0 : 1) + (listen == 0 ? 0 : 1) + (connect == 0 ? 0 : 1) != 1) {
+            throw new IllegalArgumentException("one of file=PATH and listen=PORT is needed: where to write");
         }
+        engines = given.containsKey("engines");
         seconds = number(given, "seconds", 0, Integer.MAX_VALUE);
         megabytes = number(given, "megabytes", 0, Integer.MAX_VALUE);
         buffer = number(given, "buffer", 16, 1024) * 1_000_000;

@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import kdissect.tap.Gate;
@@ -26,7 +27,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private static final int CHUNK = 32768;
     /** What an event takes beside its bytes. */
     private static final int EVENT = 96;
-    private static final int MAX_WIRES = 65536;
+    static final int MAX_WIRES = 65536;
     private static final long SECOND = 1_000_000_000L;
     private static final long PATIENCE_S = 3;
     private static final int DATA = 0;
@@ -36,8 +37,10 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private final Instrumentation jvm;
     private final AtomicReference<AutoCloseable> slot;
     private final Sink sink;
-    private final Weaver weaver = new Weaver();
+    private final Weaver weaver;
     private final ConcurrentHashMap<SocketChannel, Wire> wires = new ConcurrentHashMap<>();
+    /** Null where engines are not looked at: then their gate is not loaded. */
+    private final Engines engines;
     /** By the ends of a connection, which two channels of one JVM may share. */
     private final ConcurrentHashMap<String, Wire> placed = new ConcurrentHashMap<>();
     private final ConcurrentLinkedQueue<Event> queue = new ConcurrentLinkedQueue<>();
@@ -48,15 +51,18 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private final Thread atExit = new Thread(this::close, "kdissect-tap-exit");
     /** Nanoseconds since 1970 where System.nanoTime is 0. */
     private final long epoch;
-    private volatile boolean stopping;
-    private boolean unhooked;
+    private final AtomicBoolean stopping;
+    private boolean hooked;
     private long toldDrops;
 
-    private Tap(Options options, Instrumentation jvm, AtomicReference<AutoCloseable> slot, Sink sink) {
+    private Tap(Options options, Instrumentation jvm, AtomicReference<AutoCloseable> slot, Sink sink, AtomicBoolean stopping) {
         this.options = options;
         this.jvm = jvm;
         this.slot = slot;
         this.sink = sink;
+        this.stopping = stopping;
+        this.weaver = new Weaver(options.engines);
+        this.engines = options.engines ? new Engines(this) : null;
         Instant now = Instant.now();
         this.epoch = now.getEpochSecond() * SECOND + now.getNano() - System.nanoTime();
     }
@@ -66,14 +72,15 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
             throws IOException {
         Options options;
         Sink sink;
+        AtomicBoolean stopping = new AtomicBoolean();
         try {
             options = new Options(text);
-            sink = Sink.of(options);
+            sink = Sink.of(options, stopping::get);
         } catch (IllegalArgumentException | IOException problem) {
             say(problem.getMessage() == null ? problem.toString() : problem.toString().replaceFirst("^[\\w.]*\\.", ""));
             return;
         }
-        Tap tap = new Tap(options, jvm, slot, sink);
+        Tap tap = new Tap(options, jvm, slot, sink, stopping);
         String problem = tap.begin(attached);
         if (problem.isEmpty()) {
             return;
@@ -90,19 +97,19 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     }
 
     private String begin(boolean attached) {
-        if (attached && options.needsKafka && layers().isEmpty()) {
-            return "it has not loaded Kafka's network classes";
+        if (attached && options.needsKafka && !isAnyTapped()) {
+            return options.engines
+                    ? "it has loaded neither Kafka's network classes nor a TLS engine"
+                    : "it has not loaded Kafka's network classes; --engines looks for Kafka in what goes through TLS engines (Netty)";
         }
         if (!slot.compareAndSet(null, this)) {
             return "it is tapped already; kdissect tap PID --detach ends that";
         }
         try {
-            jvm.addTransformer(weaver, true);
             hook();
             if (!weaver.problem.isEmpty()) {
                 throw new IllegalStateException(weaver.problem);
             }
-            sink.answer("ok " + layers().size());
             Runtime.getRuntime().addShutdownHook(atExit);
             thread.setDaemon(true);
             thread.setContextClassLoader(null);
@@ -115,18 +122,43 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         }
     }
 
-    private List<Class<?>> layers() {
+    private boolean isAnyTapped() {
+        for (Class<?> type : loaded()) {
+            if (weaver.isTapped(type)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The classes that have or get hooks. */
+    private List<Class<?>> loaded() {
         List<Class<?>> found = new ArrayList<>();
         for (Class<?> type : jvm.getAllLoadedClasses()) {
-            if (Weaver.isHooked(type)) {
+            if (weaver.isHooked(type) && jvm.isModifiableClass(type)) {
                 found.add(type);
             }
         }
         return found;
     }
 
-    private void hook() throws Exception {
-        List<Class<?>> found = layers();
+    private synchronized void hook() throws Exception {
+        if (!hooked && !stopping.get()) {
+            hooked = true;
+            jvm.addTransformer(weaver, true);
+            retransform();
+        }
+    }
+
+    private void hear(boolean hears) {
+        Gate.set(hears ? this : null);
+        if (engines != null) {
+            engines.hear(hears);
+        }
+    }
+
+    private void retransform() throws Exception {
+        List<Class<?>> found = loaded();
         if (!found.isEmpty()) {
             jvm.retransformClasses(found.toArray(new Class<?>[0]));
         }
@@ -134,14 +166,14 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
 
     /** Take the hooks out. Called more than once; the classes are as they were before. */
     private synchronized void unhook() {
-        if (unhooked) {
+        if (!hooked) {
             return;
         }
-        unhooked = true;
-        Gate.set(null);
+        hooked = false;
+        hear(false);
         jvm.removeTransformer(weaver);
         try {
-            hook();
+            retransform();
         } catch (Throwable problem) {
             say("the hooks stay, and do nothing: " + problem);
         }
@@ -150,7 +182,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     /** End the tap, and wait for it for some seconds. */
     @Override
     public void close() {
-        stopping = true;
+        stopping.set(true);
         try {
             if (!ended.await(PATIENCE_S, TimeUnit.SECONDS)) {
                 unhook();
@@ -166,19 +198,23 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     @Override
     public void run() {
         try {
-            OutputStream out = sink.open();
-            write(out);
-            out.flush();
+            do {
+                unhookWhileNobodyReads();
+                OutputStream out = sink.open();
+                if (out == null) {
+                    break;
+                }
+                hook();
+                readBy(out);
+            } while (sink.isForMany() && !stopping.get());
         } catch (Throwable problem) {
-            if (!sink.endsQuietly() && !stopping) {
+            if (!sink.endsQuietly() && !stopping.get()) {
                 say("ended: " + problem.getMessage());
             }
         } finally {
             unhook();
             sink.close();
-            queue.clear();
-            wires.clear();
-            placed.clear();
+            forget();
             slot.compareAndSet(this, null);
             ended.countDown();
             try {
@@ -189,16 +225,49 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         }
     }
 
+    private void unhookWhileNobodyReads() {
+        if (sink.isForMany()) {
+            unhook();
+            forget();
+        }
+    }
+
+    /** Write for one reader; of those who come to a listener each may go without another being hurt. */
+    private void readBy(OutputStream out) throws IOException {
+        try {
+            write(out);
+            out.flush();
+        } catch (IOException left) {
+            if (!sink.isForMany()) {
+                throw left;
+            }
+        }
+    }
+
+    private void forget() {
+        for (Event event = queue.poll(); event != null; event = queue.poll()) {
+            queued.addAndGet(-event.size());
+        }
+        wires.clear();
+        if (engines != null) {
+            engines.forget();
+        }
+        placed.clear();
+        drops.set(0);
+        toldDrops = 0;
+    }
+
     private void write(OutputStream out) throws IOException {
+        hear(true);
+        sink.answer("ok"); // whoever waits for it sees all that begins from now on
         Pcapng file = new Pcapng(out);
         String who = Process.told();
         file.begin("plaintext of Kafka connections, tapped in " + who + "; TCP is synthetic", "kdissect tap", "tap");
         out.flush();
-        Gate.set(this);
         long begun = System.nanoTime();
         long swept = begun;
         boolean wanted = true;
-        while (wanted && !stopping) {
+        while (wanted && !stopping.get()) {
             boolean idle = drain(file, who);
             long now = System.nanoTime();
             if (now - swept > SECOND) {
@@ -245,7 +314,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
                 return; // nothing was sent: who is the client is not known
             }
             wire.written = true;
-            comment = "tapped in " + who + ", thread " + wire.thread;
+            comment = "tapped in " + who + ", thread " + wire.thread + wire.note();
             if (wire.fresh) {
                 int client = wire.first; // who speaks first
                 int server = 1 - client;
@@ -264,7 +333,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         long count = drops.get();
         if (count != toldDrops || always) {
             toldDrops = count;
-            file.statistics(epoch + System.nanoTime(), count);
+            file.statistics(now(), count);
         }
     }
 
@@ -275,12 +344,23 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
                 closed(channel);
             }
         }
+        if (engines != null) {
+            engines.sweep();
+        }
+    }
+
+    /** It moves no more bytes. */
+    void closed(Wire wire) {
+        if (wire.here != null && !wire.muted) {
+            end(wire, Wire.OUT);
+            placed.remove(wire.ends(), wire);
+        }
     }
 
     @Override
     public void opened(SocketChannel channel) {
         if (channel != null && wires.size() < MAX_WIRES) {
-            wires.put(channel, new Wire(channel, true));
+            wires.put(channel, new ChannelWire(channel, true));
         }
     }
 
@@ -288,7 +368,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     public void before(SocketChannel channel, ByteBuffer buffer) {
         Wire wire = wire(channel);
         if (wire != null) {
-            wire.begins(buffer);
+            wire.call(0).begins(buffer);
         }
     }
 
@@ -296,7 +376,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     public void before(SocketChannel channel, ByteBuffer[] buffers, int offset, int length) {
         Wire wire = wire(channel);
         if (wire != null) {
-            wire.begins(buffers, offset, length);
+            wire.call(0).begins(buffers, offset, length);
         }
     }
 
@@ -304,7 +384,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     public void before(SocketChannel channel, FileChannel file, long position) {
         Wire wire = wire(channel);
         if (wire != null) {
-            wire.begins(file, position);
+            wire.call(0).begins(file, position);
         }
     }
 
@@ -312,7 +392,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     public void after(SocketChannel channel, boolean sent, long count) {
         Wire wire = wires.get(channel);
         if (wire != null) {
-            wire.ends(this, sent ? Wire.OUT : Wire.IN, count);
+            wire.ends(this, 0, sent ? Wire.OUT : Wire.IN, count);
             if (count < 0 && !sent) {
                 end(wire, Wire.IN);
             }
@@ -328,27 +408,30 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     @Override
     public void closed(SocketChannel channel) {
         Wire wire = wires.remove(channel);
-        if (wire != null && wire.here != null && !wire.muted) {
-            end(wire, Wire.OUT);
-            placed.remove(wire.ends(), wire);
+        if (wire != null) {
+            closed(wire);
         }
     }
 
     private Wire wire(SocketChannel channel) {
         Wire wire = wires.get(channel);
         if (wire == null && wires.size() < MAX_WIRES) {
-            wire = new Wire(channel, false);
+            wire = new ChannelWire(channel, false);
             wires.put(channel, wire);
         }
         return wire;
     }
 
     @Override
-    public void take(Wire wire, int direction, ByteBuffer moved) {
+    public long now() {
+        return System.nanoTime() + epoch;
+    }
+
+    @Override
+    public void take(Wire wire, int direction, ByteBuffer moved, long time) {
         if (!isWanted(wire, direction)) {
             return;
         }
-        long time = System.nanoTime() + epoch;
         release(wire, 1 - direction, time);
         byte[] held = wire.held[direction];
         if (held == null && moved.remaining() == Wire.SIZE) {
@@ -389,7 +472,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         if (!isWanted(wire, direction)) {
             return;
         }
-        long time = System.nanoTime() + epoch;
+        long time = now();
         release(wire, 1 - direction, time);
         release(wire, direction, time);
         for (long done = 0; done < count;) {
@@ -421,12 +504,12 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     }
 
     private boolean isWanted(Wire wire, int direction) {
-        if (wire.here == null && !wire.muted) {
+        if (wire.thread == null && !wire.muted) {
             wire.first = direction;
             wire.thread = Thread.currentThread().getName();
             if (wire.isPlaced()) {
                 Wire other = placed.putIfAbsent(wire.ends(), wire);
-                if (other != null && other.channel.isOpen() && other.channel != wire.channel) {
+                if (other != null && other.isOpen() && other != wire) {
                     wire.muted = true;
                 } else if (other != null) {
                     placed.put(wire.ends(), wire);
@@ -458,11 +541,12 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         next[direction] += size;
     }
 
-    private void end(Wire wire, int direction) {
+    /** A direction of it ended. */
+    void end(Wire wire, int direction) {
         if (wire.here != null && !wire.muted && !wire.ended[direction]) {
             wire.ended[direction] = true;
             int[] next = wire.next;
-            long time = System.nanoTime() + epoch;
+            long time = now();
             release(wire, Wire.IN, time);
             release(wire, Wire.OUT, time);
             queued.addAndGet(EVENT);

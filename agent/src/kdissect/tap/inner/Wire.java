@@ -5,17 +5,15 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.SocketChannel;
 
-/** One connection: its addresses, how far both directions are, and the call that moves bytes just now. */
-final class Wire {
+/** One connection: its addresses, how far both directions are, and the calls that move bytes just now. */
+abstract class Wire {
     static final int OUT = 0;
     static final int IN = 1;
     /** Bytes of the size before a frame. */
     static final int SIZE = 4;
-    private static final int MAX_FRAME = 104857600; // socket.request.max.bytes, by default
+    static final int MAX_FRAME = 104857600; // socket.request.max.bytes, by default
 
-    final SocketChannel channel;
     /** Whether its beginning was seen. */
     final boolean fresh;
     /** Sequence numbers of the next bytes, out and in. */
@@ -34,64 +32,51 @@ final class Wire {
     /** Used by the writing thread alone: whether packets of it are written. */
     boolean written;
     boolean[] ended = new boolean[2];
-    /** Whether a frame began since we look, by direction: of one under way the end says nothing. */
-    private final boolean[] begun = new boolean[2];
     /** The size of a frame whose first bytes are still to come, by direction; null if there is none. */
     final byte[][] held = new byte[2][];
 
-    private ByteBuffer one;
-    private ByteBuffer[] many;
-    private int[] positions;
-    private int offset;
-    private FileChannel file;
-    private long position;
+    private final Call[] calls = {new Call(), new Call()};
 
-    Wire(SocketChannel channel, boolean fresh) {
-        this.channel = channel;
+    Wire(boolean fresh) {
         this.fresh = fresh;
-        int number = (int) (System.nanoTime() >> 4) + System.identityHashCode(channel) * 31;
+        int number = (int) (System.nanoTime() >> 4) + System.identityHashCode(this) * 31;
         this.start = new int[] {number, number + 0x40000000};
         this.next = start.clone();
     }
 
-    void begins(ByteBuffer buffer) {
-        forget();
-        one = buffer;
-        position = buffer.position();
+    /** Whether it may still move bytes. */
+    abstract boolean isOpen();
+
+    /** Learn the addresses; whether they can be had. */
+    abstract boolean place();
+
+    /** What else is to be said of it; empty if nothing. */
+    abstract String note();
+
+    /** Take bytes that were moved, if it is known what they are. `end` is where their buffer ends. */
+    abstract void moved(Taker taker, int direction, ByteBuffer moved, int end);
+
+    /** The call that moves bytes just now. There may be one each way where threads share a connection; else one, in the first place. */
+    Call call(int place) {
+        return calls[place];
     }
 
-    void begins(ByteBuffer[] buffers, int from, int length) {
-        forget();
-        int[] where = new int[length];
-        for (int index = 0; index < length; index++) {
-            where[index] = buffers[from + index].position();
-        }
-        offset = from;
-        positions = where;
-        many = buffers;
-    }
-
-    void begins(FileChannel from, long where) {
-        forget();
-        file = from;
-        position = where;
-    }
-
-    /** Give what the call moved to `taker`: by the positions of its buffers, of a file as many as it says. */
-    void ends(Taker taker, int direction, long count) {
-        ByteBuffer buffer = one;
-        ByteBuffer[] buffers = many;
-        int[] where = positions;
-        FileChannel from = file;
-        long start = position;
-        forget();
+    /** Give what a call moved to `taker`: by the positions of its buffers, of a file as many as it says. */
+    void ends(Taker taker, int place, int direction, long count) {
+        Call call = calls[place];
+        ByteBuffer buffer = call.one;
+        ByteBuffer[] buffers = call.many;
+        int[] where = call.positions;
+        FileChannel from = call.file;
+        long start = call.position;
+        call.forget();
         if (buffer != null) {
             part(taker, direction, buffer, (int) start);
         } else if (buffers != null) {
             for (int index = 0; index < where.length; index++) {
-                part(taker, direction, buffers[offset + index], where[index]);
+                part(taker, direction, buffers[call.offset + index], where[index]);
             }
-        } else if (from != null && count > 0 && (fresh || begun[direction])) {
+        } else if (from != null && count > 0 && isBegun(direction)) {
             taker.take(this, direction, from, start, count);
         }
     }
@@ -102,34 +87,12 @@ final class Wire {
             ByteBuffer moved = buffer.duplicate();
             moved.limit(end);
             moved.position(start);
-            if (isBegun(direction, moved, buffer.limit())) {
-                taker.take(this, direction, moved);
-            }
+            moved(taker, direction, moved, buffer.limit());
         }
     }
 
-    /**
-     * Whether what was moved is behind the beginning of a frame, or begins one: Kafka reads sizes into buffers of their own, and sends
-     * a frame as a buffer that begins with its size and holds the frame or its first part. `end` is where that buffer ends.
-     */
-    private boolean isBegun(int direction, ByteBuffer moved, int end) {
-        if (!fresh && !begun[direction] && moved.position() == 0) {
-            if (moved.capacity() == SIZE) {
-                begun[direction] = true;
-            } else if (direction == OUT && moved.limit() >= SIZE) {
-                int size = moved.getInt(0);
-                begun[direction] = size >= end - SIZE && size > 0 && size <= MAX_FRAME;
-            }
-        }
-        return fresh || begun[direction];
-    }
-
-    private void forget() {
-        one = null;
-        many = null;
-        positions = null;
-        file = null;
-    }
+    /** Whether a frame began in this direction since we look, so that all that follows is told. */
+    abstract boolean isBegun(int direction);
 
     /** Whether its addresses are known; asks for them once. */
     boolean isPlaced() {
@@ -139,27 +102,21 @@ final class Wire {
         return !muted;
     }
 
-    private boolean place() {
-        try {
-            SocketAddress local = channel.getLocalAddress();
-            SocketAddress remote = channel.getRemoteAddress();
-            if (!(local instanceof InetSocketAddress) || !(remote instanceof InetSocketAddress)) {
-                return false;
-            }
-            byte[] from = address((InetSocketAddress) local);
-            byte[] to = address((InetSocketAddress) remote);
-            if (from.length != to.length) {
-                from = mapped(from);
-                to = mapped(to);
-            }
-            port = ((InetSocketAddress) local).getPort();
-            remotePort = ((InetSocketAddress) remote).getPort();
-            there = to;
-            here = from;
-            return true;
-        } catch (Exception closed) {
+    final boolean isPlaced(SocketAddress local, SocketAddress remote) {
+        if (!(local instanceof InetSocketAddress) || !(remote instanceof InetSocketAddress)) {
             return false;
         }
+        byte[] from = address((InetSocketAddress) local);
+        byte[] to = address((InetSocketAddress) remote);
+        if (from.length != to.length) {
+            from = mapped(from);
+            to = mapped(to);
+        }
+        port = ((InetSocketAddress) local).getPort();
+        remotePort = ((InetSocketAddress) remote).getPort();
+        there = to;
+        here = from;
+        return true;
     }
 
     private static byte[] address(InetSocketAddress from) {
@@ -194,10 +151,53 @@ final class Wire {
         return name.append((char) port).toString();
     }
 
+    /** A call that moves bytes: of which buffers or file, and from where on. */
+    static final class Call {
+        private ByteBuffer one;
+        private ByteBuffer[] many;
+        private int[] positions;
+        private int offset;
+        private FileChannel file;
+        private long position;
+
+        void begins(ByteBuffer buffer) {
+            forget();
+            one = buffer;
+            position = buffer.position();
+        }
+
+        void begins(ByteBuffer[] buffers, int from, int length) {
+            forget();
+            int[] where = new int[length];
+            for (int index = 0; index < length; index++) {
+                where[index] = buffers[from + index].position();
+            }
+            offset = from;
+            positions = where;
+            many = buffers;
+        }
+
+        void begins(FileChannel from, long where) {
+            forget();
+            file = from;
+            position = where;
+        }
+
+        private void forget() {
+            one = null;
+            many = null;
+            positions = null;
+            file = null;
+        }
+    }
+
     /** Takes what was moved. */
     interface Taker {
+        /** Nanoseconds since 1970. */
+        long now();
+
         /** The bytes between position and limit. */
-        void take(Wire wire, int direction, ByteBuffer moved);
+        void take(Wire wire, int direction, ByteBuffer moved, long time);
 
         /** Bytes of a file. */
         void take(Wire wire, int direction, FileChannel file, long position, long count);
