@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kdissect.cli.output import Output
 
 if TYPE_CHECKING:
-    from kdissect.cli.formats.named_fields import Room
+    from kdissect.cli.formats.named_fields import Column, Room
     from kdissect.report.cells import TableColumn
 
 
@@ -60,17 +60,24 @@ def format_of(
     `-e` chooses the columns. Without it TSV and CSV have `columns`, JSON lines have whole rows, and a table
     has `table_columns()`. A `live` table shows each row at once.
     """
-    name, fields = format_name(options, output), getattr(options, "fields", ())
+    name = format_name(options, output)
+    chosen: Sequence[Column] = getattr(options, "columns", ())
+    and_usual: bool = getattr(options, "and_usual", False)
     if name != "table":
-        chosen = fields or (() if name == "jsonl" else columns)
-        return delimited(name, chosen, options.header, output.is_terminal)
+        shown: Sequence[str | Column] = chosen
+        if name != "jsonl" and (and_usual or not chosen):
+            shown = [*columns, *chosen]
+        return delimited(name, shown, options.header, output.is_terminal, and_usual)
     from kdissect.cli.formats.text_table import chosen_columns, table  # start-up: rich
 
-    return table(chosen_columns(fields) if fields else table_columns(), options, output, live)
+    usual = table_columns() if and_usual or not chosen else []
+    return table(usual + chosen_columns(chosen), options, output, live)
 
 
-def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: bool) -> ColumnFormat:
-    """The format `tsv`, `csv` or `jsonl` with these columns."""
+def delimited(
+    name: str, columns: "Sequence[str | Column]", header: bool, for_terminal: bool, and_rows: bool = False
+) -> ColumnFormat:
+    """The format `tsv`, `csv` or `jsonl` with these columns; JSON with `and_rows` behind whole rows."""
     # at first use: start-up; csv and orjson import many modules
     if name == "csv":
         from kdissect.cli.formats.csv import CsvFormat  # start-up: csv
@@ -79,7 +86,7 @@ def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: boo
     if name == "jsonl":
         from kdissect.cli.formats.jsonl import JsonFormat  # start-up: orjson
 
-        return JsonFormat(columns, for_terminal)
+        return JsonFormat(columns, for_terminal, and_rows)
     from kdissect.cli.formats.tsv import TsvFormat  # start-up
 
     return TsvFormat(columns, header)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.formats.named_fields import Column, Room
+from kdissect.cli.formats.named_fields import Column, Room, as_columns
 from kdissect.cli.output import Output
 from kdissect.report.cells import Cell, TableColumn, cell
 
@@ -145,9 +145,9 @@ def table(columns: Sequence[TableColumn], options: Namespace, output: Output, li
     return TableFormat(columns, colour, width, options.header, 1 if live else _SAMPLE_ROWS)
 
 
-def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
+def chosen_columns(columns: Sequence[str | Column]) -> list[TableColumn]:
     """Columns for `-e`: every one is shown, however narrow the terminal."""
-    return [TableColumn(name, _chosen(Column(name)), value=name) for name in names]
+    return [TableColumn(column.name, _chosen(column), value=column.place) for column in as_columns(columns)]
 
 
 def _chosen(column: Column) -> Any:

@@ -8,9 +8,37 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import report, report_interrupted
 from kdissect.cli.options.input_options import is_input, is_live, was_read
 from kdissect.cli.output import Output, OutputError
+from kdissect.engine.exchange_rows import RowField
 from kdissect.model.extras import are_installed, how_to_install
 
 _FORMS = ("text", "hex", "json", "base64")
+# What `query.fields.printed_fields.Behind` calls what stands behind a row.
+OF_NOTHING, OF_CONNECTIONS, OF_RECORDS, OF_EXCHANGES = (
+    "nothing", "connection", "exchange of a record", "exchange",
+)  # fmt: skip
+
+
+def add_fields(parser: ArgumentParser, help_text: str) -> None:
+    """Add `-e`; `choose_columns` makes columns of what is given."""
+    parser.add_argument(
+        "-e",
+        dest="fields",
+        metavar="FIELD,...",
+        action="append",
+        default=[],
+        help=f"{help_text}; +FIELD: the usual ones, and this one",
+    )
+    parser.set_defaults(columns=(), and_usual=False)
+
+
+def choose_columns(options: Namespace, fields: Sequence[RowField], behind: str = OF_NOTHING) -> None:
+    """Set `options.columns` from `-e`, as `named_fields.columns_of` has them. Raises ValueError."""
+    if not options.fields:
+        return
+    from kdissect.cli.formats.named_fields import columns_of, split_more, split_names  # start-up: of -e
+
+    options.fields, options.and_usual = split_more(split_names(options.fields))
+    options.columns = columns_of(options.fields, fields, behind)
 
 
 def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
