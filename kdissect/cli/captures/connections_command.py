@@ -14,6 +14,7 @@ from kdissect.cli.options.input_options import add_inputs, is_live
 from kdissect.cli.options.output_options import (
     OF_CONNECTIONS,
     add_fields,
+    add_limit,
     add_printing,
     choose_columns,
     printing,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn
 
 
-FORMATS = ("table", "tsv", "jsonl", "csv")
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 # A line has the ends and times as text, not once more as numbers.
 DEFAULT_COLUMNS = tuple(
     field.name
@@ -69,6 +70,7 @@ def run(arguments: Sequence[str]) -> int:
     add_fields(
         parser, "columns to print: fields of a connection's JSON line (docs/output.md) by their dotted names"
     )
+    add_limit(parser)
     options = parser.parse_args(arguments)
     _check(parser, options)
     dissection = open_filtered(parser, options)
@@ -86,7 +88,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def _check(parser: ArgumentParser, options: Namespace) -> None:
     try:
-        choose_columns(options, CONNECTION_FIELDS, OF_CONNECTIONS)
+        if options.problems:
+            from kdissect.stats.failed_connections import PROBLEM_FIELDS  # start-up: its histories
+
+            choose_columns(options, PROBLEM_FIELDS)
+        else:
+            choose_columns(options, CONNECTION_FIELDS, OF_CONNECTIONS)
     except ValueError as error:
         parser.error(str(error))
 
@@ -95,25 +102,30 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    form = format_of(options, output, DEFAULT_COLUMNS, _table_columns, is_live(dissection))
+    types = {field.name: field.type for field in CONNECTION_FIELDS}
+    form = format_of(options, output, DEFAULT_COLUMNS, _table_columns, is_live(dissection), types)
     made = None
     if options.columns:
         from kdissect.cli.formats.made_values import made_values  # start-up: of -e
 
         made = made_values(dissection, options)
-    lines = ConnectionLines(form, format_name(options, output) != "table", made)
+    lines = ConnectionLines(form, format_name(options, output) in ("tsv", "csv", "jsonl"), made)
     output.write(form.head())
     number = 0
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
 
-    def take(event: Event) -> None:
-        nonlocal number
+    left = options.limit or -1
+
+    def take(event: Event) -> bool:
+        nonlocal number, left
         is_taken = takes is None or takes(event)
         if isinstance(event, ConnectionClosed):
             number += 1
             if is_taken:
                 output.write(lines.line(number, event.connection))
+                left -= 1
+        return not left
 
     events = dissection.events()
     dissection.guard.each(events if progress is None else progress.ticking(events), take)

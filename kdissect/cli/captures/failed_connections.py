@@ -62,9 +62,10 @@ def _write(
     dissection: Dissection, options: Namespace, output: Output, problems: list[ConnectionProblem]
 ) -> None:
     packets, files = packets_of(dissection, problems), dissection.file_names
-    form = format_of(options, output, _COLUMNS, problem_columns)
+    types = {field.name: field.type for field in PROBLEM_FIELDS}
+    form = format_of(options, output, _COLUMNS, problem_columns, types=types)
     output.write(form.head())
-    for number, one in enumerate(problems, 1):
+    for number, one in enumerate(problems[: options.limit], 1):
         output.write(form.line(problem_row(number, one, packets[one.connection.id], files)))
     output.write(form.tail())
 

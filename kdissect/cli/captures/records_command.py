@@ -25,6 +25,7 @@ from kdissect.cli.options.output_options import (
     check_parquet,
     choose_columns,
     printing,
+    settle_format,
 )
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from kdissect.query.fields.printed_fields import FieldValues
 
 _Made = TypeVar("_Made")
-_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 # One line a record for scripts; `-e` chooses others.
 _DEFAULT_COLUMNS = (
     "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
@@ -64,6 +65,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
     try:
+        settle_format(parser, options)
         _check(options)
     except ValueError as error:
         parser.error(str(error))
@@ -79,9 +81,9 @@ def _parser() -> ArgumentParser:
         "records",
         "List the records in Produce requests and in Fetch, ShareFetch and FetchSnapshot responses.",
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
-    add_filter(parser, "only records of exchanges for which EXPR holds")
+    add_filter(parser, "only records of exchanges for which EXPR holds", times=False)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
@@ -152,7 +154,13 @@ def _lines(
         from kdissect.cli.formats.made_values import made_values  # start-up: of -e
 
         extra = made_values(dissection, options)
-    if not is_compiled or style == "table" or "json" in forms or output.is_terminal or extra is not None:
+    if (
+        not is_compiled
+        or style in ("table", "json")
+        or "json" in forms
+        or output.is_terminal
+        or extra is not None
+    ):
         made = _made(dissection, options, rows, progress, faults.anomalies, form.line, extra)
         return islice(made, options.limit)
     from kdissect.cli.captures.record_lines import CompiledLines, first_lines  # needs the compiled part

@@ -11,12 +11,12 @@ from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
 from kdissect.cli.formats import ColumnFormat, format_of
 from kdissect.cli.formats.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
-from kdissect.cli.formats.listed_rows import ListedRows, who_row
+from kdissect.cli.formats.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.cli.formats.named_fields import needs_bodies
 from kdissect.cli.options.input_options import is_live
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
-from kdissect.engine.exchange_rows import ExchangeRows, Row, ends_row
+from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -37,6 +37,7 @@ _OF_FRAMES = ("packets.first", "packets.last", "time", "time_ns", "end_time_ns",
 _OF_REQUESTS = (*(f"request.{part}" for part in _OF_FRAMES), CLOCK)
 _OF_RESPONSES = ("latency_ns", DURATION, *(f"response.{part}" for part in _OF_FRAMES))
 _OPEN = ("number", "exchange", "correlation_id", *_OF_REQUESTS, *_OF_RESPONSES)
+TYPES = {field.name: field.type for field in LISTED_FIELDS}
 _OF_FILES = tuple(f"{side}.{part}" for side in ("request", "response")
                   for part in ("packets.file", "packets.last_file", "captured"))  # fmt: skip
 
@@ -118,7 +119,9 @@ def row_writer(
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     nest = nest_of(dissection, options.show_secrets) if options.records else None
     rows = ListedRows(files, bodies, options.show_secrets, topics_of, nest)
-    form = format_of(options, output, columns, _table_columns, is_live(dissection))
+    if options.format == "parquet" and not (options.columns and not options.and_usual):
+        columns = [field.name for field in LISTED_FIELDS if _is_leaf(field, bodies)]
+    form = format_of(options, output, columns, _table_columns, is_live(dissection), TYPES)
     return RowWriter(rows, form, files, bodies or nest is not None, made_of(dissection, options))
 
 
@@ -129,6 +132,13 @@ def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
     from kdissect.cli.formats.made_values import made_values  # start-up: the filter language
 
     return made_values(dissection, options)
+
+
+def _is_leaf(field: RowField, bodies: bool) -> bool:
+    """Whether Parquet has a column for it: structs are those of their fields, but for bodies and lists."""
+    if field.name.endswith((".body", ".error")):
+        return bodies
+    return field.type != "struct" and not field.name.startswith(("processes.", "anomalies."))
 
 
 def _table_columns() -> list[TableColumn]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from kdissect.cli.options.output_options import OF_EXCHANGES
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.engine.exchange_rows import RowField
 
 _BODIES = ("request.body.", "response.body.")
 # Before a name: the columns that would be printed without `-e`, and this one.
 _MORE = "+"
+_EXCHANGE = "exchange"  # `Behind.EXCHANGE`: rows with bodies
 _ABSENT = object()
 
 
@@ -29,7 +29,7 @@ def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) ->
 
 
 def _column(name: str, known: Sequence[str], behind: str) -> "Column":
-    if name in known or (behind == OF_EXCHANGES and name.startswith(_BODIES)):
+    if name in known or (behind == _EXCHANGE and name.startswith(_BODIES)):
         return Column(name)
     # start-up: rows have most names
     from kdissect.query.fields.lookup import UnknownFieldError

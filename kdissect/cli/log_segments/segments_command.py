@@ -19,12 +19,13 @@ from kdissect.cli.options.output_options import (
     add_printing,
     check_parquet,
     choose_columns,
+    settle_format,
     writing,
 )
 from kdissect.cli.output import Output
 from kdissect.engine.exchange_rows import Row
 
-_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -46,6 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     add_limit(parser)
     add_limits(parser)
     options = parser.parse_args(arguments)
+    settle_format(parser, options)
     try:
         kind = _check(options)
     except ValueError as error:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NoReturn
 
-from kdissect.cli.diagnostics import DEBUG, write_error
+from kdissect.cli.diagnostics import DEBUG, USAGE, write_error
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.limits import DEFAULT_LIMITS, in_force, use
 
@@ -49,7 +49,28 @@ class _Parser(ArgumentParser):
         words = list(args or ())
         if any(word.startswith(EARLY_OPTION) for word in words):
             words = _early_first(words)
-        return super().parse_known_args(words, namespace)
+        found, rest = super().parse_known_args(words, namespace)
+        if getattr(found, "read_files", None):
+            found.paths = [*found.read_files, *found.paths]
+        if rest and len(rest) == 1 and not rest[0].startswith("-") and hasattr(found, "read_files"):
+            found.paths, rest = [*found.paths, *rest], []  # behind options, where -r came first
+        takes_files = hasattr(found, "read_files") and not hasattr(found, "interfaces")
+        if takes_files and not found.paths:
+            self.error("the following arguments are required: PATH")
+        return found, rest
+
+    def error(self, message: str) -> NoReturn:
+        """What is wrong, then where help is; exit code 2."""
+        from kdissect.cli.options.usage_hints import hinted  # start-up: only where something is wrong
+
+        write_error(f"{self.prog}: error: {hinted(self, message)}\n{self.prog} --help tells its options\n")
+        raise SystemExit(USAGE)
+
+    def format_help(self) -> str:
+        """As in argparse, with examples at the end."""
+        from kdissect.cli.options.examples import examples_of  # start-up: only for --help
+
+        return super().format_help() + examples_of(self.prog)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """As in argparse, which prints and forgets what cannot be written."""

@@ -13,9 +13,10 @@ from kdissect.cli.options.output_options import (
     add_limit,
     add_printing,
     choose_columns,
+    settle_format,
 )
 
-_FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
+_FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "tree")
 # Each reads the whole input: more than a machine has cores are no use.
 MAX_JOBS = 64
 
@@ -38,7 +39,7 @@ def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace
 def add_listing(parser: ArgumentParser) -> None:
     """Add the options that choose exchanges and say how to print them."""
     add_topic_ids(parser)
-    add_filter(parser)
+    add_filter(parser, times=False)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
@@ -53,6 +54,7 @@ def add_listing(parser: ArgumentParser) -> None:
 
 def check_listing(parser: ArgumentParser, options: Namespace) -> None:
     """Leave with exit code 2 where options do not go together."""
+    settle_format(parser, options)
     try:
         _check(options)
     except ValueError as error:
@@ -75,4 +77,4 @@ def _check(options: Namespace) -> None:
     if options.bodies and options.format == "table":
         raise ValueError("a table has no room for bodies: use --format tree or jsonl, or name fields with -e")
     if options.fields and options.format == "tree":
-        raise ValueError("a tree shows everything: -e goes with table, tsv, csv and jsonl")
+        raise ValueError("a tree shows everything: -e goes with all other formats")

@@ -7,7 +7,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import report, report_interrupted
 from kdissect.cli.options.input_options import is_input, is_live, was_read
-from kdissect.cli.output import Output, OutputError
+from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.engine.exchange_rows import RowField
 from kdissect.model.extras import are_installed, how_to_install
 
@@ -45,7 +45,11 @@ def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
     """Add the options; `options.format` is None where the user leaves the choice to us."""
     group = parser.add_argument_group("how to print them")
     add = group.add_argument
-    add("--format", choices=formats, help="default: table on a terminal, tsv otherwise")
+    add("--format", choices=formats, help=(
+        "default: what -o FILE ends with, else table on a terminal, tsv otherwise"
+    ))  # fmt: skip
+    add("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    parser.set_defaults(formats=tuple(formats))
     add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
     add_output(group.add_argument)
 
@@ -90,6 +94,7 @@ def writing(
     parser: ArgumentParser, options: Namespace, body: Callable[[Output], None], live: bool = False
 ) -> int:
     """Run `body` with the output open; gives the exit code."""
+    settle_format(parser, options)
     try:
         output = Output(None if options.output == "-" else options.output, live)
     except OutputError as error:
@@ -97,6 +102,8 @@ def writing(
     try:
         with output:
             body(output)
+    except UsageError as error:
+        parser.error(str(error))
     except OutputError as error:
         say(str(error))
         return UNREADABLE
@@ -116,20 +123,35 @@ def add_forms(parser: ArgumentParser) -> None:
 
 def add_limit(parser: ArgumentParser) -> None:
     """Add `--limit`."""
-    parser.add_argument("--limit", metavar="N", type=_positive, help="stop after N lines")
+    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines")
+
+
+def settle_format(parser: ArgumentParser, options: Namespace) -> None:
+    """Without `--format` the name of `-o FILE` says it, where it ends like a format. May be called again.
+
+    Leaves with exit code 2 where Parquet was asked for and cannot be written.
+    """
+    if getattr(options, "format", "") is None and options.output:
+        _, dot, end = options.output.rpartition(".")
+        options.format = end if dot and end in options.formats else None
+    try:
+        check_parquet(options)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def check_parquet(options: Namespace) -> None:
     """Raises ValueError where Parquet was asked for and cannot be written."""
-    if options.format != "parquet":
+    if getattr(options, "format", None) != "parquet":
         return
-    if options.output is None:
+    if options.output in (None, "-"):
         raise ValueError("parquet needs --output FILE: it is no text")
     if not are_installed("pyarrow"):
         raise ValueError(f"parquet needs pyarrow: {how_to_install('arrow')}")
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A number of lines, 1 or more, for argparse."""
     if not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no number of lines")
     return int(text)
