@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
-from kdissect.cli.options.input_options import add_inputs, is_live
+from kdissect.cli.options.input_options import add_inputs, is_live, start_ns
 from kdissect.cli.options.output_options import (
     OF_CONNECTIONS,
     add_fields,
     add_limit,
     add_printing,
+    add_time,
     choose_columns,
     printing,
 )
@@ -71,6 +73,7 @@ def run(arguments: Sequence[str]) -> int:
         parser, "columns to print: fields of a connection's JSON line (docs/output.md) by their dotted names"
     )
     add_limit(parser)
+    add_time(parser)
     options = parser.parse_args(arguments)
     _check(parser, options)
     dissection = open_filtered(parser, options)
@@ -103,7 +106,9 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
     types = {field.name: field.type for field in CONNECTION_FIELDS}
-    form = format_of(options, output, DEFAULT_COLUMNS, _table_columns, is_live(dissection), types)
+    form = format_of(
+        options, output, DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection), types
+    )
     made = None
     if options.columns:
         from kdissect.cli.formats.made_values import made_values  # start-up: of -e
@@ -134,10 +139,16 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     output.write(form.tail())
 
 
-def _table_columns() -> list[TableColumn]:
-    from kdissect.report.columns.connections import connection_columns  # start-up: other formats need none
+def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
+    def columns() -> list[TableColumn]:
+        # start-up: other formats need none
+        from kdissect.cli.formats.clock import Clock, clocked
+        from kdissect.report.columns.connections import connection_columns
 
-    return connection_columns()
+        clock = Clock(options.time, lambda: start_ns(dissection))
+        return clocked(connection_columns(), "start", itemgetter("start_ns"), clock)
+
+    return columns
 
 
 # The lines of `kdissect connections`. Those of one SYN, of which a flood has a million, have a pattern.

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from kdissect.api import Dissection
@@ -15,13 +16,14 @@ from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
-from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
 from kdissect.cli.options.output_options import (
     OF_RECORDS,
     add_fields,
     add_forms,
     add_limit,
     add_printing,
+    add_time,
     check_parquet,
     choose_columns,
     printing,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
     from kdissect.engine.records.compiled_records import CompiledRecords
     from kdissect.query.fields.printed_fields import FieldValues
+    from kdissect.report.cells import TableColumn
 
 _Made = TypeVar("_Made")
 _FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
@@ -95,6 +98,7 @@ def _parser() -> ArgumentParser:
     add_forms(parser)
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
+    add_time(parser)
     return parser
 
 
@@ -129,11 +133,23 @@ def _write(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    form = format_of(options, output, _DEFAULT_COLUMNS, record_columns, is_live(dissection))
+    form = format_of(
+        options, output, _DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection)
+    )
     output.write(form.head())
     for line in _lines(dissection, options, output, progress, faults, form):
         output.write(line)
     output.write(form.tail())
+
+
+def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
+    def columns() -> list[TableColumn]:
+        from kdissect.cli.formats.clock import Clock, clocked  # start-up: other formats need none
+
+        clock = Clock(options.time, lambda: start_ns(dissection))
+        return clocked(record_columns(), "time", itemgetter("time_ns"), clock)
+
+    return columns
 
 
 def _lines(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from kdissect.cli.formats import ColumnFormat, format_of
 from kdissect.cli.formats.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
 from kdissect.cli.formats.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.cli.formats.named_fields import needs_bodies
-from kdissect.cli.options.input_options import is_live
+from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
@@ -121,7 +121,9 @@ def row_writer(
     rows = ListedRows(files, bodies, options.show_secrets, topics_of, nest)
     if options.format == "parquet" and not (options.columns and not options.and_usual):
         columns = [field.name for field in LISTED_FIELDS if _is_leaf(field, bodies)]
-    form = format_of(options, output, columns, _table_columns, is_live(dissection), TYPES)
+    form = format_of(
+        options, output, columns, _table_columns(dissection, options), is_live(dissection), TYPES
+    )
     return RowWriter(rows, form, files, bodies or nest is not None, made_of(dissection, options))
 
 
@@ -141,10 +143,21 @@ def _is_leaf(field: RowField, bodies: bool) -> bool:
     return field.type != "struct" and not field.name.startswith(("processes.", "anomalies."))
 
 
-def _table_columns() -> list[TableColumn]:
-    from kdissect.report.columns.exchanges import exchange_columns  # start-up: other formats need none
+def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
+    def columns() -> list[TableColumn]:
+        # start-up: other formats need none
+        from kdissect.cli.formats.clock import Clock, clocked
+        from kdissect.report.columns.exchanges import exchange_columns
 
-    return exchange_columns()
+        clock = Clock(options.time, lambda: start_ns(dissection))
+        return clocked(exchange_columns(), "time", _time_of, clock)
+
+    return columns
+
+
+def _time_of(row: Row) -> int:
+    found: int = (row["request"] or row["response"])["time_ns"]
+    return found
 
 
 def nest_of(dissection: Dissection, show_secrets: bool) -> Nest:

@@ -12,6 +12,7 @@ from kdissect.cli.options.output_options import (
     add_fields,
     add_limit,
     add_printing,
+    add_time,
     choose_columns,
     settle_format,
 )
@@ -50,6 +51,7 @@ def add_listing(parser: ArgumentParser) -> None:
     add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
+    add_time(parser)
 
 
 def check_listing(parser: ArgumentParser, options: Namespace) -> None:

@@ -12,6 +12,7 @@ from kdissect.engine.exchange_rows import RowField
 from kdissect.model.extras import are_installed, how_to_install
 
 _FORMS = ("text", "hex", "json", "base64")
+CLOCKS = ("utc", "local", "relative", "delta")
 # What `query.fields.printed_fields.Behind` calls what stands behind a row.
 OF_NOTHING, OF_CONNECTIONS, OF_RECORDS, OF_EXCHANGES = (
     "nothing", "connection", "exchange of a record", "exchange",
@@ -54,12 +55,21 @@ def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
     add_output(group.add_argument)
 
 
+def add_time(parser: ArgumentParser) -> None:
+    """Add `--time`."""
+    parser.add_argument("--time", choices=CLOCKS, default=CLOCKS[0], help=(
+        "times in a table: of the day in UTC (default) or in the zone of this machine, with the date where "
+        "days differ; seconds since the first packet, or since the row before"
+    ))  # fmt: skip
+
+
 def add_output(add: Callable[..., object]) -> None:
     """Add `-o` and `--color` to a parser or group."""
     add(
         "-o", "--output", metavar="FILE", help="write to FILE, or - for standard output, which is the default"
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal")
+    add("--wide", action="store_true", help="tables with all columns, however narrow the terminal is")
 
 
 def printing(
