@@ -62,7 +62,9 @@ COMMANDS = {
 # search finds nothing; with Python's 700 such searches take a twentieth of the time, and where thousands of
 # connections are opened even 20 000 take as much. 50 000 hold some 5 MB.
 COLLECT_EVERY = 50_000
-_USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
+_USAGE = "usage: kdissect COMMAND ... | FILE | -t FILE | --version | --help"
+# A file without a command: on the screen, and as tshark names it.
+_SCREEN, _READ = "-t", "-r"
 
 
 class Command(Protocol):
@@ -153,9 +155,11 @@ def _dispatch(arguments: list[str]) -> int:
         print_text(f"kdissect {__version__}\ncompiled hot path: {compiled}\n")
         return OK
     if first not in COMMANDS:
-        what = "option" if first.startswith("-") else "command"
-        write_error(f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n")
-        return USAGE
+        if not _means_file(arguments):
+            write_error(f"kdissect: {_unknown(first)}\nkdissect --help tells the commands\n")
+            return USAGE
+        first = "tui" if _SCREEN in arguments else "info"
+        arguments = [first, *(word for word in arguments if word != _SCREEN)]
     gc.set_threshold(COLLECT_EVERY)
     before = in_force()
     start_run()
@@ -164,6 +168,21 @@ def _dispatch(arguments: list[str]) -> int:
     finally:
         _report_limits_met()
         use(before)  # `--limits` is over with its command
+
+
+def _means_file(arguments: list[str]) -> bool:
+    """Whether no command is named, but what to look at: `FILE`, `-r FILE`, `-t FILE`."""
+    words = [word for word in arguments if word != _SCREEN]
+    return bool(words) and (words[0] == _READ or os.path.exists(words[0]))  # noqa: PTH110
+
+
+def _unknown(first: str) -> str:
+    """What is wrong with the first word, and what was meant."""
+    from kdissect.cli.options.wanted_names import near_names  # start-up: only where something is wrong
+
+    what = "option" if first.startswith("-") else "command or file"
+    near = near_names(first, COMMANDS)
+    return f"unknown {what} {first!r}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _report_limits_met() -> None:
@@ -183,7 +202,8 @@ def _help() -> str:
     return (
         "kdissect takes the Kafka traffic in packet captures apart.\n\n"
         f"{_USAGE}\n\ncommands:\n{commands}\n\n"
-        "'kdissect COMMAND --help' tells the options of a command.\n"
+        "'kdissect COMMAND --help' tells the options of a command, with examples.\n"
+        "'kdissect FILE' is 'kdissect info FILE', 'kdissect -t FILE' shows it on the screen.\n"
         "Exit codes: 0 all read, 1 findings, 2 wrong usage, 3 some input could not be read (the rest is "
         "printed first), 4 nothing to judge or clients unread, 130 interrupted.\n"
     )

@@ -10,15 +10,19 @@ _STYLES = {"bold": "1", "dim": "2", "bad": "1;31", "good": "32", "odd": "33", "n
 def wants_colour(choice: str, is_terminal: bool) -> bool:
     """`choice` is `--color`: auto, always or never.
 
-    NO_COLOR (no-color.org) and FORCE_COLOR decide `auto` before the terminal does.
+    NO_COLOR (no-color.org), FORCE_COLOR, CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors) decide `auto`
+    before the terminal does.
     """
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    forced = os.environ.get("FORCE_COLOR", "")
-    if forced:
-        return forced != "0"
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        forced = os.environ.get(name, "")
+        if forced and (forced != "0" or name == "FORCE_COLOR"):
+            return forced != "0"
+    if os.environ.get("CLICOLOR") == "0":
+        return False
     return is_terminal and os.environ.get("TERM") != "dumb"
 
 

@@ -23,6 +23,10 @@ class OutputError(KdissectError):
     """The output cannot be opened or written; the message names it."""
 
 
+class UsageError(KdissectError):
+    """What was asked for cannot be, as only the input shows: wrong usage."""
+
+
 class Output:
     """Collects bytes and writes them with `os.write`. With `live` every `write` goes out at once.
 

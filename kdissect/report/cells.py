@@ -17,7 +17,8 @@ class TableColumn(NamedTuple):
     """One column.
 
     Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay. `value`
-    names what of a row it shows, where that is one value.
+    names what of a row it shows, where that is one value. `dated` is the cell of a time with its date, for
+    tables whose rows are of several days.
     """
 
     title: str
@@ -26,6 +27,7 @@ class TableColumn(NamedTuple):
     rank: int = 0
     right: bool = False
     value: str = ""
+    dated: Callable[[dict[str, Any]], Cell] | None = None
 
 
 def count_cell(count: int, style: str = "") -> Cell:

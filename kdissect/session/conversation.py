@@ -280,6 +280,7 @@ class Conversation:
             info.software_version = (
                 _text(getattr(body, "client_software_version", None)) or info.software_version
             )
+            info.line_texts = None
         elif exchange.api_key == SASL_HANDSHAKE:
             info.mechanism = _text(body.mechanism)
             self._first_token = b""
@@ -383,6 +384,7 @@ class Conversation:
         self._rounds += 1
         if has_succeeded(info.mechanism, self._rounds, server_token):
             info.principal = principal_of(info.mechanism, self._first_token) or info.principal
+            info.line_texts = None
             self._first_token, self._rounds = b"", 0  # it may hold a password
 
     def _orphan(self, frame: Frame, correlation_id: int | None) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
+from kdissect.cli.formats.listed_rows import LISTED_FIELDS
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
-from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, PROCESS_FIELDS, RowField
+from kdissect.engine.exchange_rows import PROCESS_FIELDS, RowField
 from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.segments.index_kinds import KINDS
 from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
@@ -50,7 +51,7 @@ def kind_list() -> str:
 @pytest.mark.parametrize(
     ("section", "content"),
     [
-        ("exchange fields", field_table(EXCHANGE_FIELDS)),
+        ("exchange fields", field_table(LISTED_FIELDS)),
         ("connection fields", field_table(CONNECTION_FIELDS)),
         ("problem fields", field_table(PROBLEM_FIELDS)),
         ("problem reasons", reason_table()),
@@ -132,7 +133,7 @@ def names_of(row: dict[str, Any], prefix: str = "") -> set[str]:
 
 
 def test_every_field_of_a_row_is_documented(capfd: pytest.CaptureFixture[str]) -> None:
-    documented = {field.name for field in EXCHANGE_FIELDS}
+    documented = {field.name for field in LISTED_FIELDS}
     told_by_tools = {field.name for field in PROCESS_FIELDS}  # in the captures of few of them
     found = set()
     for path in (CHECKOUT / "captures").glob("*.pcap"):

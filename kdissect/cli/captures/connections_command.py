@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
-from kdissect.cli.options.input_options import add_inputs, is_live
-from kdissect.cli.options.output_options import add_printing, printing
+from kdissect.cli.options.input_options import add_inputs, is_live, start_ns
+from kdissect.cli.options.output_options import (
+    OF_CONNECTIONS,
+    add_fields,
+    add_limit,
+    add_printing,
+    add_time,
+    choose_columns,
+    printing,
+)
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
@@ -22,10 +31,11 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
 
 
-FORMATS = ("table", "tsv", "jsonl", "csv")
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 # A line has the ends and times as text, not once more as numbers.
 DEFAULT_COLUMNS = tuple(
     field.name
@@ -59,7 +69,13 @@ def run(arguments: Sequence[str]) -> int:
         help="only connections that came to nothing, with the reason and the packets, at the end",
     )
     add_printing(parser, FORMATS)
+    add_fields(
+        parser, "columns to print: fields of a connection's JSON line (docs/output.md) by their dotted names"
+    )
+    add_limit(parser)
+    add_time(parser)
     options = parser.parse_args(arguments)
+    _check(parser, options)
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
@@ -73,24 +89,48 @@ def run(arguments: Sequence[str]) -> int:
     return printing(parser, options, dissection, body)
 
 
+def _check(parser: ArgumentParser, options: Namespace) -> None:
+    try:
+        if options.problems:
+            from kdissect.stats.failed_connections import PROBLEM_FIELDS  # start-up: its histories
+
+            choose_columns(options, PROBLEM_FIELDS)
+        else:
+            choose_columns(options, CONNECTION_FIELDS, OF_CONNECTIONS)
+    except ValueError as error:
+        parser.error(str(error))
+
+
 def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    form = format_of(options, output, DEFAULT_COLUMNS, _table_columns, is_live(dissection))
-    lines = ConnectionLines(form, format_name(options, output) != "table")
+    types = {field.name: field.type for field in CONNECTION_FIELDS}
+    form = format_of(
+        options, output, DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection), types
+    )
+    made = None
+    if options.columns:
+        from kdissect.cli.formats.made_values import made_values  # start-up: of -e
+
+        made = made_values(dissection, options)
+    lines = ConnectionLines(form, format_name(options, output) in ("tsv", "csv", "jsonl"), made)
     output.write(form.head())
     number = 0
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
 
-    def take(event: Event) -> None:
-        nonlocal number
+    left = options.limit or -1
+
+    def take(event: Event) -> bool:
+        nonlocal number, left
         is_taken = takes is None or takes(event)
         if isinstance(event, ConnectionClosed):
             number += 1
             if is_taken:
                 output.write(lines.line(number, event.connection))
+                left -= 1
+        return not left
 
     events = dissection.events()
     dissection.guard.each(events if progress is None else progress.ticking(events), take)
@@ -99,17 +139,27 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     output.write(form.tail())
 
 
-def _table_columns() -> list[TableColumn]:
-    from kdissect.report.columns.connections import connection_columns  # start-up: other formats need none
+def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
+    def columns() -> list[TableColumn]:
+        # start-up: other formats need none
+        from kdissect.cli.formats.clock import Clock, clocked
+        from kdissect.report.columns.connections import connection_columns
 
-    return connection_columns()
+        clock = Clock(options.time, lambda: start_ns(dissection))
+        return clocked(connection_columns(), "start", itemgetter("start_ns"), clock)
+
+    return columns
 
 
 # The lines of `kdissect connections`. Those of one SYN, of which a flood has a million, have a pattern.
 class ConnectionLines:
-    """Makes lines in a format. It is `delimited` where a line is that of one row, whatever came before."""
+    """Makes lines in a format. It is `delimited` where a line is that of one row, whatever came before.
 
-    def __init__(self, form: Format, delimited: bool) -> None:
+    `made` tells what of a connection is in no row, for those of `-e`.
+    """
+
+    def __init__(self, form: Format, delimited: bool, made: FieldValues | None = None) -> None:
+        self._made = made
         self._form = form
         self._delimited = delimited
         self._patterns: dict[tuple[str, CloseKind], str] = {}
@@ -117,6 +167,8 @@ class ConnectionLines:
     def line(self, number: int, info: ConnectionInfo) -> bytes:
         """The line of a connection that is over."""
         # Hot: a row of a connection costs ten times what its line from a pattern does.
+        if self._made is not None:
+            return self._form.line(self._made.of_connection(info) | connection_row(number, info))
         if self._delimited and info.tcp is ONE_SYN and not info.names and info.close is not None:
             kind = info.capture_set, info.close.how
             pattern = self._patterns.get(kind) or self._pattern(kind, info)

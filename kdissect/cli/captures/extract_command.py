@@ -67,7 +67,7 @@ def _parser() -> ArgumentParser:
     )
     add_inputs(parser)
     add_topic_ids(parser)
-    add_filter(parser)
+    add_filter(parser, times=False)
     add_selection(parser)
     add = parser.add_argument
     add("-o", "--output", metavar="OUT", required=True, help="file to write, or - for standard output")

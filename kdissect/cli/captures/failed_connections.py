@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.event_loop import Reading, read_all
 from kdissect.cli.formats import format_of
+from kdissect.cli.formats.clock import Clock, clocked
 from kdissect.cli.options.filter_option import EventFilter, filter_of
+from kdissect.cli.options.input_options import start_ns
 from kdissect.cli.output import Output
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.packets.packet import packet_ref, ref_file, ref_number
@@ -62,9 +66,12 @@ def _write(
     dissection: Dissection, options: Namespace, output: Output, problems: list[ConnectionProblem]
 ) -> None:
     packets, files = packets_of(dissection, problems), dissection.file_names
-    form = format_of(options, output, _COLUMNS, problem_columns)
+    clock = Clock(options.time, lambda: start_ns(dissection))
+    columns = partial(clocked, problem_columns(), "start", itemgetter("start_ns"), clock)
+    types = {field.name: field.type for field in PROBLEM_FIELDS}
+    form = format_of(options, output, _COLUMNS, columns, types=types)
     output.write(form.head())
-    for number, one in enumerate(problems, 1):
+    for number, one in enumerate(problems[: options.limit], 1):
         output.write(form.line(problem_row(number, one, packets[one.connection.id], files)))
     output.write(form.tail())
 

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.event_loop import read_all
-from kdissect.cli.formats.titled_tables import Facts, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs
-from kdissect.cli.options.output_options import add_output, printing
+from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
@@ -42,19 +43,28 @@ def run(arguments: Sequence[str]) -> int:
         action="store_true",
         help="as --deep, and decompress every batch and read its records",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    add_output(parser.add_argument)
+    add_tables(parser, "apis", "files", "errors", "anomalies", text="text")
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         facts = _facts(dissection, options)
-        if options.format == "json":
-            write_json(output, facts)
-        else:
-            output.write(info_text(facts).encode("utf-8", "replace") + b"\n")
+        tables = [
+            RowTable("apis", lambda: facts["apis"]),
+            RowTable("files", lambda: facts["files"]),
+            RowTable("errors", lambda: _counted("error", facts["errors"])),
+            RowTable("anomalies", lambda: _counted("anomaly", facts["anomalies"])),
+        ]
+        text = info_text(facts)
+        write_tables(
+            options, output, facts, tables, lambda: output.write(text.encode("utf-8", "replace") + b"\n")
+        )
 
     return printing(parser, options, dissection, body)
+
+
+def _counted(name: str, counts: dict[str, int]) -> list[Facts]:
+    return [{name: found, "count": count} for found, count in counts.items()]
 
 
 def _facts(dissection: Dissection, options: Namespace) -> Facts:

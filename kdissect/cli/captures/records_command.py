@@ -6,18 +6,29 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, format_name, format_of
-from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
-from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live
-from kdissect.cli.options.output_options import add_forms, add_limit, add_printing, check_parquet, printing
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
+from kdissect.cli.options.output_options import (
+    OF_RECORDS,
+    add_fields,
+    add_forms,
+    add_limit,
+    add_printing,
+    add_time,
+    check_parquet,
+    choose_columns,
+    printing,
+    settle_format,
+)
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
@@ -36,9 +47,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdissect.engine.records.compiled_records import CompiledRecords
+    from kdissect.query.fields.printed_fields import FieldValues
+    from kdissect.report.cells import TableColumn
 
 _Made = TypeVar("_Made")
-_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 # One line a record for scripts; `-e` chooses others.
 _DEFAULT_COLUMNS = (
     "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
@@ -55,6 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
     try:
+        settle_format(parser, options)
         _check(options)
     except ValueError as error:
         parser.error(str(error))
@@ -70,28 +84,32 @@ def _parser() -> ArgumentParser:
         "records",
         "List the records in Produce requests and in Fetch, ShareFetch and FetchSnapshot responses.",
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
-    add_filter(parser, "only records of exchanges for which EXPR holds")
+    add_filter(parser, "only records of exchanges for which EXPR holds", times=False)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
-    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
-        "columns to print: fields of a record's JSON line (docs/output.md) by their dotted names"
-    ))  # fmt: skip
+    add_fields(
+        parser,
+        "columns to print: fields of a record's JSON line (docs/output.md) by their dotted names, and what "
+        "a filter knows of its exchange (kdissect fields)",
+    )
     add_forms(parser)
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
+    add_time(parser)
     return parser
 
 
 def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.fields:
-        options.fields = split_names(options.fields)
-        check_names(options.fields, RECORD_FIELDS)
-        if options.format == "parquet" and any("." in name for name in options.fields):
-            raise ValueError("columns of parquet are whole fields: headers, decoded")
+        choose_columns(options, RECORD_FIELDS, OF_RECORDS)
+        if options.format == "parquet" and any(
+            column.is_made or "." in column.name for column in options.columns
+        ):
+            raise ValueError("columns of parquet are whole fields of records: headers, decoded")
 
 
 def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
@@ -115,11 +133,23 @@ def _write(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    form = format_of(options, output, _DEFAULT_COLUMNS, record_columns, is_live(dissection))
+    form = format_of(
+        options, output, _DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection)
+    )
     output.write(form.head())
     for line in _lines(dissection, options, output, progress, faults, form):
         output.write(line)
     output.write(form.tail())
+
+
+def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
+    def columns() -> list[TableColumn]:
+        from kdissect.cli.formats.clock import Clock, clocked  # start-up: other formats need none
+
+        clock = Clock(options.time, lambda: start_ns(dissection))
+        return clocked(record_columns(), "time", itemgetter("time_ns"), clock)
+
+    return columns
 
 
 def _lines(
@@ -135,12 +165,25 @@ def _lines(
     topic_name = partial(_topic_of, dissection)
     rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name)
     style = format_name(options, output)
-    if not is_compiled or style == "table" or "json" in forms or output.is_terminal:
-        made = _made(dissection, options, rows, progress, faults.anomalies, form.line)
+    extra = None
+    if options.columns:
+        from kdissect.cli.formats.made_values import made_values  # start-up: of -e
+
+        extra = made_values(dissection, options)
+    if (
+        not is_compiled
+        or style in ("table", "json")
+        or "json" in forms
+        or output.is_terminal
+        or extra is not None
+    ):
+        made = _made(dissection, options, rows, progress, faults.anomalies, form.line, extra)
         return islice(made, options.limit)
     from kdissect.cli.captures.record_lines import CompiledLines, first_lines  # needs the compiled part
 
-    columns = options.fields or (() if style == "jsonl" else _DEFAULT_COLUMNS)
+    columns = options.fields
+    if options.and_usual or not columns:
+        columns = () if style == "jsonl" else (*_DEFAULT_COLUMNS, *columns)
     compiled = CompiledLines(
         style, columns, forms, dissection.file_names, rows, form, faults.anomalies, dissection.guard.note,
         topic_name, _topic_chooser(options),
@@ -188,13 +231,15 @@ def _made(
     progress: Progress | None,
     report: Callable[[list[Anomaly]], None],
     make: Callable[[Row], _Made],
+    extra: FieldValues | None = None,
 ) -> Iterator[_Made]:
-    """What `make` gives for each row."""
+    """What `make` gives for each row, with what `extra` tells of its exchange."""
     for records in _selected_sets(dissection, options, progress):
         anomalies: list[Anomaly] = []
         try:
+            more = None if extra is None else extra(records.exchange)
             for row in rows.rows(records, anomalies):
-                yield make(row)
+                yield make(row if more is None else more | row)
         except Exception as error:
             dissection.guard.note(error, records.exchange)
         report(anomalies)

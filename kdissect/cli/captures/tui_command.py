@@ -106,7 +106,7 @@ def _parser() -> ArgumentParser:
     parser = command_parser("tui", "Look at the exchanges of captures on the screen, while they are read.")
     add_inputs(parser, live=True)
     add_topic_ids(parser)
-    add_filter(parser, "begin with only exchanges for which EXPR holds")
+    add_filter(parser, "begin with only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("in a browser").add_argument
     add("--web", action="store_true", help="serve it on 127.0.0.1 (needs the extra web)")
     add("--web-port", metavar="N", type=port, default=8018, help="default: 8018")

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.cli.diagnostics import USAGE, say
+from kdissect.cli.options.config_defaults import COMMAND, PROFILE
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.config.read import ConfigError, ConfigFile, find_config, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
@@ -100,7 +101,7 @@ def _values(parser: ArgumentParser, file: ConfigFile) -> dict[str, Any]:
     known = {key: options[key] for key in KEYS if key in options}
     found = {}
     for key, value in file.table.items():
-        if key == SUPPRESS:
+        if key in (SUPPRESS, COMMAND, PROFILE):  # the last two: of every command
             continue
         if key not in known:
             raise file.error((key,), f"unknown key {key!r}{_meant(key, [*known, SUPPRESS])}")
@@ -162,6 +163,10 @@ def _meant(key: str, known: Sequence[str]) -> str:
 
 def _suppressions(file: ConfigFile) -> list[Suppression]:
     """The file's suppressions; each must name a rule there is."""
+    for key in ("select", "ignore"):
+        for at, name in enumerate(file.table.get(key, ())):
+            if not any(fits(word, rule) for word in str(name).split(",") if word for rule in ALL_RULES):
+                raise file.error((key, at), f"no rule has the code, name or prefix {name!r}")
     entries = parse_suppressions(file)
     for index, entry in enumerate(entries):
         if not any(fits(entry.rule, rule) for rule in ALL_RULES):

@@ -10,7 +10,8 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
-from kdissect.cli.formats.titled_tables import Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, takes
 from kdissect.cli.options.input_options import add_inputs
@@ -56,10 +57,12 @@ def run(arguments: Sequence[str]) -> int:
                 read_events(dissection, take)
         audit.finish()
         facts = upgrade_facts(audit) | {"not_seen": unseen.facts()}
-        if options.format == "json":
-            write_json(output, facts)
-        else:
-            _write_audit(facts, options, output)
+        tables = [
+            RowTable(
+                "uses", lambda: (row for row in facts["uses"] if options.all or row["outcome"] != "fine")
+            )
+        ]
+        write_tables(options, output, facts, tables, lambda: _write_audit(facts, options, output))
         output.flush()
         found.append(facts)
         reading.over()
@@ -82,7 +85,7 @@ def _parser() -> ArgumentParser:
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
     add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
-    add_tables(parser)
+    add_tables(parser, "uses")
     return parser
 
 

@@ -1,13 +1,13 @@
 """Output formats: rows to bytes. Each is a `Format`; the module of one is imported when it is asked for."""
 
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kdissect.cli.output import Output
 
 if TYPE_CHECKING:
-    from kdissect.cli.formats.named_fields import Room
+    from kdissect.cli.formats.named_fields import Column, Room
     from kdissect.report.cells import TableColumn
 
 
@@ -45,7 +45,8 @@ class ColumnFormat(Format, Protocol):
 
 def format_name(options: Namespace, output: Output) -> str:
     """What the user asked for: else a table on a terminal, TSV otherwise."""
-    return options.format or ("table" if output.is_terminal else "tsv")
+    chosen: str | None = options.format
+    return chosen or ("table" if output.is_terminal else "tsv")
 
 
 def format_of(
@@ -54,32 +55,48 @@ def format_of(
     columns: Sequence[str],
     table_columns: Callable[[], "list[TableColumn]"],
     live: bool = False,
+    types: "Mapping[str, str] | None" = None,
 ) -> ColumnFormat:
-    """The format that the user asked for.
+    """The format that the user asked for. `types` are those of fields, for Parquet.
 
     `-e` chooses the columns. Without it TSV and CSV have `columns`, JSON lines have whole rows, and a table
     has `table_columns()`. A `live` table shows each row at once.
     """
-    name, fields = format_name(options, output), getattr(options, "fields", ())
+    name = format_name(options, output)
+    chosen: Sequence[Column] = getattr(options, "columns", ())
+    and_usual: bool = getattr(options, "and_usual", False)
+    if name == "parquet":
+        from kdissect.cli.formats.parquet import ParquetFormat  # pyarrow is optional
+
+        return ParquetFormat([*(columns if and_usual or not chosen else ()), *chosen], types or {})
     if name != "table":
-        chosen = fields or (() if name == "jsonl" else columns)
-        return delimited(name, chosen, options.header, output.is_terminal)
+        shown: Sequence[str | Column] = chosen
+        if name not in ("json", "jsonl") and (and_usual or not chosen):
+            shown = [*columns, *chosen]
+        return delimited(name, shown, options.header, output.is_terminal, and_usual)
     from kdissect.cli.formats.text_table import chosen_columns, table  # start-up: rich
 
-    return table(chosen_columns(fields) if fields else table_columns(), options, output, live)
+    usual = table_columns() if and_usual or not chosen else []
+    return table(usual + chosen_columns(chosen), options, output, live)
 
 
-def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: bool) -> ColumnFormat:
-    """The format `tsv`, `csv` or `jsonl` with these columns."""
+def delimited(
+    name: str, columns: "Sequence[str | Column]", header: bool, for_terminal: bool, and_rows: bool = False
+) -> ColumnFormat:
+    """The format `tsv`, `csv`, `json` or `jsonl` with these columns; JSON `and_rows`: behind whole rows."""
     # at first use: start-up; csv and orjson import many modules
     if name == "csv":
         from kdissect.cli.formats.csv import CsvFormat  # start-up: csv
 
         return CsvFormat(columns, header)
+    if name == "json":
+        from kdissect.cli.formats.json_array import JsonArrayFormat  # start-up: orjson
+
+        return JsonArrayFormat(columns, for_terminal, and_rows)
     if name == "jsonl":
         from kdissect.cli.formats.jsonl import JsonFormat  # start-up: orjson
 
-        return JsonFormat(columns, for_terminal)
+        return JsonFormat(columns, for_terminal, and_rows)
     from kdissect.cli.formats.tsv import TsvFormat  # start-up
 
     return TsvFormat(columns, header)

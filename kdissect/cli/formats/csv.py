@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.formats.named_fields import Column, Room
+from kdissect.cli.formats.named_fields import Column, Room, as_columns
 from kdissect.report.cells import LIST_SEPARATOR, cell
 from kdissect.report.printable import printable
 
@@ -26,10 +26,10 @@ class CsvFormat:
     end = b"\n"
     is_stripped = False
 
-    def __init__(self, columns: Sequence[str], header: bool) -> None:
-        self._columns = [Column(name) for name in columns]
+    def __init__(self, columns: Sequence[str | Column], header: bool) -> None:
+        self._columns = as_columns(columns)
         self._header = header
-        self.values: list[str] | None = list(columns)
+        self.values: list[str] | None = [column.place for column in self._columns]
         self._text = io.StringIO()
         self._writer = csv.writer(self._text, lineterminator="\n")
 

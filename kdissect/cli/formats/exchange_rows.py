@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,12 @@ from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
 from kdissect.cli.formats import ColumnFormat, format_of
 from kdissect.cli.formats.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
+from kdissect.cli.formats.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.cli.formats.named_fields import needs_bodies
-from kdissect.cli.options.input_options import is_live
+from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
-from kdissect.engine.exchange_rows import ExchangeRows, Row, ends_row
+from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -24,37 +25,49 @@ if TYPE_CHECKING:
     from kdissect.cli.formats.exchange_tree import TreeWriter
     from kdissect.engine.exchange_rows import Nest
     from kdissect.engine.records.record_sets import RecordSet
+    from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
 
 
 # What of a row belongs to the connection, and to the bodies; what all exchanges of a template have.
-_OF_CONNECTION = ("connection", "capture_set", "client", "broker", "processes")
+_OF_CONNECTION = ("connection", "capture_set", "client", "broker", "processes", "software", "principal")
 _OF_BODIES = ("errors", "topics", "topic_ids")
 _SHARED = ("kind", "client_id", "api_key", "api", "api_version", "state", "closed", "anomalies")
 _OF_FRAMES = ("packets.first", "packets.last", "time", "time_ns", "end_time_ns", "bytes")
 _OF_REQUESTS = (*(f"request.{part}" for part in _OF_FRAMES), CLOCK)
 _OF_RESPONSES = ("latency_ns", DURATION, *(f"response.{part}" for part in _OF_FRAMES))
 _OPEN = ("number", "exchange", "correlation_id", *_OF_REQUESTS, *_OF_RESPONSES)
+TYPES = {field.name: field.type for field in LISTED_FIELDS}
 _OF_FILES = tuple(f"{side}.{part}" for side in ("request", "response")
                   for part in ("packets.file", "packets.last_file", "captured"))  # fmt: skip
 
 
 class RowWriter(FilledLines):
-    """Makes rows and formats them. `files` are the inputs' names; rows with bodies fill no templates."""
+    """Makes rows and formats them. `files` are the inputs' names; rows with bodies fill no templates.
+
+    `made` gives what rows have only where `-e` asks for it; such rows fill none either.
+    """
 
     def __init__(
-        self, rows: ExchangeRows, form: ColumnFormat, files: Sequence[str], has_bodies: bool
+        self,
+        rows: ExchangeRows,
+        form: ColumnFormat,
+        files: Sequence[str],
+        has_bodies: bool,
+        made: FieldValues | None = None,
     ) -> None:
-        super().__init__(files, has_templates=not has_bodies)
+        super().__init__(files, has_templates=not has_bodies and made is None)
+        self._made = made
         self._rows = rows
-        self._shared = ExchangeRows(files)  # these learn no names
+        self._shared = ListedRows(files)  # these learn no names
         self._form = form
         self.head = form.head
         self.tail = form.tail
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
         """The row of this number; a table holds the first ones back."""
-        return self._form.line(self._rows.numbered(exchange, number))
+        row = self._rows.numbered(exchange, number)
+        return self._form.line(row if self._made is None else row | self._made(exchange))
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
         """Cells that such exchanges share, as they stand in a line, and room for the others."""
@@ -81,7 +94,7 @@ class RowWriter(FilledLines):
 
     def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
         """Cells that belong to a connection."""
-        row = {"connection": connection.id, **ends_row(connection)}
+        row = {"connection": connection.id, **ends_row(connection), **who_row(connection)}
         return self._cells(row, _OF_CONNECTION)
 
     def body_texts(
@@ -102,18 +115,49 @@ def row_writer(
     dissection: Dissection, options: Namespace, output: Output, columns: Sequence[str]
 ) -> RowWriter:
     """A writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are those of TSV and CSV without `-e`."""
-    bodies = options.bodies or needs_bodies(options.fields)
+    bodies = options.bodies or needs_bodies(options.columns)
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     nest = nest_of(dissection, options.show_secrets) if options.records else None
-    rows = ExchangeRows(files, bodies, options.show_secrets, topics_of, nest)
-    form = format_of(options, output, columns, _table_columns, is_live(dissection))
-    return RowWriter(rows, form, files, bodies or nest is not None)
+    rows = ListedRows(files, bodies, options.show_secrets, topics_of, nest)
+    if options.format == "parquet" and not (options.columns and not options.and_usual):
+        columns = [field.name for field in LISTED_FIELDS if _is_leaf(field, bodies)]
+    form = format_of(
+        options, output, columns, _table_columns(dissection, options), is_live(dissection), TYPES
+    )
+    return RowWriter(rows, form, files, bodies or nest is not None, made_of(dissection, options))
 
 
-def _table_columns() -> list[TableColumn]:
-    from kdissect.report.columns.exchanges import exchange_columns  # start-up: other formats need none
+def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
+    """What works out the columns that rows do not have by themselves; None where there are none."""
+    if not any(column.is_made for column in options.columns):
+        return None
+    from kdissect.cli.formats.made_values import made_values  # start-up: the filter language
 
-    return exchange_columns()
+    return made_values(dissection, options)
+
+
+def _is_leaf(field: RowField, bodies: bool) -> bool:
+    """Whether Parquet has a column for it: structs are those of their fields, but for bodies and lists."""
+    if field.name.endswith((".body", ".error")):
+        return bodies
+    return field.type != "struct" and not field.name.startswith(("processes.", "anomalies."))
+
+
+def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
+    def columns() -> list[TableColumn]:
+        # start-up: other formats need none
+        from kdissect.cli.formats.clock import Clock, clocked
+        from kdissect.report.columns.exchanges import exchange_columns
+
+        clock = Clock(options.time, lambda: start_ns(dissection))
+        return clocked(exchange_columns(), "time", _time_of, clock)
+
+    return columns
+
+
+def _time_of(row: Row) -> int:
+    found: int = (row["request"] or row["response"])["time_ns"]
+    return found
 
 
 def nest_of(dissection: Dissection, show_secrets: bool) -> Nest:
@@ -131,6 +175,6 @@ def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> T
     """A writer of trees."""
     from kdissect.cli.formats.exchange_tree import TreeWriter  # start-up: the tree decoder
 
-    rows = ExchangeRows(dissection.file_names, topics_of=dissection.topics.topics_of)
+    rows = ListedRows(dissection.file_names, topics_of=dissection.topics.topics_of)
     colour = wants_colour(options.color, output.is_terminal)
     return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name, options.records)

@@ -1,6 +1,6 @@
 """Exchanges straight to JSON lines, without a dict in between and without orjson.
 
-The same text as `ExchangeRows.row` through orjson, held equal by a test. It exists because it is the path of
+The same text as `ListedRows.row` through orjson, held equal by a test. It exists because it is the path of
 large captures, and of small ones (importing orjson imports dataclasses, inspect, uuid and json: 30 ms).
 """
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from kdissect.cli.formats.named_fields import Column, Room
+from kdissect.cli.formats.named_fields import Column, Room, as_columns
 from kdissect.report.printable import terminal_json
 
 _TEXTS = ("request.time", "response.time")  # which have quotes, of those that are the same on no two lines
@@ -14,15 +14,16 @@ _OPTIONS = orjson.OPT_APPEND_NEWLINE
 
 
 class JsonFormat:
-    """Rows as they are, or only `columns` under their dotted names."""
+    """Rows as they are, or only `columns` under their dotted names; with `and_rows` behind the rows."""
 
     end = b"}\n"
     is_stripped = False
 
-    def __init__(self, columns: Sequence[str], for_terminal: bool) -> None:
-        self._columns = [Column(name) for name in dict.fromkeys(columns)]
+    def __init__(self, columns: Sequence[str | Column], for_terminal: bool, and_rows: bool = False) -> None:
+        self._columns = list({column.name: column for column in as_columns(columns)}.values())
         self._for_terminal = for_terminal
-        self.values = [column.name for column in self._columns] or None
+        self._and_rows = and_rows
+        self.values = None if and_rows else [column.place for column in self._columns] or None
 
     def head(self) -> bytes:
         """Nothing."""
@@ -31,7 +32,8 @@ class JsonFormat:
     def line(self, row: dict[str, Any]) -> bytes:
         """One row."""
         if self._columns:
-            row = {column.name: column.value(row) for column in self._columns}
+            chosen = {column.name: column.value(row) for column in self._columns}
+            row = row | chosen if self._and_rows else chosen
         return self._shown(json_bytes(row, _OPTIONS))
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:

@@ -125,10 +125,11 @@ def text_or_null(text: str | None) -> str:
 
 
 def ends_of(connection: ConnectionInfo) -> str:
-    """Capture set, client, broker and their processes, between the kind of an exchange and its client id."""
+    """Capture set, both ends, their processes and who asks: from the kind of an exchange to its client id."""
     ends = (
         f',"capture_set":{text_or_null(connection.capture_set)},'
         f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
     )
     processes = processes_row(connection)
-    return ends + (f",{compact_json(processes)[1:-1]}" if processes else "")
+    who = f',"software":{text_or_null(connection.software)},"principal":{text_or_null(connection.principal)}'
+    return ends + (f",{compact_json(processes)[1:-1]}" if processes else "") + who

@@ -7,6 +7,9 @@ from kdissect.cli.options.wanted_names import near_names
 from kdissect.engine.exchange_rows import RowField
 
 _BODIES = ("request.body.", "response.body.")
+# Before a name: the columns that would be printed without `-e`, and this one.
+_MORE = "+"
+_EXCHANGE = "exchange"  # `Behind.EXCHANGE`: rows with bodies
 _ABSENT = object()
 
 
@@ -15,19 +18,39 @@ def split_names(options: Iterable[str]) -> list[str]:
     return [name for option in options for name in option.split(",") if name]
 
 
-def check_names(names: Sequence[str], fields: Sequence[RowField]) -> None:
-    """Raises ValueError for a name that no row has; anything inside a body is allowed."""
+def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) -> "list[Column]":
+    """The columns of names as `-e` or a filter (`-Y`) spells them; anything inside a body is allowed.
+
+    `behind` is a `query.fields.printed_fields.Behind`: what more can be told of such rows. Raises ValueError
+    for a name that no row has.
+    """
     known = [field.name for field in fields]
-    for name in names:
-        if name not in known and not name.startswith(_BODIES):
-            near = near_names(name, known)
-            hint = f"; did you mean {near[0]}?" if near else f"; fields are {', '.join(known)}"
-            raise ValueError(f"no field {name!r}{hint}")
+    return [_column(name, known, behind) for name in names]
 
 
-def needs_bodies(names: Iterable[str]) -> bool:
-    """Whether a name asks for something that only decoded bodies have."""
-    return any(part in ("body", "error") for name in names for part in name.split(".")[1:2])
+def _column(name: str, known: Sequence[str], behind: str) -> "Column":
+    if name in known or (behind == _EXCHANGE and name.startswith(_BODIES)):
+        return Column(name)
+    # start-up: rows have most names
+    from kdissect.query.fields.lookup import UnknownFieldError
+    from kdissect.query.fields.printed_fields import Behind, names_behind, printed_field
+
+    try:
+        return Column(*printed_field(name, known, Behind(behind)))
+    except UnknownFieldError as error:
+        near = near_names(name, [*known, *names_behind(Behind(behind))])
+        hint = f"did you mean {near[0]}?" if near else error.hint or f"fields are {', '.join(known)}"
+        raise ValueError(f"{error.why}; {hint}") from None
+
+
+def split_more(names: Sequence[str]) -> tuple[list[str], bool]:
+    """The names of `-e`, and whether they come behind the usual columns: one has a plus before it."""
+    return [name.removeprefix(_MORE) for name in names], any(name.startswith(_MORE) for name in names)
+
+
+def needs_bodies(columns: "Iterable[Column]") -> bool:
+    """Whether a column shows something that only decoded bodies have."""
+    return any(part in ("body", "error") for column in columns for part in column.keys[1:2])
 
 
 class Room(NamedTuple):
@@ -41,15 +64,30 @@ class Room(NamedTuple):
     side: int = 0
 
 
+def as_columns(names: "Sequence[str | Column]") -> "list[Column]":
+    """Names of fields as columns, and columns as they are."""
+    return [name if isinstance(name, Column) else Column(name) for name in names]
+
+
 class Column:
-    """One column: takes its value out of a row."""
+    """One column: takes its value out of a row, where its name says or at a path of `keys`.
 
-    __slots__ = ("_path", "first", "name")
+    `is_made`: a row has it under that name only where it was asked for.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("_path", "first", "is_made", "keys", "name")
+
+    def __init__(self, name: str, keys: Sequence[str] = (), is_made: bool = False) -> None:
         self.name = name
-        self.first, *self._path = name.split(".")
+        self.keys = tuple(keys or name.split("."))
+        self.is_made = is_made
+        self.first, *self._path = self.keys
         """The key of the row behind which the value is."""
+
+    @property
+    def place(self) -> str:
+        """The name of the field of the row."""
+        return ".".join(self.keys)
 
     def value(self, row: dict[str, Any]) -> Any:
         """The value; all values as a list where the path leads through one; None where nothing is there."""

@@ -8,16 +8,18 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.formats.named_fields import Column, Room
+from kdissect.cli.formats.named_fields import Column, Room, as_columns
 from kdissect.cli.output import Output
 from kdissect.report.cells import Cell, TableColumn, cell
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
 # headings' minimum.
 _SAMPLE_ROWS = 200
+_DAY = len("2026-11-22")
 _MAX_WIDTH = 48  # of any column but the last
 _GAP = "  "
 _ELLIPSIS = "…"
+_NARROWEST = 6  # of a column that is cut
 
 
 class TableFormat:
@@ -34,7 +36,8 @@ class TableFormat:
         self._width = width
         self._header = header
         self._sample = sample
-        self._held: list[list[Cell]] = []
+        self._held: list[dict[str, Any]] = []
+        self._left_out: list[str] = []
         self._widths: list[int] | None = None
 
     def head(self) -> bytes:
@@ -43,18 +46,26 @@ class TableFormat:
 
     def line(self, row: dict[str, Any]) -> bytes:
         """One row, held back while widths are being found."""
-        cells = [column.cell(row) for column in self._columns]
         if self._widths is not None:
-            return self._print(cells)
-        self._held.append(cells)
+            return self._print([column.cell(row) for column in self._columns])
+        self._held.append(row)
         return b"" if len(self._held) < self._sample else self._release()
 
     def tail(self) -> bytes:
-        """The rows held back, if there were fewer than the sample; headings also of an empty table."""
-        return self._release() if self._widths is None else b""
+        """The rows held back, if there were fewer than the sample; headings also of an empty table.
+
+        Then what there was no room for.
+        """
+        rest = self._release() if self._widths is None else b""
+        if not self._left_out:
+            return rest
+        text = f"{_ELLIPSIS} no room for {', '.join(self._left_out)}: --wide shows all"
+        return rest + (paint(text, "dim") if self._colour else text).encode() + b"\n"
 
     def _release(self) -> bytes:
-        held, self._held = self._held, []
+        rows, self._held = self._held, []
+        self._columns = [_of_days(column, rows) for column in self._columns]
+        held = [[column.cell(row) for column in self._columns] for row in rows]
         widths = [
             min(
                 max([column.min_width, cell_len(column.title), *(cell_len(cells[i].text) for cells in held)]),
@@ -63,6 +74,10 @@ class TableFormat:
             for i, column in enumerate(self._columns)
         ]
         kept = self._kept(widths)
+        self._shrink(kept, widths)
+        self._left_out = [
+            column.title for i, column in enumerate(self._columns) if i not in kept and column.title
+        ]
         self._columns = [self._columns[i] for i in kept]
         self._widths = [widths[i] for i in kept]
         lines = [[cells[i] for i in kept] for cells in held]
@@ -79,6 +94,17 @@ class TableFormat:
                 break
             kept.remove(index)
         return kept
+
+    def _shrink(self, kept: list[int], widths: list[int]) -> None:
+        """Cut the widest columns down, where those that stay do not fit."""
+        while self._width is not None and (excess := self._least(kept, widths) - self._width) > 0:
+            widest = max(kept[:-1], key=widths.__getitem__, default=-1)
+            if widest < 0 or widths[widest] <= _NARROWEST:
+                return
+            others = [widths[i] for i in kept[:-1] if i != widest]
+            widths[widest] = max(
+                widths[widest] - excess, min(max(others, default=0), widths[widest] - 1), _NARROWEST
+            )
 
     def _least(self, kept: list[int], widths: list[int]) -> int:
         columns = self._columns
@@ -125,6 +151,13 @@ class TableFormat:
         return max(self._width - sum(widths[:-1]) - len(_GAP) * last, cell_len(self._columns[at].title))
 
 
+def _of_days(column: TableColumn, rows: Sequence[dict[str, Any]]) -> TableColumn:
+    """The column with dates, where the rows are of several days."""
+    if column.dated is None or len({column.dated(row).text[:_DAY] for row in rows}) < 2:
+        return column
+    return column._replace(cell=column.dated, value="", dated=None)
+
+
 def _sized(text: str, width: int, right: bool) -> str:
     """`text` in exactly `width` cells."""
     length = cell_len(text)
@@ -141,13 +174,14 @@ def _cut(text: str, width: int) -> str:
 def table(columns: Sequence[TableColumn], options: Namespace, output: Output, live: bool) -> TableFormat:
     """A table as the user and the output want it."""
     colour = wants_colour(options.color, output.is_terminal)
-    width = shutil.get_terminal_size().columns if output.is_terminal else None
+    is_narrow = output.is_terminal and not getattr(options, "wide", False)
+    width = shutil.get_terminal_size().columns if is_narrow else None
     return TableFormat(columns, colour, width, options.header, 1 if live else _SAMPLE_ROWS)
 
 
-def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
+def chosen_columns(columns: Sequence[str | Column]) -> list[TableColumn]:
     """Columns for `-e`: every one is shown, however narrow the terminal."""
-    return [TableColumn(name, _chosen(Column(name)), value=name) for name in names]
+    return [TableColumn(column.name, _chosen(column), value=column.place) for column in as_columns(columns)]
 
 
 def _chosen(column: Column) -> Any:

@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.options.output_options import add_output
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.options.output_options import add_output, positive
 from kdissect.cli.output import Output
 
 if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn
 
-Facts = dict[str, Any]
+SUGGESTED = "suggested"  # the attribute of an option that has values to offer, and takes others
+ROW_FORMATS = ("tsv", "csv", "json", "jsonl", "parquet")
 
 
-def add_tables(parser: ArgumentParser) -> None:
-    """Add `--format table|json`, `-o` and `--color`."""
+def add_tables(
+    parser: ArgumentParser,
+    *names: str,
+    text: str = "table",
+    sort: str = "what rows come first",
+    orders: Iterable[str] = (),
+) -> None:
+    """Add the options of rows that are held: `--format`, `--table`, `-e`, `--sort`, `--limit` and their like.
+
+    `names` are those of the tables, `text` is what the form for people is called, `orders` are what
+    completion offers for `--sort`.
+    """
     add = parser.add_argument_group("how to print them").add_argument
-    add("--format", choices=("table", "json"), default="table", help="default: table")
+    formats = (*dict.fromkeys((text, "table")), *ROW_FORMATS)
+    add("--format", choices=formats, help=f"default: {text}, or what -o FILE ends with")
+    add("--json", dest="format", action="store_const", const="json", help="short for --format json")
     add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
+    if len(names) > 1:
+        add(
+            "--table", choices=names, help=f"one table alone; default of tsv, csv, jsonl, parquet: {names[0]}"
+        )
+    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
+        "columns of that table: names of its JSON by their dotted names; +FIELD: the usual ones, and this one"
+    ))  # fmt: skip
+    action = add("--sort", metavar="FIELD", help=(
+        f"{sort}: numbers the largest first, texts in their order; FIELD:asc, FIELD:desc"
+    ))  # fmt: skip
+    setattr(action, SUGGESTED, tuple(orders) or None)
+    add("--limit", metavar="N", type=positive, help="no more than N rows")
     add_output(add)
+    parser.set_defaults(table=None, formats=formats)
+
+
+def write_tables(
+    options: Namespace,
+    output: Output,
+    facts: object,
+    tables: Sequence[RowTable],
+    write_text: Callable[[], None],
+) -> None:
+    """Write in the format that was asked for: all of it as `write_text` does, or as JSON; else one table."""
+    is_all = not (options.fields or options.table or options.sort or options.limit)
+    style = options.format or ("table" if is_all or output.is_terminal else "tsv")
+    if is_all and style == "json":
+        write_json(output, facts)
+    elif is_all and style in ("table", "text"):
+        write_text()
+    else:
+        from kdissect.cli.formats.held_rows import write_rows  # start-up: few choose rows
+
+        named = {table.name: table for table in tables}
+        write_rows(
+            named[options.table or tables[0].name], "table" if style == "text" else style, options, output
+        )
 
 
 def write_json(output: Output, facts: object) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.named_fields import Column, Room
+from kdissect.cli.formats.named_fields import Column, Room, as_columns
 from kdissect.report.cells import cell
 
 
@@ -13,11 +13,11 @@ class TsvFormat:
     end = b"\n"
     is_stripped = False
 
-    def __init__(self, columns: Sequence[str], header: bool) -> None:
-        self._columns = [Column(name) for name in columns]
+    def __init__(self, columns: Sequence[str | Column], header: bool) -> None:
+        self._columns = as_columns(columns)
         self._firsts = [column.first for column in self._columns]
         self._header = header
-        self.values: list[str] | None = list(columns)
+        self.values: list[str] | None = [column.place for column in self._columns]
 
     def head(self) -> bytes:
         """The names of the columns."""

@@ -9,15 +9,23 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kdissect.cli.formats import format_of
-from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
 from kdissect.cli.options.command_parser import add_limits, command_parser
-from kdissect.cli.options.output_options import add_forms, add_limit, add_printing, check_parquet, writing
+from kdissect.cli.options.output_options import (
+    add_fields,
+    add_forms,
+    add_limit,
+    add_printing,
+    check_parquet,
+    choose_columns,
+    settle_format,
+    writing,
+)
 from kdissect.cli.output import Output
 from kdissect.engine.exchange_rows import Row
 
-_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -33,12 +41,13 @@ def run(arguments: Sequence[str]) -> int:
     add("--records", action="store_true", help="a line for each record, not for each batch")
     add("--topic", metavar="NAME", help="the topic, where the folder's name does not tell it")
     add_printing(parser, _FORMATS)
-    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help="columns to print")
+    add_fields(parser, "columns to print")
     add_forms(parser)
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
     add_limits(parser)
     options = parser.parse_args(arguments)
+    settle_format(parser, options)
     try:
         kind = _check(options)
     except ValueError as error:
@@ -56,9 +65,7 @@ def run(arguments: Sequence[str]) -> int:
 def _check(options: Namespace) -> SegmentKind:
     check_parquet(options)
     kind = kind_of(options)
-    if options.fields:
-        options.fields = split_names(options.fields)
-        check_names(options.fields, kind.fields)
+    choose_columns(options, kind.fields)
     return kind
 
 

@@ -9,16 +9,25 @@ from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, HelpFormat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from kdissect.cli.diagnostics import DEBUG, write_error
+from kdissect.cli.diagnostics import DEBUG, USAGE, write_error
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.limits import DEFAULT_LIMITS, in_force, use
+
+if TYPE_CHECKING:
+    from kdissect.cli.options.config_defaults import Defaults
 
 # Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_command`).
 SHOW_PARSER = "--show-parser"
 # Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
 EARLY_OPTION = "--limits"
+_PROFILE = "--profile"
+CONFIG, NO_CONFIG = "--config", "--no-config"  # of `check`
+CONFIG_VARIABLE = "KDISSECT_CONFIG"
+CONFIG_NAMES = ("kdissect.toml", "pyproject.toml")
+_SECTION = b"[tool.kdissect."  # of commands and profiles, in a file of others
+_MOST_BYTES = 4 << 20
 
 
 class ParserShownError(Exception):
@@ -49,7 +58,53 @@ class _Parser(ArgumentParser):
         words = list(args or ())
         if any(word.startswith(EARLY_OPTION) for word in words):
             words = _early_first(words)
-        return super().parse_known_args(words, namespace)
+        defaults = None if SHOW_PARSER in words else self._file_defaults(words)
+        if defaults is not None:
+            defaults.before()
+        found, rest = super().parse_known_args(words, namespace)
+        if defaults is not None:
+            defaults.behind(found)
+        if getattr(found, "read_files", None):
+            found.paths = [*found.read_files, *found.paths]
+        if rest and len(rest) == 1 and not rest[0].startswith("-") and hasattr(found, "read_files"):
+            found.paths, rest = [*found.paths, *rest], []  # behind options, where -r came first
+        takes_files = hasattr(found, "read_files") and not hasattr(found, "interfaces")
+        if takes_files and not found.paths:
+            self.error("the following arguments are required: PATH")
+        return found, rest
+
+    def _file_defaults(self, words: list[str]) -> Defaults | None:
+        """What the configuration file says, None without one."""
+        if NO_CONFIG in words:
+            return None
+        profile = _value_of(words, _PROFILE)
+        path = _value_of(words, CONFIG) or config_path()
+        if path is None and profile is None:
+            return None
+        # start-up: seldom is there a file
+        from kdissect.cli.options.config_defaults import Defaults
+        from kdissect.config.read import ConfigError, read_config
+
+        try:
+            if path is None:
+                self.error(f"{_PROFILE} {profile}: there is no configuration file")
+            return Defaults(self, read_config(path), profile)
+        except ConfigError as error:
+            write_error(f"kdissect: {error}\n")
+            raise SystemExit(USAGE) from None
+
+    def error(self, message: str) -> NoReturn:
+        """What is wrong, then where help is; exit code 2."""
+        from kdissect.cli.options.usage_hints import hinted  # start-up: only where something is wrong
+
+        write_error(f"{self.prog}: error: {hinted(self, message)}\n{self.prog} --help tells its options\n")
+        raise SystemExit(USAGE)
+
+    def format_help(self) -> str:
+        """As in argparse, with examples at the end."""
+        from kdissect.cli.options.examples import examples_of  # start-up: only for --help
+
+        return super().format_help() + examples_of(self.prog)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """As in argparse, which prints and forgets what cannot be written."""
@@ -57,6 +112,47 @@ class _Parser(ArgumentParser):
             print_text(message)
         else:
             write_error(message)
+
+
+def _value_of(words: list[str], option: str) -> str | None:
+    """What is given for an option, by a look at the words."""
+    for at, word in enumerate(words):
+        if word == "--":
+            break
+        if word == option:
+            return words[at + 1] if at + 1 < len(words) else ""
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
+
+
+def config_path() -> str | None:
+    """The file that has options of commands: what `KDISSECT_CONFIG` names, or the nearest from here upwards.
+
+    An empty `KDISSECT_CONFIG` means none. A cheap look, in every run: `config.read` reads the file.
+    """
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named is not None:
+        return named or None
+    try:
+        folder = os.path.abspath(os.curdir)  # noqa: PTH100  importing pathlib costs more than the search
+    except FileNotFoundError:
+        return None
+    while True:
+        for name in CONFIG_NAMES:
+            path = f"{folder}{os.sep}{name}"
+            try:
+                with open(path, "rb") as file:  # noqa: PTH123
+                    if name == CONFIG_NAMES[0]:
+                        return path
+                    if _SECTION in file.read(_MOST_BYTES):
+                        return path
+            except OSError:
+                continue
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            return None
+        folder = above
 
 
 def _early_first(words: list[str]) -> list[str]:
@@ -83,6 +179,7 @@ def command_parser(name: str, description: str) -> ArgumentParser:
             prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
         )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
+    parser.add_argument(_PROFILE, metavar="NAME", help="options of this profile of the configuration file")
     parser.add_argument(DEBUG, action="store_true", help="show where kdissect itself fails, if it does")
     return parser
 

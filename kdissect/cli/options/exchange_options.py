@@ -7,10 +7,17 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
-from kdissect.cli.options.output_options import add_limit, add_printing
-from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
+from kdissect.cli.options.output_options import (
+    OF_EXCHANGES,
+    add_fields,
+    add_limit,
+    add_printing,
+    add_time,
+    choose_columns,
+    settle_format,
+)
 
-_FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
+_FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "tree")
 # Each reads the whole input: more than a machine has cores are no use.
 MAX_JOBS = 64
 
@@ -33,22 +40,23 @@ def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace
 def add_listing(parser: ArgumentParser) -> None:
     """Add the options that choose exchanges and say how to print them."""
     add_topic_ids(parser)
-    add_filter(parser)
+    add_filter(parser, times=False)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
-    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
-        "columns to print: fields of a JSON line (docs/output.md) by their dotted names, also inside "
-        "request.body and response.body"
-    ))  # fmt: skip
+    add_fields(
+        parser, "columns to print: every name that a filter takes (kdissect fields), also inside bodies"
+    )
     add("--bodies", action="store_true", help="decode the bodies and print them")
     add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
+    add_time(parser)
 
 
 def check_listing(parser: ArgumentParser, options: Namespace) -> None:
     """Leave with exit code 2 where options do not go together."""
+    settle_format(parser, options)
     try:
         _check(options)
     except ValueError as error:
@@ -65,11 +73,10 @@ def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
     if options.fields:
-        from kdissect.cli.formats.named_fields import check_names, split_names  # start-up: of -e
+        from kdissect.cli.formats.listed_rows import LISTED_FIELDS  # start-up: of -e
 
-        options.fields = split_names(options.fields)
-        check_names(options.fields, EXCHANGE_FIELDS)
+        choose_columns(options, LISTED_FIELDS, OF_EXCHANGES)
     if options.bodies and options.format == "table":
         raise ValueError("a table has no room for bodies: use --format tree or jsonl, or name fields with -e")
     if options.fields and options.format == "tree":
-        raise ValueError("a tree shows everything: -e goes with table, tsv, csv and jsonl")
+        raise ValueError("a tree shows everything: -e goes with all other formats")

@@ -41,6 +41,11 @@ def add_selection(parser: ArgumentParser) -> None:
         action="store_true",
         help="only error codes, unanswered requests, orphan responses, and bodies that cannot be decoded",
     )
+    add_times(add)
+
+
+def add_times(add: Callable[..., object]) -> None:
+    """Add `--since` and `--until` to a parser or group."""
     add(
         "--since",
         metavar="TIME",

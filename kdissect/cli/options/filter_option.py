@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.options.exchange_selection import is_selection_by_kind, selection_of
+from kdissect.cli.options.exchange_selection import add_times, is_selection_by_kind, selection_of
 from kdissect.cli.options.input_options import (
     check_inputs,
     is_live,
@@ -17,11 +17,13 @@ from kdissect.cli.options.input_options import (
     wants_live,
 )
 from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
+from kdissect.engine.times import SECOND_NS
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.query.predicate import Predicate
+    from kdissect.query.values.points_in_time import Moment
 
 Test = Callable[[Exchange], bool]
 _TWICE = (
@@ -29,8 +31,12 @@ _TWICE = (
 )
 
 
-def add_filter(parser: ArgumentParser, what: str = "only exchanges for which EXPR holds") -> None:
-    """Add the option; `options.filter` is a Predicate, or None."""
+def add_filter(
+    parser: ArgumentParser, what: str = "only exchanges for which EXPR holds", times: bool = True
+) -> None:
+    """Add the option; `options.filter` is a Predicate, or None. With `times` also `--since` and `--until`,
+    which become part of the filter (`open_filtered`): not where `add_selection` adds them.
+    """
     parser.add_argument(
         "-Y",
         "--filter",
@@ -38,6 +44,33 @@ def add_filter(parser: ArgumentParser, what: str = "only exchanges for which EXP
         type=_predicate,
         help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md; see: kdissect fields)",
     )
+
+    if times:
+        add_times(parser.add_argument)
+    parser.set_defaults(times_filter=times)
+
+
+def _with_times(options: Namespace) -> None:
+    """Make `--since` and `--until` part of the filter."""
+    bounds = [
+        f"time {operator} {_written(moment)}"
+        for operator, moment in ((">=", options.since), ("<=", options.until))
+        if moment is not None
+    ]
+    options.since = options.until = None
+    if options.filter is not None:
+        bounds.append(f"({options.filter.text})")
+    options.filter = _predicate(" and ".join(bounds))
+
+
+def _written(moment: Moment) -> str:
+    """A moment as a filter has it."""
+    if moment.since == "start":
+        return f"+{moment.ns}ns"
+    if not moment.since:
+        return str(moment.ns)
+    seconds, ns = divmod(moment.ns, SECOND_NS)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{ns:09}"
 
 
 def _predicate(text: str) -> Predicate:
@@ -54,6 +87,8 @@ def open_filtered(
 ) -> Dissection:
     """`open_inputs`. Leaves with exit code 2 where the filter needs what the inputs cannot give."""
     check_inputs(parser, options)
+    if getattr(options, "times_filter", False) and (options.since or options.until):
+        _with_times(options)
     twice = options.filter is not None and options.filter.needs_findings
     if twice and wants_live(options):
         parser.error(_TWICE)  # before the capture begins

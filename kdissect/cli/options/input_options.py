@@ -18,9 +18,12 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
     parser.add_argument(
         "paths",
         metavar="PATH",
-        nargs="*" if live else "+",
+        nargs="*",
         help="capture file (pcap, pcapng; also gzip, zstd, lz4), directory, glob, or - for standard input",
     )
+    parser.add_argument("-r", dest="read_files", metavar="FILE", action="append", default=[], help=(
+        "the same; may be repeated"
+    ))  # fmt: skip
     parser.add_argument(
         "--port",
         metavar="N",

@@ -7,19 +7,60 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import report, report_interrupted
 from kdissect.cli.options.input_options import is_input, is_live, was_read
-from kdissect.cli.output import Output, OutputError
+from kdissect.cli.output import Output, OutputError, UsageError
+from kdissect.engine.exchange_rows import RowField
 from kdissect.model.extras import are_installed, how_to_install
 
 _FORMS = ("text", "hex", "json", "base64")
+CLOCKS = ("utc", "local", "relative", "delta")
+# What `query.fields.printed_fields.Behind` calls what stands behind a row.
+OF_NOTHING, OF_CONNECTIONS, OF_RECORDS, OF_EXCHANGES = (
+    "nothing", "connection", "exchange of a record", "exchange",
+)  # fmt: skip
+
+
+def add_fields(parser: ArgumentParser, help_text: str) -> None:
+    """Add `-e`; `choose_columns` makes columns of what is given."""
+    parser.add_argument(
+        "-e",
+        dest="fields",
+        metavar="FIELD,...",
+        action="append",
+        default=[],
+        help=f"{help_text}; +FIELD: the usual ones, and this one",
+    )
+    parser.set_defaults(columns=(), and_usual=False)
+
+
+def choose_columns(options: Namespace, fields: Sequence[RowField], behind: str = OF_NOTHING) -> None:
+    """Set `options.columns` from `-e`, as `named_fields.columns_of` has them. Raises ValueError."""
+    if not options.fields:
+        return
+    from kdissect.cli.formats.named_fields import columns_of, split_more, split_names  # start-up: of -e
+
+    options.fields, options.and_usual = split_more(split_names(options.fields))
+    options.columns = columns_of(options.fields, fields, behind)
 
 
 def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
     """Add the options; `options.format` is None where the user leaves the choice to us."""
     group = parser.add_argument_group("how to print them")
     add = group.add_argument
-    add("--format", choices=formats, help="default: table on a terminal, tsv otherwise")
+    add("--format", choices=formats, help=(
+        "default: what -o FILE ends with, else table on a terminal, tsv otherwise"
+    ))  # fmt: skip
+    add("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    parser.set_defaults(formats=tuple(formats))
     add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
     add_output(group.add_argument)
+
+
+def add_time(parser: ArgumentParser) -> None:
+    """Add `--time`."""
+    parser.add_argument("--time", choices=CLOCKS, default=CLOCKS[0], help=(
+        "times in a table: of the day in UTC (default) or in the zone of this machine, with the date where "
+        "days differ; seconds since the first packet, or since the row before"
+    ))  # fmt: skip
 
 
 def add_output(add: Callable[..., object]) -> None:
@@ -28,6 +69,7 @@ def add_output(add: Callable[..., object]) -> None:
         "-o", "--output", metavar="FILE", help="write to FILE, or - for standard output, which is the default"
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal")
+    add("--wide", action="store_true", help="tables with all columns, however narrow the terminal is")
 
 
 def printing(
@@ -62,6 +104,7 @@ def writing(
     parser: ArgumentParser, options: Namespace, body: Callable[[Output], None], live: bool = False
 ) -> int:
     """Run `body` with the output open; gives the exit code."""
+    settle_format(parser, options)
     try:
         output = Output(None if options.output == "-" else options.output, live)
     except OutputError as error:
@@ -69,6 +112,8 @@ def writing(
     try:
         with output:
             body(output)
+    except UsageError as error:
+        parser.error(str(error))
     except OutputError as error:
         say(str(error))
         return UNREADABLE
@@ -88,20 +133,35 @@ def add_forms(parser: ArgumentParser) -> None:
 
 def add_limit(parser: ArgumentParser) -> None:
     """Add `--limit`."""
-    parser.add_argument("--limit", metavar="N", type=_positive, help="stop after N lines")
+    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines")
+
+
+def settle_format(parser: ArgumentParser, options: Namespace) -> None:
+    """Without `--format` the name of `-o FILE` says it, where it ends like a format. May be called again.
+
+    Leaves with exit code 2 where Parquet was asked for and cannot be written.
+    """
+    if getattr(options, "format", "") is None and options.output:
+        _, dot, end = options.output.rpartition(".")
+        options.format = end if dot and end in options.formats else None
+    try:
+        check_parquet(options)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def check_parquet(options: Namespace) -> None:
     """Raises ValueError where Parquet was asked for and cannot be written."""
-    if options.format != "parquet":
+    if getattr(options, "format", None) != "parquet":
         return
-    if options.output is None:
+    if options.output in (None, "-"):
         raise ValueError("parquet needs --output FILE: it is no text")
     if not are_installed("pyarrow"):
         raise ValueError(f"parquet needs pyarrow: {how_to_install('arrow')}")
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A number of lines, 1 or more, for argparse."""
     if not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no number of lines")
     return int(text)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
-from kdissect.cli.formats.titled_tables import Facts, write_json
+from kdissect.cli.formats.row_table import Facts
+from kdissect.cli.formats.titled_tables import write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.time_options import seconds
 from kdissect.cli.output import Output

@@ -11,6 +11,7 @@ from argparse import SUPPRESS, Action, ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kdissect.cli import COMMANDS, command_of
+from kdissect.cli.formats.titled_tables import SUGGESTED
 from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError, command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
@@ -165,8 +166,9 @@ def _positionals(parser: ArgumentParser, word: str) -> Iterable[Candidate]:
 
 
 def _values(action: Action, word: str) -> Iterable[Candidate]:
-    if action.choices is not None:
-        return [(str(choice), "") for choice in action.choices]
+    choices = getattr(action, SUGGESTED, None) if action.choices is None else action.choices
+    if choices is not None:
+        return [(str(choice), "") for choice in choices]
     make = _VALUES.get(action.dest)
     return () if make is None else make(word)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.formats.titled_tables import Facts, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
@@ -25,8 +26,7 @@ def run(arguments: Sequence[str]) -> int:
         "instead: what could come behind EXPR, the beginning of a filter; lines of text, kind and help, in "
         "place of its last word"
     ))  # fmt: skip
-    add("--format", choices=("text", "json"), default="text", help="default: text")
-    add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add_tables(parser, "fields", text="text")
     options = parser.parse_args(arguments)
     found, completion = [], None
     if options.complete is not None:
@@ -37,11 +37,13 @@ def run(arguments: Sequence[str]) -> int:
             parser.error(f"no field begins with {options.prefix!r}")
 
     def body(output: Output) -> None:
-        if options.format == "json":
-            write_json(output, _listed(found) if completion is None else _completed(completion))
-        else:
+        def write_text() -> None:
             text = _text(found) if completion is None else _lines(completion)
             output.write(text.encode("utf-8", "replace"))
+
+        facts = _listed(found) if completion is None else _completed(completion)
+        rows = facts if isinstance(facts, list) else facts["candidates"]
+        write_tables(options, output, facts, [RowTable("fields", lambda: rows)], write_text)
 
     return writing(parser, options, body)
 

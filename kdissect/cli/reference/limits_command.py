@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.formats.titled_tables import Facts, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
@@ -19,16 +20,13 @@ def run(arguments: Sequence[str]) -> int:
         "The bounds on memory and time that --limits NAME=VALUE,... sets: name, default, what it counts, "
         "what is told when it is reached. docs/limits.md has these and all others.",
     )
-    add = parser.add_argument
-    add("--format", choices=("text", "json"), default="text", help="default: text")
-    add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add_tables(parser, "limits", text="text")
     options = parser.parse_args(arguments)
 
     def body(output: Output) -> None:
-        if options.format == "json":
-            write_json(output, _facts())
-        else:
-            output.write(_text().encode())
+        facts = _facts()
+        tables = [RowTable("limits", lambda: facts)]
+        write_tables(options, output, facts, tables, lambda: output.write(_text().encode()))
 
     return writing(parser, options, body)
 

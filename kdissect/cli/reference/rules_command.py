@@ -8,12 +8,16 @@ from time import process_time_ns
 
 from kdissect.cli.diagnostics import UNREADABLE
 from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, open_inputs, was_read
 from kdissect.cli.options.output_options import writing, written_and_read
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.rules.pages import rule_line, rule_text
 from kdissect.rules.registry import ALL_RULES, rule_by
+from kdissect.rules.rule import Rule
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -21,22 +25,27 @@ def run(arguments: Sequence[str]) -> int:
     parser = command_parser("rules", "What `kdissect check` holds traffic to.")
     parser.add_argument("rule", metavar="RULE", nargs="?", help="code or name of a rule to explain")
     parser.add_argument("--cost", metavar="FILE", help="what each rule is shown of a capture, and takes")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add_tables(parser, "rules", text="text")
     options = parser.parse_args(arguments)
     if options.cost is not None:
         if options.rule is not None:
             parser.error("--cost is of all rules")
         return _cost(parser, options)
     if options.rule is None:
-        text = "".join(rule_line(rule) + "\n" for rule in ALL_RULES)
+        wanted, text = ALL_RULES, "".join(rule_line(rule) + "\n" for rule in ALL_RULES)
     else:
         rule = rule_by(options.rule)
         if rule is None:
-            parser.error(f"no rule has the code or name {options.rule!r}")
-        text = rule_text(rule)
+            near = near_names(options.rule.upper(), [one.code for one in ALL_RULES])
+            near += near_names(options.rule.casefold(), [one.name for one in ALL_RULES])
+            hint = f"; did you mean {near[0]}?" if near else ""
+            parser.error(f"no rule has the code or name {options.rule!r}{hint}")
+        wanted, text = (rule,), rule_text(rule)
 
     def body(output: Output) -> None:
-        output.write(text.encode())
+        facts = [_facts(rule) for rule in wanted]
+        tables = [RowTable("rules", lambda: facts)]
+        write_tables(options, output, facts, tables, lambda: output.write(text.encode()))
 
     return writing(parser, options, body)
 
@@ -65,3 +74,11 @@ def _cost(parser: ArgumentParser, options: Namespace) -> int:
 
     wrote, read = written_and_read(parser, options, dissection, body)
     return wrote or read or (UNREADABLE if dissection.guard.has_faults else 0)
+
+
+def _facts(rule: Rule) -> Facts:
+    """What the list says of a rule."""
+    return {
+        "rule": rule.code, "name": rule.name, "severity": rule.effective_severity(), "level": rule.level,
+        "claim": rule.claim, "who": rule.who or "both",
+    }  # fmt: skip

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
-from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
@@ -29,6 +31,9 @@ from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 
+# What belongs to one group each, as its JSON calls it.
+_PARTS = ("members", "rebalances", "failures", "rejoins", "partitions")
+
 
 def run(arguments: Sequence[str]) -> int:
     """Print the groups of the captures; gives the exit code."""
@@ -41,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--group", metavar="GLOB", action="append", help="only these groups, with all details"
     )
-    add_tables(parser)
+    add_tables(parser, "groups", *_PARTS)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
@@ -60,10 +65,13 @@ def run(arguments: Sequence[str]) -> int:
             else:
                 read_events(dissection, take)
         groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
-        if options.format == "json":
-            write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
-        else:
-            _write_tables(groups, traffic.logs.forgotten, options, output)
+        facts = {"groups": groups, "forgotten": traffic.logs.forgotten}
+        tables = [RowTable("groups", lambda: groups)]
+        tables += [RowTable(name, partial(rows_of, groups, name)) for name in _PARTS]
+        write_tables(
+            options, output, facts, tables,
+            lambda: _write_tables(groups, traffic.logs.forgotten, options, output),
+        )  # fmt: skip
         reading.over()
 
     return printing(parser, options, dissection, body)

@@ -6,7 +6,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
-from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
@@ -39,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         action="append",
         help="only these: producer, transactional or client ids",
     )
-    add_tables(parser)
+    add_tables(parser, "producers", "transactions", "events", "without_id")
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
@@ -54,10 +55,13 @@ def run(arguments: Sequence[str]) -> int:
                 read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
-        if options.format == "json":
-            write_json(output, facts)
-        else:
-            _write_tables(facts, options, output)
+        tables = [
+            RowTable("producers", lambda: facts["producers"]),
+            RowTable("transactions", lambda: transaction_rows(facts)),
+            RowTable("events", lambda: event_rows(facts)),
+            RowTable("without_id", lambda: facts["without_id"]),
+        ]
+        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
         reading.over()
 
     return printing(parser, options, dissection, body)

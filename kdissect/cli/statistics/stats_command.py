@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_blocks, read_views
-from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.metrics_options import add_metrics, metering
-from kdissect.cli.options.output_options import printing
+from kdissect.cli.options.output_options import positive, printing
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
@@ -37,6 +38,13 @@ from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
 _POINTS_SHOWN = 20
+_ROWS = "rows"
+_COLUMNS = (
+    "exchanges", "failed", "request_bytes", "response_bytes", "first_time", "last_time",
+    *(f"{name}.{part}" for name in ("latency_ns", "broker_ns") for part in ("p50", "p90", "p99", "max")),
+    "unclear", "empty_early", "wait_ns.count", "wait_ns.sum", "throttle_ns.count", "throttle_ns.sum",
+    "errors",
+)  # fmt: skip
 POINTS_IN_JSON = 200  # in JSON
 _BAR_WIDTH = 40
 _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range(7)))
@@ -63,18 +71,17 @@ def _parser() -> ArgumentParser:
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_selection(parser)
-    add_filter(parser, "count only exchanges for which EXPR holds")
+    add_filter(parser, "count only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
         f"what rows are told apart by: {', '.join(DIMENSIONS)}; default: api"
     ))  # fmt: skip
-    add("--top", metavar="N", type=_positive, help=f"rows; default: {DEFAULT_TOP}, in JSON all")
-    add("--sort", choices=tuple(ORDERS), default="exchanges", help=(
-        "what rows come first; broker: its p99, throttle: all of it; default: exchanges"
-    ))  # fmt: skip
+    add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add_metrics(parser)
-    add_tables(parser)
+    add_tables(parser, _ROWS, "errors", "over_time", sort=(
+        f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
+    ), orders=ORDERS)  # fmt: skip
     return parser
 
 
@@ -88,12 +95,6 @@ def _names(text: str) -> list[str]:
     if not names:
         raise ArgumentTypeError("name at least one")
     return list(dict.fromkeys(names))
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number of rows")
-    return int(text)
 
 
 def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
@@ -136,13 +137,21 @@ def count_blocks(
 
 
 def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
-    if options.format == "json":
-        write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_IN_JSON, options.sort))
-        return
-    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, _POINTS_SHOWN, options.sort)
-    total = traffic.total
-    span_ns = (total.last_ns or 0) - (total.first_ns or 0)
-    _write_tables(facts, span_ns, options, output)
+    top, order = options.top or options.limit, options.sort or "exchanges"
+    if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
+        options.sort = options.limit = None
+    else:
+        top, order, options.limit = None, "exchanges", top
+    is_text = options.format in (None, "table") and not (options.fields or options.table or options.sort)
+    width = _POINTS_SHOWN if is_text else POINTS_IN_JSON
+    facts = traffic_facts(traffic, options.by, top or (DEFAULT_TOP if is_text else None), width, order)
+    span_ns = (traffic.total.last_ns or 0) - (traffic.total.first_ns or 0)
+    tables = [
+        RowTable(_ROWS, lambda: facts["rows"], (*facts["by"], *_COLUMNS)),
+        RowTable("errors", lambda: error_rows(facts, facts["by"])),
+        RowTable("over_time", lambda: time_rows(facts["over_time"])),
+    ]
+    write_tables(options, output, facts, tables, lambda: _write_tables(facts, span_ns, options, output))
 
 
 def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output) -> None:

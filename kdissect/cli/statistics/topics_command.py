@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
-from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
@@ -23,6 +24,13 @@ from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 
+_COLUMNS = (
+    "topic", "topic_id", "partition_count",
+    *(f"{use}.{part}" for use in ("written", "read") for part in ("requests", "batches", "records", "bytes")),
+    "batch_records.p50", "batch_bytes.p50", "key_bytes.p50", "value_bytes.p50", "codecs", "control_batches",
+    "leaders_not_captured",
+)  # fmt: skip
+
 
 def run(arguments: Sequence[str]) -> int:
     """Print the topics of the captures; gives the exit code."""
@@ -35,17 +43,18 @@ def run(arguments: Sequence[str]) -> int:
     add = parser.add_argument_group("what to count").add_argument
     add("--topic", metavar="GLOB", action="append", help="only these topics")
     add("--sizes", action="store_true", help="read the records: sizes of keys and values (decompresses)")
-    add_tables(parser)
+    add_tables(parser, "topics", "users")
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         reading = Reading()
         facts = _facts(dissection, options, reading)
-        if options.format == "json":
-            write_json(output, facts)
-        else:
-            _write_tables(facts, options, output)
+        tables = [
+            RowTable("topics", lambda: facts["topics"], _COLUMNS),
+            RowTable("users", lambda: map(_user, user_rows(facts["topics"]))),
+        ]
+        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
         reading.over()
 
     return printing(parser, options, dissection, body)
@@ -70,6 +79,13 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Fact
         "topics": topic_facts(traffic, wanted),
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},
     }
+
+
+def _user(row: Facts) -> Facts:
+    """Who uses a topic, with its name."""
+    topic = row["of"]
+    named = {"topic": topic["topic"], "topic_id": topic["topic_id"], "does": row["does"]}
+    return named | {name: value for name, value in row.items() if name not in ("of", "does")}
 
 
 def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:

@@ -13,7 +13,7 @@ from kdissect.query.binding import Binding
 from kdissect.query.fields.field_sources import BodySource, Cost, Many, Source
 from kdissect.query.fields.named import suggest
 from kdissect.query.fields.row_fields import row_fields
-from kdissect.query.fields.schema_fields import RESPONSE, SIDES, BodyField, all_body_fields
+from kdissect.query.fields.schema_fields import REQUEST, RESPONSE, SIDES, BodyField, all_body_fields
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.value_kinds import Test, ValueKind
 from kdissect.schema.protocol_messages import api_name
@@ -34,9 +34,16 @@ class EntityField:
     """A name for all fields of bodies that mean the same, whatever each message calls it."""
 
     def __init__(
-        self, name: str, doc: str, means: Callable[[BodyField], bool], fits_only: bool = False
+        self,
+        name: str,
+        doc: str,
+        means: Callable[[BodyField], bool],
+        fits_only: bool = False,
+        is_one: bool = False,
     ) -> None:
         self.name = name
+        self.is_one = is_one
+        """Whether an exchange has one at most."""
         self.fits_only = fits_only
         """Whether it counts only in bodies that fit to their last byte, as statistics have it."""
         self.doc = doc
@@ -71,6 +78,13 @@ ENTITIES = {
             "time the broker says it throttled the client for",
             lambda f: f.side == RESPONSE and f.path[-1] == "throttle_time_ms",
             fits_only=True,
+            is_one=True,
+        ),
+        EntityField(
+            "rack",
+            "rack that who asks names as its own (Fetch, heartbeats); empty where it names none",
+            lambda f: f.side == REQUEST and f.path in (("rack",), ("rack_id",)),
+            is_one=True,
         ),
     )
 }

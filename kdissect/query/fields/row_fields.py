@@ -246,6 +246,17 @@ def batch_fields() -> Sequence[tuple[RowSource, str]]:
     ]
 
 
+def batch_parts() -> Iterator[tuple[str, Callable[[RecordBatch], Any]]]:
+    """Name and getter of each part of a batch, the values as JSON has them."""
+    for name, kind, _, get in _FIELDS:
+        if name:
+            yield name[1:], _named(get) if kind is _CODEC else get
+
+
+def _named(get: _Get) -> _Get:
+    return lambda batch: _CODEC.text(get(batch))
+
+
 def _getter(get: _Get) -> Callable[[Binding], Many]:
     def make(binding: Binding) -> Many:
         batches = binding.batches

@@ -31,7 +31,13 @@ SOME = 9  # every so many exchanges are damaged: of each kind there are dozens
 def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exchange, BodyLines, RowWriter]]:
     """Each exchange of a capture with a quick writer and a slow one, which learn names apart."""
     options = Namespace(
-        bodies=True, records=records, show_secrets=show_secrets, fields=[], format="jsonl", header=True
+        bodies=True,
+        records=records,
+        show_secrets=show_secrets,
+        fields=[],
+        columns=(),
+        format="jsonl",
+        header=True,
     )
     output = Output("/dev/null")
     one, other = Dissection(path), Dissection(path)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.cli.formats.fast_lines import FastLines
-from kdissect.engine.exchange_rows import ExchangeRows
+from kdissect.cli.formats.listed_rows import ListedRows
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
@@ -82,7 +82,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
 @settings(max_examples=300, deadline=None)
 @given(st.lists(exchanges(), max_size=4))
 def test_any_exchange(made: list[Exchange]) -> None:
-    fast, slow = FastLines(FILES), ExchangeRows(FILES)
+    fast, slow = FastLines(FILES), ListedRows(FILES)
     for exchange in made:
         assert fast.line(exchange) == orjson.dumps(slow.row(exchange), option=orjson.OPT_APPEND_NEWLINE)
 
@@ -90,7 +90,7 @@ def test_any_exchange(made: list[Exchange]) -> None:
 @pytest.mark.parametrize("path", ALL)
 def test_real_exchanges(path: str) -> None:
     dissection = Dissection(path)
-    fast, slow = FastLines(dissection.file_names), ExchangeRows(dissection.file_names)
+    fast, slow = FastLines(dissection.file_names), ListedRows(dissection.file_names)
     for exchange in dissection:
         assert fast.line(exchange) == orjson.dumps(slow.row(exchange), option=orjson.OPT_APPEND_NEWLINE)
 
@@ -105,7 +105,7 @@ def test_caches_are_bounded() -> None:
 
 
 def test_connections_share_what_their_requests_have_in_common() -> None:
-    fast, slow = FastLines(FILES), ExchangeRows(FILES)
+    fast, slow = FastLines(FILES), ListedRows(FILES)
     for number in range(30):  # in turns between two files
         ends = Endpoint(f"10.0.0.{number}", 1), Endpoint("10.0.1.1", 9092)
         exchange = Exchange(ConnectionInfo(str(number), f"set {number % 2}", *ends, 0), 0, 18, 0, 1, "100%")

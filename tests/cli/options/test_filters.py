@@ -131,6 +131,7 @@ def test_what_is_wrong_is_usage(command: str, capfd: pytest.CaptureFixture[str])
     assert captured.out == ""
     assert captured.err.endswith(
         "column 8: no API 'Prodce'; did you mean Produce?\n  api == Prodce\n         ^^^^^^\n"
+        f"kdissect {command} --help tells its options\n"
     )
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kdissect.cli.formats.jsonl import JsonFormat
-from kdissect.cli.formats.named_fields import Column, check_names, needs_bodies, split_names
+from kdissect.cli.formats.named_fields import Column, columns_of, needs_bodies, split_names
+from kdissect.cli.options.output_options import OF_EXCHANGES
 from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
 from kdissect.report.cells import cell
 from kdissect.session.exchange import State
@@ -47,13 +48,15 @@ def test_cells() -> None:
 
 def test_names() -> None:
     assert split_names(["a,b", "c", ",d,"]) == ["a", "b", "c", "d"]
-    check_names(["api", "request.packets.first", "response.body.anything.at.all"], EXCHANGE_FIELDS)
+    columns_of(
+        ["api", "request.packets.first", "response.body.anything.at.all"], EXCHANGE_FIELDS, OF_EXCHANGES
+    )
     for name in ("apis", "request.nothing", "body", ""):
-        with pytest.raises(ValueError, match="no field"):
-            check_names([name], EXCHANGE_FIELDS)
-    assert needs_bodies(["request.body.topics"])
-    assert needs_bodies(["response.error"])
-    assert not needs_bodies(["request.bytes", "errors"])
+        with pytest.raises(ValueError, match=r"^(no field|no API|.* is no name)"):
+            columns_of([name], EXCHANGE_FIELDS, OF_EXCHANGES)
+    assert needs_bodies([Column("request.body.topics")])
+    assert needs_bodies([Column("response.error")])
+    assert not needs_bodies([Column("request.bytes"), Column("errors")])
 
 
 def test_integers_over_64_bits_are_still_json() -> None:

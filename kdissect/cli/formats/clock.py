@@ -1,0 +1,77 @@
+"""Times in tables, as `--time` says: of the day, in UTC or here; since the first packet, or the row above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from kdissect.cli.options.output_options import CLOCKS
+from kdissect.engine.times import SECOND_NS, rfc3339
+from kdissect.report.cells import Cell, TableColumn
+
+Row = dict[str, Any]
+UTC, LOCAL, RELATIVE, DELTA = CLOCKS
+_MICROSECOND_NS = 1000
+
+
+class Clock:
+    """Makes texts of times in nanoseconds since 1970. `start_ns` gives that of the first packet."""
+
+    def __init__(self, kind: str, start_ns: Callable[[], int]) -> None:
+        self.kind = kind
+        self._start_ns = start_ns
+        self._before: int | None = None
+
+    def title(self, column: str) -> str:
+        """What a column of such times is called that is called `column`: with the zone."""
+        if self.kind == RELATIVE:
+            return "since start"
+        if self.kind == DELTA:
+            return "delta"
+        zone = "UTC" if self.kind == UTC else datetime.now().astimezone().tzname() or LOCAL
+        return f"{column} ({zone})"
+
+    def text(self, time_ns: int) -> str:
+        """A time of day, or a number of seconds."""
+        if self.kind == RELATIVE:
+            return _seconds(time_ns - self._start_ns())
+        if self.kind == DELTA:
+            before, self._before = self._before, time_ns
+            return _seconds(0 if before is None else time_ns - before)
+        return self.dated(time_ns)[11:]
+
+    def dated(self, time_ns: int) -> str:
+        """Date and time of day."""
+        if self.kind == UTC:
+            return rfc3339(time_ns)[:26].replace("T", " ")
+        seconds, rest = divmod(time_ns, SECOND_NS)
+        try:
+            local = datetime.fromtimestamp(seconds)
+        except (OverflowError, OSError, ValueError):  # of a damaged capture
+            return rfc3339(time_ns)[:26].replace("T", " ")
+        return f"{local:%Y-%m-%d %H:%M:%S}.{rest // _MICROSECOND_NS:06}"
+
+
+def _seconds(span_ns: int) -> str:
+    sign = "-" if span_ns < 0 else ""
+    seconds, rest = divmod(abs(span_ns), SECOND_NS)
+    return f"{sign}{seconds}.{rest // _MICROSECOND_NS:06}"
+
+
+def clocked(
+    columns: Sequence[TableColumn], title: str, time_ns: Callable[[Row], int], clock: Clock
+) -> list[TableColumn]:
+    """The columns, that of a time by this title as the clock shows it."""
+    return [_clocked(column, time_ns, clock) if column.title == title else column for column in columns]
+
+
+def _clocked(column: TableColumn, time_ns: Callable[[Row], int], clock: Clock) -> TableColumn:
+    named = column._replace(title=clock.title(column.title))
+    if clock.kind in (UTC, LOCAL):
+        named = named._replace(dated=lambda row: Cell(clock.dated(time_ns(row))))
+    if clock.kind == UTC:
+        return named
+    return named._replace(
+        cell=lambda row: Cell(clock.text(time_ns(row))), value="", right=clock.kind in (RELATIVE, DELTA)
+    )

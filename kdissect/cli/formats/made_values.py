@@ -1,0 +1,19 @@
+"""What `-e` asks for and rows do not have by themselves."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from kdissect.api import Dissection
+from kdissect.cli.options.input_options import start_ns
+from kdissect.query import Context
+from kdissect.query.fields.printed_fields import FieldValues
+
+
+def made_values(dissection: Dissection, options: Namespace) -> FieldValues | None:
+    """What works out those columns; None where there are none."""
+    names = [column.name for column in options.columns if column.is_made]
+    if not names:
+        return None
+    topics_of, files = dissection.topics.topics_of, dissection.file_names
+    return FieldValues(names, Context(lambda: start_ns(dissection), topics_of, None, files))

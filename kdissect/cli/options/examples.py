@@ -1,0 +1,93 @@
+"""Examples for the help of each command: what it is for, and the line."""
+
+_EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "inspect": (
+        ("what was refused, by whom", "inspect a.pcapng -Y error -e time,principal,client_id,api,errors"),
+        (
+            "slow Produces, with their bodies",
+            "inspect a.pcapng -Y 'api == Produce and latency > 1s' --bodies",
+        ),
+        ("for scripts", "inspect a.pcapng --format jsonl -o a.jsonl"),
+    ),
+    "tui": (
+        ("look into a capture", "tui a.pcapng"),
+        ("what goes over an interface now", "tui -i eth0 -f 'tcp port 9092'"),
+    ),
+    "live": (
+        ("exchanges as they complete", "live -i eth0 -f 'tcp port 9092' -Y 'latency > 1s'"),
+        (
+            "and keep the packets of an hour",
+            "live -i eth0 -w a.pcapng --rotate-time 10m --keep 6",
+        ),
+        ("from another machine", "live -"),
+    ),
+    "tap": (("the plaintext of a JVM, into a file", "tap 4094 -w app.pcapng"),),
+    "info": (
+        ("what is in these files", "info a.pcapng b.pcapng"),
+        ("errors by number", "info a.pcapng --table errors --format tsv"),
+    ),
+    "connections": (
+        ("why nobody can connect", "connections a.pcapng --problems"),
+        ("who is who", "connections a.pcapng -e client,client_id,software,principal"),
+    ),
+    "records": (
+        ("what was written to a topic", "records a.pcapng --topic orders -e time,principal,key,value"),
+        ("to Parquet", "records a.pcapng -o records.parquet"),
+    ),
+    "stats": (
+        ("slowest clients first", "stats a.pcapng --by client_id --sort p99 --limit 10"),
+        ("one API over time", "stats a.pcapng -Y 'api == Fetch' --over-time"),
+        ("to a spreadsheet", "stats a.pcapng --by topic -o topics.csv"),
+    ),
+    "topics": (
+        ("who uses a topic", "topics a.pcapng --topic 'orders*'"),
+        ("users as rows", "topics a.pcapng --table users --format csv"),
+    ),
+    "groups": (
+        ("why does it rebalance", "groups a.pcapng --group payments"),
+        ("groups with the most lag", "groups a.pcapng --sort lag -e group,state,lag"),
+    ),
+    "producers": (
+        ("retries, duplicates, transactions", "producers a.pcapng"),
+        ("transactions that took longest", "producers a.pcapng --table transactions --sort took_ns"),
+    ),
+    "fetch-sessions": (("who polls for nothing", "fetch-sessions a.pcapng --sort empty_early"),),
+    "upgrade": (
+        ("in a CI: fails where a client breaks", "upgrade a.pcapng --target 4.0"),
+        ("all uses, by software", "upgrade a.pcapng --target 4.0 --all --sort software --format csv"),
+    ),
+    "segments": (
+        ("is it sound", "segments /var/lib/kafka/orders-0"),
+        ("its records", "segments 00000000000000000000.log --records --limit 10"),
+    ),
+    "check": (
+        ("in a CI", "check a.pcapng --fail-on warning --report sarif=a.sarif"),
+        ("one rule, and its packets", "check a.pcapng --select FRM006 --evidence out"),
+    ),
+    "extract": (
+        ("a capture for a bug report", "extract a.pcapng -Y 'group == payments' --redact -o b.pcapng"),
+    ),
+    "tables": (("everything as Parquet", "tables a.pcapng --output out"),),
+    "pipeline": (("captures of a day on Spark", "pipeline run day/ --output tables"),),
+    "rules": (
+        ("why is it a finding", "rules FRM006"),
+        ("all rules as rows", "rules --format csv"),
+    ),
+    "fields": (
+        ("fields of the bodies of requests", "fields request.acks"),
+        ("as JSON", "fields --json"),
+    ),
+    "limits": (("the bounds, largest first", "limits --sort default"),),
+    "decode": (("a request given as hex", "decode 00000010001200000000000100000000"),),
+    "schema": (("a message in a version", "schema Fetch 13"),),
+    "completion": (("for this shell", "completion bash"),),
+}
+
+
+def examples_of(prog: str) -> str:
+    """The examples of `kdissect NAME`, as lines; nothing for a parser inside a command."""
+    examples = _EXAMPLES.get(prog.removeprefix("kdissect "), ())
+    if not examples:
+        return ""
+    lines = "".join(f"  # {what}\n  kdissect {line}\n" for what, line in examples)
+    return f"\nexamples:\n{lines}"

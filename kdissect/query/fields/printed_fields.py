@@ -1,0 +1,150 @@
+"""Fields of filters as values to print: what a filter can ask for, a column can show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple, cast
+
+from kdissect.engine.times import rfc3339
+from kdissect.model.record_batch import RecordBatch
+from kdissect.query.binding import Binding, Context
+from kdissect.query.fields.field_sources import Source
+from kdissect.query.fields.lookup import ENTITIES, UnknownFieldError, look_up, payload_place
+from kdissect.query.fields.named import ApiName, Choice, ErrorName
+from kdissect.query.fields.row_fields import batch_parts, row_fields
+from kdissect.query.fields.schema_fields import SIDES, all_body_fields
+from kdissect.query.values.addresses import ADDRESS
+from kdissect.query.values.points_in_time import TIME_NS
+from kdissect.query.values.value_kinds import STRUCTURE, ValueKind
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+_BODY, _BATCH = "body", "batch"
+# What belongs to a connection.
+_OF_CONNECTION = frozenset(
+    {"software", "principal", "mechanism", "host", "process", "pid", "pod", "namespace", "container"}
+) | {
+    f"{end}.{part}"
+    for end in ("client", "broker")
+    for part in ("ip", "port", "process", "pid", "pod", "namespace", "container")
+}
+
+
+class PrintedField(NamedTuple):
+    """Where a column has its value: at `path` of a row. `is_made`: the row has it not by itself, but by
+    `FieldValues`, under its whole name.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    is_made: bool = False
+
+
+class Behind(StrEnum):
+    """What stands behind a row, so that more can be told of it than it holds."""
+
+    NOTHING = "nothing"
+    CONNECTION = "connection"
+    EXCHANGE_OF_RECORD = "exchange of a record"
+    EXCHANGE = "exchange"
+
+
+def names_behind(behind: Behind) -> Collection[str]:
+    """Names that can be worked out for rows of some kind, without those of bodies."""
+    if behind is Behind.NOTHING:
+        return ()
+    if behind is Behind.CONNECTION:
+        return _OF_CONNECTION
+    plain = [name for name, entry in row_fields().items() if entry.kind is not STRUCTURE]
+    if behind is Behind.EXCHANGE:
+        plain.append(_BATCH)
+    return (*plain, *ENTITIES)
+
+
+def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedField:
+    """The column of a name, for rows that have the fields `known`. Raises UnknownFieldError."""
+    if name in known:
+        return PrintedField(name, tuple(name.split(".")))
+    entry = row_fields().get(name)
+    if entry is not None and entry.alias_of in known:
+        return PrintedField(name, tuple(entry.alias_of.split(".")))
+    if name in names_behind(behind):
+        return PrintedField(name, (name,), is_made=True)
+    if behind is not Behind.EXCHANGE:
+        raise UnknownFieldError(f"no field {name!r}", "")
+    side, _, rest = name.partition(".")
+    path = tuple(rest.split("."))
+    if side in SIDES and rest and (path[0] == _BODY or _is_in_bodies(side, path)):
+        return PrintedField(name, (side, *(path if path[0] == _BODY else (_BODY, *path))))
+    look_up(name)  # it says what is wrong with the name
+    raise UnknownFieldError(f"{name!r} is a pattern: a column has one name", "")
+
+
+def _is_in_bodies(side: str, path: tuple[str, ...]) -> bool:
+    """Whether a field of some API begins so, or leads into a payload."""
+    inside = payload_place(path)
+    wanted = path if inside is None else inside
+    return any(field.path[: len(wanted)] == wanted for field in all_body_fields(side))
+
+
+class OfConnection(NamedTuple):
+    """A connection, for `FieldValues` of what belongs to it: they ask an exchange for no more."""
+
+    connection: ConnectionInfo
+
+
+class FieldValues:
+    """Values of named fields, as JSON has them, of one exchange after the other."""
+
+    def __init__(self, names: Sequence[str], context: Context) -> None:
+        binding = Binding(context)
+        self._getters = [(name, _getter(name, binding)) for name in names]
+
+    def __call__(self, exchange: Exchange) -> dict[str, Any]:
+        """By name."""
+        return {name: get(exchange) for name, get in self._getters}
+
+    def of_connection(self, info: ConnectionInfo) -> dict[str, Any]:
+        """The same of a connection, for names that belong to it."""
+        return self(cast(Exchange, OfConnection(info)))
+
+
+def _getter(name: str, binding: Binding) -> Callable[[Exchange], Any]:
+    source, entity = look_up(name), ENTITIES.get(name)
+    show = _shown(source)
+    if not source.is_many:
+        one = source.one(binding)
+
+        def single(exchange: Exchange) -> Any:
+            value = one(exchange)
+            return None if value is None else show(value)
+
+        return single
+    getters = source.many(binding)
+
+    def several(exchange: Exchange) -> list[Any]:
+        return [show(v) for get in getters for v in get(exchange) if v is not None]
+
+    if entity is None:
+        return several
+    if entity.is_one:
+        return lambda exchange: next(iter(several(exchange)), None)
+    return lambda exchange: list(dict.fromkeys(several(exchange)))
+
+
+def _shown(source: Source) -> Callable[[Any], Any]:
+    (kind,) = source.kinds if len(source.kinds) == 1 else (ValueKind(),)
+    if isinstance(kind, (Choice, ErrorName, ApiName)):
+        return kind.text
+    if kind is TIME_NS:
+        return rfc3339
+    if kind is ADDRESS:
+        return str
+    return _plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, RecordBatch):
+        return {name: get(value) for name, get in batch_parts()}
+    return value

@@ -1,0 +1,217 @@
+"""Every command that has rows prints them in every format, with the same values, and has the same options.
+
+The matrix of docs/output.md is written from the parsers (`python -m tests.regenerate docs`).
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from kdissect.cli import COMMANDS, command_of, main
+from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
+from tests.support.console import CAPTURES, CHECKOUT, TXN, run, run_on_terminal
+
+UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
+GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
+SEGMENTS = CHECKOUT / "captures" / "logs"
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
+OPTIONS = ("-e", "--sort", "--limit", "--since", "--until", "-i")
+# Commands with rows, and a run of each that has some.
+RUNS: dict[str, list[str]] = {
+    "inspect": ["inspect", TXN],
+    "connections": ["connections", TXN],
+    "records": ["records", TXN],
+    "segments": ["segments", str(SEGMENTS)],
+    "info": ["info", TXN],
+    "stats": ["stats", TXN, "--by", "api,client_id"],
+    "topics": ["topics", TXN],
+    "groups": ["groups", GROUPS],
+    "producers": ["producers", TXN],
+    "fetch-sessions": ["fetch-sessions", GROUPS],
+    "upgrade": ["upgrade", TXN, "--target", "4.0", "--all", "--fail-on", "never"],
+    "fields": ["fields"],
+    "limits": ["limits"],
+    "rules": ["rules"],
+}
+PARTS = [
+    *(("groups", name) for name in ("members", "rebalances", "failures", "rejoins", "partitions")),
+    *(("producers", name) for name in ("transactions", "events", "without_id")),
+    ("topics", "users"), ("stats", "errors"), ("stats", "over_time"), ("info", "files"),
+]  # fmt: skip
+LISTS = ("inspect", "live", "connections", "records", "segments")
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    with pytest.raises(ParserShownError) as shown:
+        command_of(name).run([SHOW_PARSER])
+    return shown.value.parser
+
+
+def options_of(name: str) -> dict[str, argparse.Action]:
+    return {option: action for action in parser_of(name)._actions for option in action.option_strings}
+
+
+def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_rows_are_the_same_in_every_format(
+    name: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    line = [*RUNS[name], "--limit", "5"]
+    rows = [json.loads(text) for text in printed(capfd, *line, "--format", "jsonl").splitlines()]
+    assert rows
+    document = json.loads(printed(capfd, *line, "--json"))
+    assert (document["rows"] if name == "stats" else document) == rows  # there --limit is the old --top
+    tsv = [text.split("\t") for text in printed(capfd, *line, "--format", "tsv").splitlines()]
+    found = list(csv.reader(io.StringIO(printed(capfd, *line, "--format", "csv"))))
+    assert len(tsv) == len(found) == len(rows) + 1
+    assert tsv[0] == found[0]
+    for row, cells in zip(rows, tsv[1:], strict=True):
+        for column, text in zip(tsv[0], cells, strict=True):
+            value = row.get(column)
+            if isinstance(value, int) and not isinstance(value, bool):
+                assert text == str(value), column
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "rows.parquet"
+    assert main([*line, "-o", str(path)]) == 0
+    table = pq.read_table(path).to_pylist()
+    assert len(table) == len(rows)
+    for row, stored in zip(rows, table, strict=True):
+        for column, value in row.items():
+            if type(value) in (int, bool) and column in stored and name not in ("records", "segments"):
+                assert stored[column] == value, column
+
+
+@pytest.mark.parametrize(("name", "part"), PARTS)
+def test_each_table_of_a_command(name: str, part: str, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capfd, *RUNS[name], "--table", part, "--format", "tsv").splitlines()
+    rows = printed(capfd, *RUNS[name], "--table", part, "--format", "jsonl").splitlines()
+    assert len(lines) == len(rows) + bool(lines)
+
+
+def test_rows_are_sorted_cut_and_chosen(capfd: pytest.CaptureFixture[str]) -> None:
+    line = ("stats", TXN, "--sort", "latency_ns.p99", "--limit", "3", "-e", "api,latency_ns.p99", "--json")
+    rows = json.loads(printed(capfd, *line))
+    times = [row["latency_ns.p99"] for row in rows]
+    assert len(rows) == 3
+    assert times == sorted(times, reverse=True)
+    names = printed(
+        capfd, "upgrade", TXN, "--target", "4.0", "--all", "--sort", "api:desc", "-e", "api", "--no-header"
+    )
+    assert names.split() == sorted(names.split(), reverse=True)
+    usual = printed(capfd, "groups", GROUPS, "--format", "tsv").splitlines()
+    more = printed(capfd, "groups", GROUPS, "--format", "tsv", "-e", "+members.client_id").splitlines()
+    assert more[0] == usual[0] + "\tmembers.client_id"
+
+
+@pytest.mark.parametrize("arguments", [("-e", "lagg"), ("--sort", "lagg")])
+def test_a_name_that_no_row_has_is_wrong_usage(
+    arguments: tuple[str, str], capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "kept.tsv"
+    path.write_text("old")
+    assert main(["groups", GROUPS, *arguments, "-o", str(path)]) == 2
+    assert "no field 'lagg'; did you mean lag?" in capfd.readouterr().err
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    "command", ["connections", "topics", "groups", "producers", "info", "upgrade", "check"]
+)
+def test_since_and_until_are_part_of_the_filter(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    more = ["--target", "4.0", "--fail-on", "never"] if command == "upgrade" else []
+    more += ["--exit-zero"] if command == "check" else []
+    for bounds, expression in (
+        (["--since", "+1s", "--until", "+2s"], "time >= +1s and time <= +2s"),
+        (["--since", "09:06:45", "-Y", "error"], "time >= 09:06:45 and (error)"),
+    ):
+        outputs = []
+        for way in (bounds, ["-Y", expression]):
+            main([command, TXN, *more, *way, "--format", "json"])
+            outputs.append(capfd.readouterr().out)
+        assert outputs[0] == outputs[1]
+    main([command, TXN, *more, "--format", "json"])
+    assert capfd.readouterr().out != outputs[0]
+
+
+def test_json_of_a_list_is_one_document(capfd: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(printed(capfd, "inspect", TXN, "-Y", "api == 'Fetch' and number < 0", "--json")) == []
+    assert len(json.loads(printed(capfd, "connections", TXN, "--json"))) > 3
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl"])
+def test_the_name_of_the_file_says_the_format(
+    ending: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("inspect", "groups"):
+        path = tmp_path / f"{name}.{ending}"
+        assert main([*RUNS[name], "-o", str(path)]) == 0
+        assert path.read_text() == printed(capfd, *RUNS[name], "--format", ending)
+
+
+def test_a_list_is_tsv_in_a_pipe_and_a_summary_a_table_everywhere() -> None:
+    listed, chosen = run("connections", TXN).out, run("groups", GROUPS, "-e", "group,lag").out
+    assert listed == run("connections", TXN, "--format", "tsv").out
+    assert chosen == run("groups", GROUPS, "-e", "group,lag", "--format", "tsv").out
+    assert run("groups", GROUPS).out == run_on_terminal(["groups", GROUPS, "--color", "never"], 1000).out
+    assert (
+        run_on_terminal(["groups", GROUPS, "-e", "group,lag", "--color", "never"]).out
+        == run("groups", GROUPS, "-e", "group,lag", "--format", "table").out
+    )
+
+
+def matrix() -> str:
+    """What each command with rows has."""
+    lines = [
+        "| command | "
+        + " | ".join((*FORMATS, "others"))
+        + " | "
+        + " | ".join(f"`{name}`" for name in OPTIONS)
+        + " |",
+        "|" + "---|" * (2 + len(FORMATS) + len(OPTIONS)),
+    ]
+    for name in COMMANDS:
+        options = options_of(name)
+        formats = tuple((options.get("--format") or argparse.Action([], "")).choices or ())
+        if not formats or "jsonl" not in formats:
+            continue
+        others = ", ".join(sorted(set(formats) - set(FORMATS)))
+        marks = ["x" if one in formats else "" for one in FORMATS]
+        given = ["x" if one in options else "" for one in OPTIONS]
+        lines.append("| " + " | ".join((f"`{name}`", *marks, others, *given)) + " |")
+    return "\n".join(lines)
+
+
+def test_every_command_with_rows_has_every_format() -> None:
+    for name in (*RUNS, "live"):
+        options = options_of(name)
+        assert set(FORMATS) <= set(options["--format"].choices or ()), name
+        assert {"--json", "-e", "--limit", "-o"} <= set(options), name
+
+
+def test_the_matrix_of_the_document() -> None:
+    page = CHECKOUT / "docs" / "output.md"
+    begin, end = "<!-- format matrix: begin -->", "<!-- format matrix: end -->"
+    before, _, rest = page.read_text().partition(begin)
+    held, _, after = rest.partition(end)
+    if UPDATE:
+        page.write_text(f"{before}{begin}\n\n{matrix()}\n\n{end}{after}")
+    else:
+        assert held.strip() == matrix()
+
+
+def test_parquet_is_told_to_need_arrow(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", GROUPS, "--format", "parquet"]) == 2
+    assert "parquet needs --output FILE" in capfd.readouterr().err
+    assert find_spec("kdissect.cli.formats.parquet")
