@@ -523,9 +523,9 @@ impl TrafficCounter {
         };
         let content = if *is_response { row.response.as_ref() } else { Some(&row.request.content) };
         let Some(content) = content.filter(|_| !topics.is_empty()) else { return true };
-        let Some(body) = reads.get().read(content.data.bind(py), content.body) else { return false };
+        let Some(body) = content.partitions(py, reads.get()) else { return false };
         let mut found = vec![0; topics.len()];
-        for of in &body.rows {
+        for of in body.rows.iter() {
             let size = of.records.as_ref().map_or(0, |records| records.len());
             if size == 0 {
                 continue;
