@@ -1,17 +1,16 @@
 """Reads a configuration file: its table, and the lines of its keys for messages."""
 
-import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kdissect.config.find import MAX_PROJECT_BYTES, SHARED, nearest
 
 if TYPE_CHECKING:
     from kdissect.config.key_lines import KeyLines
 
 
 _MENTION = b"kdissect"
-# A project file is a page or two. What is larger is read no further for the mention of our section.
-_MAX_PROJECT_BYTES = 4 << 20
 
 
 class ConfigError(Exception):
@@ -22,11 +21,6 @@ class ConfigError(Exception):
         self.path = path
         self.line = line
         self.why = why
-
-
-OWN = "kdissect.toml"
-SHARED = "pyproject.toml"
-"""Of the whole project: ours is its table `tool.kdissect`."""
 
 
 _SECTION = ("tool", "kdissect")
@@ -112,30 +106,16 @@ def _dashed(path: str, table: Mapping[str, Any], base: tuple[str, ...], lines: "
 def find_config(start: str) -> str | None:
     """Path, from here, of the nearest file that configures kdissect, None if there is none up to the root.
 
-    In one directory `kdissect.toml` goes before `pyproject.toml`, and a `pyproject.toml` that does not name
-    kdissect configures others.
+    A `pyproject.toml` that does not name kdissect configures others.
     """
-    try:
-        folder = os.path.abspath(start)  # noqa: PTH100  importing pathlib costs more than the search
-    except FileNotFoundError:  # the working directory was removed
-        return None
-    while True:
-        own, shared = os.path.join(folder, OWN), os.path.join(folder, SHARED)  # noqa: PTH118
-        if os.path.isfile(own):  # noqa: PTH113
-            return os.path.relpath(own)
-        if _names_us(shared):
-            return os.path.relpath(shared)
-        above = os.path.dirname(folder)  # noqa: PTH120
-        if above == folder:
-            return None
-        folder = above
+    return nearest(start, _names_us)
 
 
 def _names_us(path: str) -> bool:
     """Whether a project file may hold our section: a cheap look before TOML is parsed."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            if _MENTION not in file.read(_MAX_PROJECT_BYTES):
+            if _MENTION not in file.read(MAX_PROJECT_BYTES):
                 return False
     except OSError:
         return False

@@ -11,12 +11,12 @@ from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
 from kdissect.cli.formats import ColumnFormat, format_of
 from kdissect.cli.formats.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
-from kdissect.cli.formats.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.cli.formats.named_fields import needs_bodies
 from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
+from kdissect.report.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 

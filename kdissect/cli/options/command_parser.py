@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kdissect.cli.diagnostics import DEBUG, USAGE, write_error
 from kdissect.cli.standard_streams import print_text
+from kdissect.config.find import has_header, nearest
 from kdissect.model.limits import DEFAULT_LIMITS, in_force, use
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ EARLY_OPTION = "--limits"
 _PROFILE = "--profile"
 CONFIG, NO_CONFIG = "--config", "--no-config"  # of `check`
 CONFIG_VARIABLE = "KDISSECT_CONFIG"
-CONFIG_NAMES = ("kdissect.toml", "pyproject.toml")
-_SECTION = b"[tool.kdissect."  # of commands and profiles, in a file of others
-_MOST_BYTES = 4 << 20
 
 
 class ParserShownError(Exception):
@@ -66,8 +64,8 @@ class _Parser(ArgumentParser):
             defaults.behind(found)
         if getattr(found, "read_files", None):
             found.paths = [*found.read_files, *found.paths]
-        if rest and len(rest) == 1 and not rest[0].startswith("-") and hasattr(found, "read_files"):
-            found.paths, rest = [*found.paths, *rest], []  # behind options, where -r came first
+        if hasattr(found, "read_files") and not any(word.startswith("-") for word in rest):
+            found.paths, rest = [*found.paths, *rest], []  # argparse takes them in one place only
         takes_files = hasattr(found, "read_files") and not hasattr(found, "interfaces")
         if takes_files and not found.paths:
             self.error("the following arguments are required: PATH")
@@ -129,30 +127,10 @@ def _value_of(words: list[str], option: str) -> str | None:
 def config_path() -> str | None:
     """The file that has options of commands: what `KDISSECT_CONFIG` names, or the nearest from here upwards.
 
-    An empty `KDISSECT_CONFIG` means none. A cheap look, in every run: `config.read` reads the file.
+    An empty `KDISSECT_CONFIG` means none.
     """
     named = os.environ.get(CONFIG_VARIABLE)
-    if named is not None:
-        return named or None
-    try:
-        folder = os.path.abspath(os.curdir)  # noqa: PTH100  importing pathlib costs more than the search
-    except FileNotFoundError:
-        return None
-    while True:
-        for name in CONFIG_NAMES:
-            path = f"{folder}{os.sep}{name}"
-            try:
-                with open(path, "rb") as file:  # noqa: PTH123
-                    if name == CONFIG_NAMES[0]:
-                        return path
-                    if _SECTION in file.read(_MOST_BYTES):
-                        return path
-            except OSError:
-                continue
-        above = os.path.dirname(folder)  # noqa: PTH120
-        if above == folder:
-            return None
-        folder = above
+    return nearest(os.curdir, has_header) if named is None else named or None
 
 
 def _early_first(words: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from kdissect.engine.exchange_log.log import LoggedExchange
-from kdissect.engine.exchange_rows import ExchangeRows, TopicsOf
+from kdissect.engine.exchange_rows import TopicsOf
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.records.record_rows import TopicNames
 from kdissect.engine.records.record_sets import RecordSet
@@ -24,6 +24,7 @@ from kdissect.engine.secrets.patches import patched
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
+from kdissect.report.listed_rows import ListedRows
 from kdissect.report.printable import terminal_json
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -62,7 +63,7 @@ def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool 
     def nest(row: dict[str, object], inner: Exchange) -> list[object]:
         return list(nest_batches(row, inner, show_secrets, names.topic_name))
 
-    rows = ExchangeRows(names.files, True, show_secrets, names.topics_of, nest)  # type: ignore[arg-type]
+    rows = ListedRows(names.files, True, show_secrets, names.topics_of, nest)  # type: ignore[arg-type]
     row = rows.row(exchange)
     row["number"] = number
     return terminal_json(orjson.dumps(row, default=str)).decode()

@@ -137,7 +137,7 @@ def test_csv_and_tsv_have_the_same_cells(capfd: pytest.CaptureFixture[str]) -> N
 
 def test_a_table_on_a_terminal() -> None:
     ran = run_on_terminal(["records", TXN, "--limit", 3], NO_COLOR="1")
-    assert ran.out.splitlines()[0].split()[:4] == ["#", "time", "direction", "topic"]
+    assert ran.out.splitlines()[0].split()[:5] == ["#", "time", "(UTC)", "direction", "topic"]
     assert "txn-in" in ran.out
 
 

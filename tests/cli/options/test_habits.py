@@ -10,6 +10,7 @@ from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 from kdissect.cli.options.examples import examples_of
 from tests.support.console import CAPTURES, TXN, run
 
+SASL = str(CAPTURES / "kafka44_java_sasl.pcapng")
 OTHER = str(CAPTURES / "tansu_kp3_groups.pcap")
 
 
@@ -23,6 +24,7 @@ OTHER = str(CAPTURES / "tansu_kp3_groups.pcap")
         (("inspect", "-r", TXN, "-Y", "error"), ("inspect", TXN, "-Y", "error")),
         (("inspect", "-Y", "error", "-r", TXN), ("inspect", TXN, "-Y", "error")),
         (("groups", "-r", TXN, "-r", OTHER), ("groups", TXN, OTHER)),
+        (("info", TXN, "-n", OTHER, SASL), ("info", TXN, OTHER, SASL, "-n")),
         (("stats", "-r", TXN, "--by", "client_id", OTHER), ("stats", TXN, OTHER, "--by", "client_id")),
     ],
 )
