@@ -41,6 +41,7 @@ COMMANDS = {
         "statistics",
         "fetch sessions: how often they are rebuilt, and polls that bring nothing",
     ),
+    "logins": ("statistics", "who logged in how and as whom (SASL), and what came of it"),
     "upgrade": ("findings", "which clients break on another Kafka release"),
     "segments": ("log_segments", "what log segments and snapshots hold, and whether they are sound"),
     "check": ("findings", "hold the traffic to the rules of the protocol"),

@@ -46,6 +46,7 @@ COMMANDS = {
     "groups table": ("groups",),
     "producers": ("producers", "--format", "json"),
     "fetch-sessions": ("fetch-sessions", "--format", "json"),
+    "logins": ("logins", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),
     "check text": ("check", "--exit-zero"),

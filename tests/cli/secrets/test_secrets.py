@@ -57,6 +57,8 @@ OUTPUTS = [
     ("groups", "--format", "json"),
     ("producers", "--format", "json"),
     ("fetch-sessions", "--format", "json"),
+    ("logins", "--format", "json"),
+    ("logins",),
     ("upgrade", "--target", "4.0", "--format", "json"),
     ("stats", "--format", "json"),
     *(("check", "--format", name) for name in FORMATS),

@@ -70,7 +70,9 @@ def everything_of(command: str) -> tuple[object, ...]:
     return (TRANSACTIONS, *NEEDED.get(command, ()))
 
 
-@pytest.mark.parametrize("command", ["stats", "topics", "groups", "producers", "fetch-sessions", "upgrade"])
+@pytest.mark.parametrize(
+    "command", ["stats", "topics", "groups", "producers", "fetch-sessions", "logins", "upgrade"]
+)
 def test_a_filter_that_takes_all_changes_nothing(command: str, facts: Run) -> None:
     arguments = everything_of(command)
     assert facts(command, *arguments, "-Y", "number > 0") == facts(command, *arguments)
