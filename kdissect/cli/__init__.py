@@ -42,6 +42,7 @@ COMMANDS = {
         "fetch sessions: how often they are rebuilt, and polls that bring nothing",
     ),
     "logins": ("statistics", "who logged in how and as whom (SASL), and what came of it"),
+    "changes": ("statistics", "who created, altered and deleted topics, configs, ACLs, quotas, users"),
     "upgrade": ("findings", "which clients break on another Kafka release"),
     "segments": ("log_segments", "what log segments and snapshots hold, and whether they are sound"),
     "check": ("findings", "hold the traffic to the rules of the protocol"),

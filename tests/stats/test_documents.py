@@ -24,7 +24,7 @@ BY_VALUE = {
 }  # fmt: skip
 COMMANDS = {
     "stats": [], "topics": ["--sizes"], "groups": [], "producers": [], "fetch-sessions": [],
-    "logins": [],
+    "logins": [], "changes": [],
     "upgrade": ["--target", "4.0", "--fail-on", "never"],
 }  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Commands that count: `stats`, `topics`, `groups`, `producers`, `fetch-sessions` and `logins`."""
+"""Commands that count: `stats`, `topics`, `groups`, `producers`, `fetch-sessions`, `logins` and `changes`."""

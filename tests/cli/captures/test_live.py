@@ -115,7 +115,8 @@ def test_a_connection_that_was_open_before(port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["stats", "topics", "groups", "producers", "connections", "fetch-sessions", "logins"]
+    "command",
+    ["stats", "topics", "groups", "producers", "connections", "fetch-sessions", "logins", "changes"],
 )
 def test_other_commands_tell_of_the_capture_what_they_tell_of_its_file(
     command: str, port: int, tmp_path: Path

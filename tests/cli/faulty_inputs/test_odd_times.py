@@ -47,6 +47,7 @@ COMMANDS = {
     "producers": ("producers", "--format", "json"),
     "fetch-sessions": ("fetch-sessions", "--format", "json"),
     "logins": ("logins", "--format", "json"),
+    "changes": ("changes", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),
     "check text": ("check", "--exit-zero"),

@@ -59,6 +59,8 @@ OUTPUTS = [
     ("fetch-sessions", "--format", "json"),
     ("logins", "--format", "json"),
     ("logins",),
+    ("changes", "--format", "json"),
+    ("changes",),
     ("upgrade", "--target", "4.0", "--format", "json"),
     ("stats", "--format", "json"),
     *(("check", "--format", name) for name in FORMATS),
