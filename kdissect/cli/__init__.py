@@ -41,6 +41,7 @@ COMMANDS = {
         "statistics",
         "fetch sessions: how often they are rebuilt, and polls that bring nothing",
     ),
+    "offsets": ("statistics", "positions that jump and why, readers held back, records written twice"),
     "logins": ("statistics", "who logged in how and as whom (SASL), and what came of it"),
     "changes": ("statistics", "who created, altered and deleted topics, configs, ACLs, quotas, users"),
     "upgrade": ("findings", "which clients break on another Kafka release"),

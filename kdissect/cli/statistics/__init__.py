@@ -1,1 +1,1 @@
-"""Commands that count: `stats`, `topics`, `groups`, `producers`, `fetch-sessions`, `logins` and `changes`."""
+"""Commands that count: `stats`, `topics`, `groups`, `producers`, `fetch-sessions` and their like."""

@@ -48,6 +48,7 @@ COMMANDS = {
     "fetch-sessions": ("fetch-sessions", "--format", "json"),
     "logins": ("logins", "--format", "json"),
     "changes": ("changes", "--format", "json"),
+    "offsets": ("offsets", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),
     "check text": ("check", "--exit-zero"),

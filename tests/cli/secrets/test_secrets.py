@@ -61,6 +61,7 @@ OUTPUTS = [
     ("logins",),
     ("changes", "--format", "json"),
     ("changes",),
+    ("offsets", "--format", "json"),
     ("upgrade", "--target", "4.0", "--format", "json"),
     ("stats", "--format", "json"),
     *(("check", "--format", name) for name in FORMATS),
