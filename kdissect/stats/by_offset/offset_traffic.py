@@ -152,10 +152,8 @@ class OffsetTraffic:
         for topic in request.topics or ():
             for row in topic.partitions or ():
                 partition = self._partition(view, topic, row.partition)
-                jumps = self._positions.fetch(
-                    (client, partition), view.evidence, row.fetch_offset, view.losses
-                )
-                self._keep_jumps(jumps, wanted)
+                key, offset = (client, partition), row.fetch_offset
+                self._keep_jumps(self._positions.fetch(key, view.evidence, offset, view.losses, wanted))
         answer = view.response
         batches = None if answer is None else self._batches(view)
         for topic in sent(answer, "responses", None) or ():
@@ -366,10 +364,9 @@ class OffsetTraffic:
         name = sent(topic, "name")
         return name_of(self._names, view.info, topic.topic_id if name is None else name), number
 
-    def _keep_jumps(self, jumps: list[Jump], wanted: bool = True) -> None:
-        if wanted:
-            self.count += len(jumps)
-            self.jumps += jumps
+    def _keep_jumps(self, jumps: list[Jump]) -> None:
+        self.count += len(jumps)
+        self.jumps += jumps
 
     def _keep_held(self, held: Held) -> None:
         if held.is_wanted and held.held_ns >= MIN_HELD_NS:

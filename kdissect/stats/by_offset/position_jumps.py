@@ -57,6 +57,7 @@ class _Pending(NamedTuple):
 
     jump: Jump
     before: str
+    is_wanted: bool
 
 
 class PositionJumps:
@@ -72,8 +73,10 @@ class PositionJumps:
         self._open: dict[str, int] = {}
         """Connections over which is read, with the number of answers that nobody can read."""
 
-    def fetch(self, key: ReaderKey, evidence: Evidence, offset: int, losses: int) -> list[Jump]:
-        """A client asks for an offset; gives the jump, if it is certain now."""
+    def fetch(
+        self, key: ReaderKey, evidence: Evidence, offset: int, losses: int, wanted: bool = True
+    ) -> list[Jump]:
+        """A client asks for an offset; gives the jump, if it is certain now and wanted."""
         connection, at_ns = evidence.connection, evidence.sent_ns
         losses += self._open.setdefault(connection, 0)
         reader = self._readers.get(key)
@@ -96,9 +99,9 @@ class PositionJumps:
         if jump is None:
             return []
         if before != connection and before in self._open:
-            self._pending.put(key, _Pending(jump, before))
+            self._pending.put(key, _Pending(jump, before, wanted))
             return []
-        return [jump]
+        return [jump] if wanted else []
 
     def answer(self, key: ReaderKey, behind: int) -> None:
         """The answer brought records up to an offset."""
@@ -133,11 +136,12 @@ class PositionJumps:
         if self._open.pop(connection, None) is None:
             return []
         sure = [key for key, pending in self._pending.items() if pending.before == connection]
-        return [pending.jump for key in sure if (pending := self._pending.pop(key)) is not None]
+        over = [self._pending.pop(key) for key in sure]
+        return [pending.jump for pending in over if pending is not None and pending.is_wanted]
 
     def finish(self) -> list[Jump]:
         """The input is over: nobody else read where a jump was seen."""
-        return [pending.jump for pending in self._pending]
+        return [pending.jump for pending in self._pending if pending.is_wanted]
 
 
 def _jump(
