@@ -1,8 +1,10 @@
 """`kdissect logins` against what the recording scripts knew, and logins made by hand."""
 
 import json
+import struct
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,8 @@ from kdissect.stats.by_login.login_traffic import LoginTraffic
 from tests.history.connections.test_sasl import PLAIN, authenticate, handshake, other
 from tests.history.talk import MS, START_NS, Talk
 from tests.stats.truth import capture, shown, told, truth
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 Facts = dict[str, Any]
 # What the Java client makes of a refused login (`errors` of a truth).
@@ -184,3 +188,22 @@ def test_no_sasl_and_a_second_try_on_one_connection() -> None:
     logins = told_of(*again)
     assert outcomes(logins) == ["given up", "accepted", "accepted"]
     assert [login["again"] for login in logins] == [False, False, True]
+
+
+def test_a_request_of_a_block_ends_a_login_of_unknown_rounds(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What follows comes from the compiled part, as far as there is one."""
+    mechanism = struct.pack(">h", 6) + b"GSSAPI"
+    token = struct.pack(">i", 3) + b"abc"
+    agreed = bytes(2) + struct.pack(">i", 1) + mechanism
+    accepted = bytes(2) + struct.pack(">h", -1) + token
+    talk = Conversation().handshake()
+    steps = [(17, 1, mechanism, agreed), (36, 0, token, accepted), (36, 0, token, accepted)]
+    steps += [(3, 0, bytes(4), bytes(8))] * 20
+    for number, (key, version, asked, answered) in enumerate(steps):
+        talk.client(request(key, version, number, asked)).broker(response(number, answered))
+    path = write_pcap(tmp_path / "gssapi.pcap", talk.packets)
+    assert main(["logins", str(path), "--format", "json"]) == 0
+    (login,) = json.loads(capfd.readouterr().out)["logins"]
+    assert (login["mechanism"], login["tokens"], login["outcome"]) == ("GSSAPI", 2, "accepted")
