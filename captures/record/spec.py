@@ -44,7 +44,8 @@ class Spec:
     the brokers do. `request_log` turns kafka.request.logger to TRACE. With `one_listener` brokers and
     clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners. `tls` adds listeners
     for a proxy that ends TLS, `listeners` are more of them. `release` is an older metadata version to format
-    for, `features` are levels of others (`share.version=1`).
+    for, `features` are levels of others (`share.version=1`). With `racks` each
+    node stands in a rack of its own, `rack-ID`.
     """
 
     version: str
@@ -57,6 +58,7 @@ class Spec:
     tls: bool = False
     release: str = ""
     features: tuple[str, ...] = ()
+    racks: bool = False
     listeners: tuple[Listener, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,6 +107,8 @@ def properties(spec: Spec, node: Node) -> dict[str, str]:
         content |= _behind_proxies(content, node)
     if spec.listeners:
         content |= _more_listeners(content, spec, node)
+    if spec.racks:
+        content["broker.rack"] = f"rack-{node.id}"
     return content | dict(spec.properties)
 
 

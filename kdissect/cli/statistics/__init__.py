@@ -1,1 +1,1 @@
-"""Commands that count: `stats`, `topics`, `groups`, `producers` and `fetch-sessions`."""
+"""Commands that count: `stats`, `topics`, `groups`, `producers`, `fetch-sessions` and their like."""

@@ -10,7 +10,10 @@ from kdissect.model.hosts import parse_hosts
 from tests.support.console import TXN
 
 NAMES = "127.0.0.1:9092 kafka-1\n127.0.0.1 laptop alias # here\n"
-READING = ["inspect", "connections", "records", "stats", "topics", "groups", "producers", "fetch-sessions"]
+READING = [
+    "inspect", "connections", "records", "stats", "topics", "groups", "producers", "fetch-sessions", "logins",
+    "changes", "offsets",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

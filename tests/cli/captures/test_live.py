@@ -115,7 +115,18 @@ def test_a_connection_that_was_open_before(port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["stats", "topics", "groups", "producers", "connections", "fetch-sessions"]
+    "command",
+    [
+        "stats",
+        "topics",
+        "groups",
+        "producers",
+        "connections",
+        "fetch-sessions",
+        "logins",
+        "changes",
+        "offsets",
+    ],
 )
 def test_other_commands_tell_of_the_capture_what_they_tell_of_its_file(
     command: str, port: int, tmp_path: Path

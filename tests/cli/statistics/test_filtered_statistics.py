@@ -70,7 +70,10 @@ def everything_of(command: str) -> tuple[object, ...]:
     return (TRANSACTIONS, *NEEDED.get(command, ()))
 
 
-@pytest.mark.parametrize("command", ["stats", "topics", "groups", "producers", "fetch-sessions", "upgrade"])
+@pytest.mark.parametrize(
+    "command",
+    ["stats", "topics", "groups", "producers", "fetch-sessions", "logins", "changes", "offsets", "upgrade"],
+)
 def test_a_filter_that_takes_all_changes_nothing(command: str, facts: Run) -> None:
     arguments = everything_of(command)
     assert facts(command, *arguments, "-Y", "number > 0") == facts(command, *arguments)
@@ -218,3 +221,33 @@ def test_brokers_stay_brokers_when_their_fetches_are_left_out(facts: Run) -> Non
     found = facts("upgrade", upgraded, "--target", "4.0", "-Y", "api != Fetch", code=0)["uses"]
     assert found == [use for use in everything if use["api"] != "Fetch"]
     assert {use["outcome"] for use in found} >= {"may_break", "fine"}
+
+
+def test_logins_with_an_exchange_that_is_taken(facts: Run) -> None:
+    refused = CAPTURES / "kafka44_java_refused.pcapng"
+    everything = facts("logins", refused)["logins"]
+    found = facts("logins", refused, "-Y", "error == SASL_AUTHENTICATION_FAILED")
+    assert found["logins"] == [row for row in everything if row["error"] == "SASL_AUTHENTICATION_FAILED"]
+    assert {row["count"] for row in found["who"]} == {len(found["logins"])}
+    assert facts("logins", refused, "-Y", "api == Metadata") == {"who": [], "logins": [], "forgotten": 0}
+
+
+def test_changes_by_an_exchange_that_is_taken(facts: Run) -> None:
+    everything = facts("changes", TRANSACTIONS)["changes"]
+    found = facts("changes", TRANSACTIONS, "-Y", "api == Metadata")["changes"]
+    assert found == [row for row in everything if row["did"] == "created automatically"]
+    assert found
+    found = facts("changes", TRANSACTIONS, "-Y", "api == CreateTopics")["changes"]
+    assert found == [row for row in everything if row["api"] == "CreateTopics"]
+
+
+def test_offsets_that_an_exchange_shows_that_is_taken(facts: Run) -> None:
+    positions = CAPTURES / "kafka44_java_positions.pcapng"
+    everything = facts("offsets", positions)
+    found = facts("offsets", positions, "-Y", "client_id == wanderer")
+    assert found["positions"] == [row for row in everything["positions"] if row["client_id"] == "wanderer"]
+    assert not (found["commits"] or found["held"] or found["written_twice"])
+    found = facts("offsets", positions, "-Y", "api == OffsetCommit")
+    assert found["commits"] == everything["commits"] != []
+    assert not found["positions"]
+    assert facts("offsets", positions, "-Y", "client_id == waits")["held"] == everything["held"] != []

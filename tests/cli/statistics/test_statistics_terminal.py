@@ -30,6 +30,8 @@ def exchanges() -> list[tuple[int, int, bytes, bytes]]:
         (10, 0, TEXT, bytes(2) + ONE + TEXT + struct.pack(">i", 9092)),
         (11, 0, TEXT + struct.pack(">i", 1000) + struct.pack(">h", 0) + TEXT + ONE + TEXT + ONE + b"x",
          bytes(2) + ONE + TEXT + TEXT + TEXT + bytes(4)),
+        (8, 0, TEXT + ONE + TEXT + ONE + bytes(4) + struct.pack(">q", 5) + TEXT,
+         ONE + TEXT + ONE + bytes(4) + bytes(2)),
         (8, 0, TEXT + ONE + TEXT + ONE + bytes(4) + bytes(8) + TEXT, ONE + TEXT + ONE + bytes(4) + bytes(2)),
         (0, 0, struct.pack(">hi", 1, 1000) + ONE + TEXT + ONE + bytes(4) + ONE + b"x",
          ONE + TEXT + ONE + bytes(4) + DENIED + bytes(8)),
@@ -37,6 +39,8 @@ def exchanges() -> list[tuple[int, int, bytes, bytes]]:
         (26, 0, TEXT + bytes(8) + bytes(2) + b"\1", bytes(4) + struct.pack(">h", 47)),
         (1, 0, struct.pack(">iii", -1, 1, 1) + ONE + TEXT + ONE + bytes(4) + bytes(8) + ONE,
          ONE + TEXT + ONE + bytes(4) + DENIED + bytes(8) + bytes(4)),
+        (20, 0, ONE + TEXT + struct.pack(">i", 1000), ONE + TEXT + DENIED),
+        (17, 1, TEXT, struct.pack(">h", 33) + ONE + TEXT),  # UNSUPPORTED_SASL_MECHANISM
     ]  # fmt: skip
 
 
@@ -51,8 +55,8 @@ def hostile(tmp_path: Path) -> str:
 
 COMMANDS = [
     "stats", "stats --by client_id,topic,group --over-time", "stats --by partition,error", "topics",
-    "topics --sizes", "groups", "groups --group *", "producers", "fetch-sessions",
-    "upgrade --target 4.0 --fail-on never --all",
+    "topics --sizes", "groups", "groups --group *", "producers", "fetch-sessions", "logins", "changes",
+    "offsets", "upgrade --target 4.0 --fail-on never --all",
 ]  # fmt: skip
 
 

@@ -1,0 +1,59 @@
+"""`kdissect changes`: who created, altered and deleted what, in order."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.input_options import add_inputs
+from kdissect.cli.options.output_options import printing
+from kdissect.cli.output import Output
+from kdissect.report.columns.changes import change_columns
+from kdissect.stats.by_change.change_rows import change_facts
+from kdissect.stats.by_change.change_traffic import ChangeTraffic
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the changes of the captures; gives the exit code."""
+    parser = command_parser(
+        "changes",
+        "Who created, altered and deleted topics, configs, ACLs, quotas, users and the rest, in order.",
+    )
+    add_inputs(parser, live=True)
+    add_filter(parser, "only changes by an exchange for which EXPR holds")
+    add_tables(parser)
+    options = parser.parse_args(arguments)
+    dissection = open_filtered(parser, options)
+
+    def body(output: Output) -> None:
+        accepts = reporting_filter(options, dissection)
+        traffic = ChangeTraffic()
+        reading = Reading()
+        with reading:
+            if accepts is None:
+                read_blocks(dissection, traffic.add, traffic.count_block)
+            else:
+                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
+        traffic.finish()
+        facts = change_facts(traffic)
+        if options.format == "json":
+            write_json(output, facts)
+        else:
+            _write_tables(facts, options, output)
+        reading.over()
+
+    return printing(parser, options, dissection, body)
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write a line for each change."""
+    tables = Tables(options, output)
+    if not facts["changes"]:
+        tables.line("nobody was seen to change anything", "dim")
+    tables.table(change_columns(), facts["changes"])
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")

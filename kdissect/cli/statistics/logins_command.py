@@ -1,0 +1,59 @@
+"""`kdissect logins`: who tried which SASL mechanism as whom, and what came of it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.input_options import add_inputs
+from kdissect.cli.options.output_options import printing
+from kdissect.cli.output import Output
+from kdissect.report.columns.logins import failed_columns, failed_rows, who_columns
+from kdissect.stats.by_login.login_rows import login_facts
+from kdissect.stats.by_login.login_traffic import LoginTraffic
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the logins of the captures; gives the exit code."""
+    parser = command_parser(
+        "logins", "Who tried which SASL mechanism as whom, what came of it, and how long it took."
+    )
+    add_inputs(parser, live=True)
+    add_filter(parser, "only logins with an exchange for which EXPR holds")
+    add_tables(parser)
+    options = parser.parse_args(arguments)
+    dissection = open_filtered(parser, options)
+
+    def body(output: Output) -> None:
+        accepts = reporting_filter(options, dissection)
+        traffic = LoginTraffic()
+        reading = Reading()
+        with reading:
+            if accepts is None:
+                read_blocks(dissection, traffic.add, traffic.count_block)
+            else:
+                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
+        traffic.finish()
+        facts = login_facts(traffic)
+        if options.format == "json":
+            write_json(output, facts)
+        else:
+            _write_tables(facts, options, output)
+        reading.over()
+
+    return printing(parser, options, dissection, body)
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write a line for those alike, and the logins that came to nothing."""
+    tables = Tables(options, output)
+    if not facts["who"]:
+        tables.line("no login by SASL was seen", "dim")
+    tables.table(who_columns(), facts["who"])
+    tables.section("came to nothing", failed_columns(), failed_rows(facts))
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")

@@ -1,0 +1,76 @@
+"""`kdissect offsets`: positions that jump, offsets that stand still, records written twice, gaps."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.exchange_selection import name_test
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids
+from kdissect.cli.options.output_options import printing
+from kdissect.cli.output import Output
+from kdissect.report.columns.offsets import (
+    commit_columns,
+    gap_columns,
+    held_columns,
+    position_columns,
+    twice_columns,
+)
+from kdissect.stats.by_offset.offset_rows import offset_facts
+from kdissect.stats.by_offset.offset_traffic import OffsetTraffic
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print what is odd about offsets in the captures; gives the exit code."""
+    parser = command_parser(
+        "offsets",
+        "Positions and commits that jump, and why; transactions that hold readers; records written twice.",
+    )
+    add_inputs(parser, live=True)
+    add_topic_ids(parser)
+    add_filter(parser, "only what an exchange shows for which EXPR holds")
+    parser.add_argument("--topic", metavar="GLOB", action="append", help="only these topics")
+    add_tables(parser)
+    options = parser.parse_args(arguments)
+    dissection = open_filtered(parser, options)
+
+    def body(output: Output) -> None:
+        accepts = reporting_filter(options, dissection)
+        traffic = OffsetTraffic(dissection.topics)
+        reading = Reading()
+        with reading:
+            if accepts is None:
+                read_blocks(dissection, traffic.add, traffic.count_block)
+            else:
+                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
+        traffic.finish()
+        facts = offset_facts(traffic, name_test(options, "--topic", "topic", options.topic))
+        if options.format == "json":
+            write_json(output, facts)
+        else:
+            _write_tables(facts, options, output)
+        reading.over()
+
+    return printing(parser, options, dissection, body)
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write a table for each kind."""
+    tables = Tables(options, output)
+    sections = (
+        ("positions that jump", position_columns(), "positions"),
+        ("commits", commit_columns(), "commits"),
+        ("last stable offsets that stand still", held_columns(), "held"),
+        ("written twice", twice_columns(), "written_twice"),
+        ("offsets without records", gap_columns(), "gaps"),
+    )
+    for title, columns, name in sections:
+        tables.section(title, columns, facts[name])
+    if not any(facts[name] for _, _, name in sections):
+        tables.line("nothing is odd about the offsets that were seen", "dim")
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")

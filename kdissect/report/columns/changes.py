@@ -1,0 +1,35 @@
+"""The table of changes: when, who, what."""
+
+from typing import Any
+
+from kdissect.report.cells import Cell, TableColumn, text_column
+from kdissect.report.printable import printable
+
+Facts = dict[str, Any]
+
+
+def change_columns() -> list[TableColumn]:
+    """A line for each."""
+    return [
+        TableColumn("time", lambda row: Cell(row["time"][:23])),
+        text_column("principal", "principal"),
+        text_column("client id", "client_id"),
+        text_column("address", "address", rank=1),
+        text_column("through", "through", rank=2),
+        text_column("kind", "kind"),
+        text_column("name", "name"),
+        TableColumn("what", _did),
+        TableColumn("outcome", _outcome),
+        text_column("detail", "detail"),
+        TableColumn("exchange", lambda row: Cell(row["exchange"], "dim"), rank=2),
+    ]
+
+
+def _did(row: Facts) -> Cell:
+    return Cell(f"only checked: {row['did']}", "dim") if row["only_check"] else Cell(row["did"])
+
+
+def _outcome(row: Facts) -> Cell:
+    if row["error"] is not None:
+        return Cell(printable(row["error"]), "bad")
+    return Cell("" if row["answered"] else "no answer", "odd")

@@ -1,0 +1,102 @@
+"""The tables of offsets: jumps, odd commits, held offsets, records written twice, gaps."""
+
+from typing import Any
+
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
+from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
+
+Facts = dict[str, Any]
+_EXCHANGE = TableColumn("exchange", lambda row: Cell(row["exchange"], "dim"), rank=2)
+
+
+def _time() -> TableColumn:
+    return TableColumn("time", lambda row: Cell(row["time"][:23]))
+
+
+def position_columns() -> list[TableColumn]:
+    """Where a consumer went."""
+    return [
+        _time(),
+        text_column("client id", "client_id"),
+        text_column("address", "address", rank=2),
+        text_column("topic", "topic"),
+        number_column("partition", "partition"),
+        number_column("from", "before"),
+        number_column("to", "after"),
+        TableColumn("", lambda row: _way(row["before"], row["after"])),
+        text_column("because", "because"),
+        _EXCHANGE,
+    ]
+
+
+def commit_columns() -> list[TableColumn]:
+    """What a group committed that is odd."""
+    return [
+        _time(),
+        text_column("group", "group"),
+        text_column("client id", "client_id"),
+        text_column("topic", "topic"),
+        number_column("partition", "partition"),
+        number_column("from", "before"),
+        number_column("committed", "after"),
+        text_column("what", "what", style="odd"),
+        _EXCHANGE,
+    ]
+
+
+def held_columns() -> list[TableColumn]:
+    """What nobody who reads committed records gets to, and whose transaction it is."""
+    return [
+        _time(),
+        text_column("topic", "topic"),
+        number_column("partition", "partition"),
+        number_column("last stable offset", "last_stable_offset"),
+        number_column("high watermark", "high_watermark"),
+        TableColumn("held", lambda row: Cell(duration(row["held_ns"]), "bad"), right=True),
+        TableColumn("until", lambda row: Cell((row["moved"] or "the end of the capture")[:23]), rank=1),
+        text_column("transactional id", "transactional_id"),
+        number_column("producer", "producer_id"),
+        text_column("client id", "client_id"),
+        TableColumn("waiting", lambda row: Cell(printable(", ".join(row["waiting"])))),
+        _EXCHANGE,
+    ]
+
+
+def twice_columns() -> list[TableColumn]:
+    """The same records at two offsets."""
+    return [
+        _time(),
+        text_column("topic", "topic"),
+        number_column("partition", "partition"),
+        number_column("records", "records"),
+        TableColumn("offset", lambda row: Cell(str(row["again"]["offset"])), right=True),
+        TableColumn("first at", lambda row: Cell(str(row["first"]["offset"])), right=True),
+        TableColumn("by", lambda row: Cell(_writers(row))),
+        TableColumn("differs", lambda row: Cell(row["differs"], "odd")),
+        TableColumn("both read by", lambda row: Cell(printable(", ".join(row["read_by"])))),
+        _EXCHANGE,
+    ]
+
+
+def gap_columns() -> list[TableColumn]:
+    """Offsets that have no records."""
+    return [
+        _time(),
+        text_column("topic", "topic"),
+        number_column("partition", "partition"),
+        number_column("from", "from"),
+        number_column("to", "to"),
+        number_column("offsets", "offsets"),
+        text_column("seen by", "client_id"),
+        _EXCHANGE,
+    ]
+
+
+def _way(before: int, after: int) -> Cell:
+    return Cell("back", "odd") if after < before else Cell("ahead", "bad")
+
+
+def _writers(row: Facts) -> str:
+    names = dict.fromkeys(row[side]["client_id"] or "-" for side in ("first", "again"))
+    return printable(", ".join(names))

@@ -1,0 +1,45 @@
+"""What `ChangeTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kdissect.engine.times import rfc3339
+from kdissect.schema.error_codes import error_name
+from kdissect.stats.by_change.change_traffic import Change, ChangeTraffic
+
+Facts = dict[str, Any]
+
+
+def change_facts(traffic: ChangeTraffic) -> Facts:
+    """The changes in the order in which they were asked for."""
+    rows = [_row(change) for change in traffic.changes]
+    rows.sort(key=lambda row: row["time_ns"])  # stable: those of one request stay in its order
+    return {
+        "changes": rows,
+        "kinds": dict(Counter(row["kind"] for row in rows).most_common()),
+        "forgotten": traffic.count - len(rows),
+    }
+
+
+def _row(change: Change) -> Facts:
+    item, sent_ns = change.item, change.evidence.sent_ns
+    return {
+        "time": rfc3339(sent_ns),
+        "time_ns": sent_ns,
+        **change.client.facts(),
+        "broker": change.broker,
+        "through": change.through,
+        "api": change.api,
+        "kind": item.kind,
+        "name": item.name,
+        "did": item.did,
+        "detail": item.detail,
+        "only_check": change.only_check,
+        "answered": item.code is not None,
+        "error": error_name(item.code) if item.code else None,
+        "message": item.message if item.code else None,
+        "took_ns": change.took_ns,
+        "exchange": f"{change.evidence.connection}/{change.evidence.ordinal}",
+    }

@@ -1,0 +1,282 @@
+"""Changes of a cluster in the order in which they were asked for, with who asked.
+
+A topic that comes into being by Metadata is told, too: a client asks for one that is not there and allows
+that it is created (KIP-361), and it is there later, with no CreateTopics that was seen. Where a broker's way
+to the controller was captured, its Envelope (KIP-590) shows the very request that creates it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+
+from kdissect.decoders.generated.values import sent
+from kdissect.decoders.messages import decode_request, decode_response
+from kdissect.decoders.payloads.versioned import versioned
+from kdissect.history.api_keys import METADATA
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence
+from kdissect.history.state_table import Table
+from kdissect.model.errors import DecodeError
+from kdissect.model.native import native
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_change.change_requests import (
+    ENVELOPE,
+    READERS,
+    Item,
+    is_only_check,
+    items_of,
+)
+from kdissect.stats.client import Client, client_of, text_of
+
+CHANGES_KEPT = 10_000  # the last ones; 1 KB each
+ENVELOPES_KEPT = 1_000  # whose own request was not answered yet; they are answered within a minute
+TOPICS_KEPT = 100_000  # that are known to be there, or asked for and not there; 200 bytes each
+REQUESTS_KEPT = 100  # of those that ask for a topic until it is there: they come every 100 ms
+# The broker does not know the topic, or creates it now and has no leader yet
+# (org.apache.kafka.common.protocol.Errors).
+_UNKNOWN_TOPIC, _LEADER_NOT_AVAILABLE = 3, 5
+_PASSED, _LEFT = -1, -2  # of native.KindCounts
+
+AUTOMATICALLY = "created automatically"
+
+
+class Change(NamedTuple):
+    """One change. `through` is the broker that asked the controller, where that request alone was seen.
+
+    `took_ns` is the time until the answer, or until the topic was there; None where neither was seen.
+    """
+
+    evidence: Evidence
+    took_ns: int | None
+    client: Client
+    broker: str
+    through: str | None
+    api: str
+    item: Item
+    only_check: bool
+
+
+_Request = tuple[int | None, str | None]
+"""Correlation id and client id."""
+
+
+class _Asked:
+    """A Metadata that may have a topic created; `item` is what its broker asked the controller for.
+
+    `requests` are all that asked for the topic until it was there: each may be forwarded.
+    """
+
+    __slots__ = ("broker", "client", "evidence", "item", "requests", "wanted")
+
+    def __init__(self, view: ExchangeView, wanted: bool) -> None:
+        self.evidence = view.evidence
+        self.client = client_of(view)
+        self.broker = view.info.broker_text
+        self.requests: set[_Request] = set()
+        self.item: Item | None = None
+        self.wanted = wanted
+
+    def created(self, name: str, there_ns: int) -> Change:
+        """The topic is there, or the controller said that it will be."""
+        item = self.item or Item("topic", name, AUTOMATICALLY)
+        took_ns = max(there_ns - self.evidence.sent_ns, 0)
+        return Change(
+            self.evidence, took_ns, self.client, self.broker, None, "Metadata",
+            item._replace(did=AUTOMATICALLY, code=0, message=None), False,
+        )  # fmt: skip
+
+
+class _Forwarded(NamedTuple):
+    """What an Envelope changes."""
+
+    changes: list[Change]
+    wanted: bool
+    capture_set: str
+    request: _Request
+
+
+Topic = tuple[str, str]
+"""Capture set and name."""
+_RequestKey = tuple[str, int, int | None, str | None]
+"""Capture set, API key, correlation id and client id."""
+
+
+class ChangeTraffic:
+    """Feed it every event with `add`, then `finish`. `count` are all changes, also those not kept."""
+
+    def __init__(self) -> None:
+        self.changes: deque[Change] = deque(maxlen=CHANGES_KEPT)
+        self.count = 0
+        self._forwarded: Table[_RequestKey, _Forwarded] = Table(ENVELOPES_KEPT)
+        self._there: Table[Topic, _Asked | None] = Table(TOPICS_KEPT)
+        """Topics that are there, and who had them created automatically."""
+        self._asked: Table[Topic, _Asked] = Table(TOPICS_KEPT)
+        self._kinds: native.KindCounts | None = None
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass by exchanges of a block that change nothing; gives the next that is for `add`."""
+        if self._kinds is None:
+            self._kinds = native.KindCounts(_kind_of)
+        return self._kinds.count(block, start)
+
+    def add(self, event: Event, wanted: bool = True) -> None:
+        """Take the analyzer's next event. Told are changes by exchanges that are wanted."""
+        if self._kinds is not None:
+            self._kinds.forget(event.connection)
+        if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
+            return
+        if event.api_key not in _WATCHED or event.state is State.ORPHAN_RESPONSE:
+            return
+        view = ExchangeView(event)
+        if view.request is None:
+            return
+        capture_set = view.info.capture_set
+        if view.key == METADATA:
+            self._take_metadata(view, wanted)
+        elif view.key == ENVELOPE:
+            self._take_envelope(view, wanted)
+        else:
+            self._forwarded.pop((capture_set, view.key, event.correlation_id, event.client_id))
+            self._keep(_changes(view), capture_set, wanted)
+
+    def finish(self) -> None:
+        """The input is over: what was forwarded, and not seen on its way to the broker, is told now."""
+        for held in list(self._forwarded):
+            rest = [change for change in held.changes if not self._is_automatic(held, change)]
+            self._keep(rest, held.capture_set, held.wanted)
+        self._forwarded = Table(ENVELOPES_KEPT)
+        for topic, asked in list(self._asked.items()):
+            if asked.item is not None and asked.item.code == 0:
+                self._keep([asked.created(topic[1], asked.evidence.sent_ns)], topic[0], asked.wanted)
+
+    def _keep(self, changes: list[Change], capture_set: str, wanted: bool) -> None:
+        for change in changes:
+            self._learn(change, capture_set)
+            if wanted:
+                self.count += 1
+                self.changes.append(change)
+
+    def _learn(self, change: Change, capture_set: str) -> None:
+        """Topics that are there, or not any more."""
+        item = change.item
+        if item.kind != "topic" or item.code or change.only_check:
+            return
+        topic = capture_set, item.name
+        if item.did == "deleted":
+            self._there.pop(topic)
+        elif topic not in self._there:
+            self._there.put(topic, None)
+        self._asked.pop(topic)
+
+    def _take_metadata(self, view: ExchangeView, wanted: bool) -> None:
+        answer = view.response
+        if answer is None:
+            return
+        # Up to version 3 every Metadata allows it; one that names no topics asks for all that are there.
+        may_create = bool(view.request.topics) and sent(view.request, "allow_auto_topic_creation", True)
+        for told in answer.topics or ():
+            if told.name is None:
+                continue
+            topic, code = (view.info.capture_set, text_of(told.name)), told.error_code
+            if not code:
+                asked = self._asked.pop(topic)
+                if asked is not None:
+                    change = asked.created(topic[1], view.evidence.answered_ns)
+                    self._there.put(topic, asked)
+                    self._keep([change], topic[0], asked.wanted)
+                elif topic not in self._there:
+                    self._there.put(topic, None)
+            elif may_create and (
+                code == _UNKNOWN_TOPIC or (code == _LEADER_NOT_AVAILABLE and topic not in self._there)
+            ):
+                self._there.pop(topic)
+                asked = self._asked.get(topic) or self._asked.put(topic, _Asked(view, wanted))
+                if len(asked.requests) < REQUESTS_KEPT:
+                    asked.requests.add((view.exchange.correlation_id, view.exchange.client_id))
+
+    def _take_envelope(self, view: ExchangeView, wanted: bool) -> None:
+        try:
+            header, request = decode_request(bytes(view.request.request_data), size_prefixed=False)
+            if header.api_key not in READERS:
+                return
+            answer = _inner_answer(view, header.api_key, header.api_version)
+        except DecodeError:
+            return
+        client = _forwarded_client(view.request, header.client_id)
+        held = _Forwarded(
+            _changes_in(view, header.api_key, request, answer, client, _name_of(view.exchange.client_id)),
+            wanted, view.info.capture_set, (header.correlation_id, header.client_id),
+        )  # fmt: skip
+        rest = [change for change in held.changes if not self._is_automatic(held, change)]
+        if rest:
+            key = held.capture_set, header.api_key, *held.request
+            self._forwarded.put(key, held._replace(changes=rest))
+
+    def _is_automatic(self, held: _Forwarded, change: Change) -> bool:
+        """Whether a broker creates a topic because of a Metadata: it forwards that one's correlation id."""
+        if change.item.kind != "topic" or change.item.did != "created":
+            return False
+        topic = held.capture_set, change.item.name
+        asked = self._asked.peek(topic)
+        if asked is not None and held.request in asked.requests:
+            if asked.item is None or not change.item.code:
+                asked.item = change.item
+            return True
+        earlier = self._there.peek(topic)
+        return earlier is not None and held.request in earlier.requests
+
+
+def _kind_of(info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
+    return _LEFT if info.same_as is None and api_key in _WATCHED else _PASSED
+
+
+_WATCHED = frozenset({*READERS, METADATA, ENVELOPE})
+
+
+def _changes(view: ExchangeView) -> list[Change]:
+    return _changes_in(view, view.key, view.request, view.response, client_of(view), None)
+
+
+def _changes_in(
+    view: ExchangeView, api_key: int, request: Any, answer: Any, client: Client, through: str | None
+) -> list[Change]:
+    evidence = view.evidence
+    took_ns = max(evidence.answered_ns - evidence.sent_ns, 0) if evidence.answered_ns else None
+    only_check, api = is_only_check(request), api_name(api_key) or str(api_key)
+    return [
+        Change(evidence, took_ns, client, view.info.broker_text, through, api, item, only_check)
+        for item in items_of(api_key, request, answer)
+    ]
+
+
+def _inner_answer(view: ExchangeView, api_key: int, version: int) -> Any:
+    """What the controller answered; None where nobody knows. Raises DecodeError."""
+    data = None if view.response is None else view.response.response_data
+    if data is None:
+        return None
+    return decode_response(bytes(data), api_key, version, size_prefixed=False).body
+
+
+def _forwarded_client(envelope: Any, client_id: str | None) -> Client:
+    """Who asked the broker that forwards."""
+    address = bytes(envelope.client_host_address)
+    host = str(ip_address(address)) if len(address) in (4, 16) else ""
+    return Client(_principal(envelope.request_principal), client_id, None, host)
+
+
+def _principal(data: Any) -> str | None:
+    if not data:
+        return None
+    found = versioned("DefaultPrincipalData", bytes(data), 0, len(data)).decode(bytes(data), len(data))
+    name = sent(found.value, "name")
+    return None if not name or name == "ANONYMOUS" else text_of(name)  # KafkaPrincipal.ANONYMOUS: no login
+
+
+def _name_of(client_id: str | None) -> str:
+    """A broker, which calls itself by its node id."""
+    return f"broker {client_id}" if client_id and client_id.isdigit() else client_id or "a broker"

@@ -1,0 +1,1 @@
+"""What `kdissect logins` knows."""

@@ -1,0 +1,97 @@
+"""Last stable offsets that stand still while records come behind them, and whose transaction holds them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.history.fact import Evidence
+from kdissect.history.state_table import Table
+
+PARTITIONS_KEPT = 100_000  # 200 bytes each
+BATCHES_KEPT = 100_000  # of transactions, that may be the first of one; 200 bytes each
+WAITING_KEPT = 20  # clients named of those that wait
+Place = tuple[str, str, int]
+"""Capture set, topic and partition."""
+
+
+class Holder(NamedTuple):
+    """Who wrote a batch of a transaction."""
+
+    producer_id: int
+    epoch: int
+    transactional_id: str | None
+    client_id: str | None
+    evidence: Evidence
+
+
+class Held:
+    """A last stable offset below the high watermark, from the first answer that shows it to the last.
+
+    `moved_ns` is the time of the answer that shows another one; None where there was none.
+    """
+
+    __slots__ = (
+        "first", "high_watermark", "holder", "is_wanted", "last_ns", "moved_ns", "offset", "place", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, place: Place, offset: int, first: Evidence) -> None:
+        self.place = place
+        self.offset = offset
+        self.first = first
+        self.last_ns = first.answered_ns
+        self.high_watermark = offset
+        self.moved_ns: int | None = None
+        self.holder: Holder | None = None
+        self.waiting: dict[str, None] = {}
+        self.is_wanted = False
+
+    @property
+    def held_ns(self) -> int:
+        """How long it is known to have stood still."""
+        return (self.moved_ns or self.last_ns) - self.first.answered_ns
+
+
+class HeldOffsets:
+    """Last stable offsets by partition."""
+
+    def __init__(self) -> None:
+        self._held: Table[Place, Held] = Table(PARTITIONS_KEPT)
+        self._begun: Table[tuple[Place, int], Holder] = Table(BATCHES_KEPT)
+
+    def written(self, place: Place, offset: int, holder: Holder) -> None:
+        """A batch of a transaction stands at an offset."""
+        known = self._begun.peek((place, offset))
+        if known is None or known.transactional_id is None:
+            self._begun.put((place, offset), holder)
+
+    def told(self, place: Place, stable: int, high_watermark: int, evidence: Evidence) -> Held | None:
+        """An answer tells both offsets; gives what was held until then, if that moved on."""
+        held, over = self._held.peek(place), None
+        if held is not None and stable > held.offset:
+            held.moved_ns = evidence.answered_ns
+            self._name(held)
+            self._held.pop(place)
+            held, over = None, held
+        if stable < high_watermark and (held is None or stable == held.offset):
+            held = held or self._held.put(place, Held(place, stable, evidence))
+            held.last_ns = max(held.last_ns, evidence.answered_ns)
+            held.high_watermark = max(held.high_watermark, high_watermark)
+        return over
+
+    def waits(self, place: Place, client_id: str | None, wanted: bool) -> None:
+        """A client that reads what is committed asked for a partition."""
+        held = self._held.peek(place)
+        if held is not None:
+            held.is_wanted |= wanted
+            if client_id is not None and len(held.waiting) < WAITING_KEPT:
+                held.waiting[client_id] = None
+
+    def finish(self) -> list[Held]:
+        """Those that are held to the end of the input."""
+        rest = list(self._held)
+        for held in rest:
+            self._name(held)
+        return rest
+
+    def _name(self, held: Held) -> None:
+        held.holder = self._begun.peek((held.place, held.offset))

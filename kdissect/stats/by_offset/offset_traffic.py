@@ -1,0 +1,380 @@
+"""Offsets over time: positions that jump, commits that do, last stable offsets that stand still, records
+that were written twice, and offsets without records.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kdissect.decoders.generated.values import sent
+from kdissect.engine.records.record_sets import record_sets
+from kdissect.engine.times import millis_text
+from kdissect.history import api_keys as apis
+from kdissect.history.error_codes import NONE
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence
+from kdissect.history.state_table import Table
+from kdissect.history.topic_names import TopicNames, tells_names
+from kdissect.model.native import native
+from kdissect.model.record_batch import RecordBatch
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_group.group_links import ClientKey, client_key
+from kdissect.stats.by_group.positions import name_of
+from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
+from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
+from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
+from kdissect.stats.client import is_follower, text_of
+from kdissect.stats.watermarks import topic_of
+
+ROWS_KEPT = 10_000  # of each kind, the last ones
+COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
+MIN_HELD_NS = 1_000_000_000  # a transaction that takes less is nothing that anybody waits for
+_LIST_OFFSETS, _OFFSET_FOR_LEADER_EPOCH = 2, 23  # org.apache.kafka.common.protocol.ApiKeys
+_OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
+_READ_COMMITTED = 1  # isolationLevel
+_CURRENT_MAGIC = 2
+_PASSED, _LEFT = -1, -2  # of native.KindCounts
+_WATCHED = frozenset(
+    {
+        apis.PRODUCE,
+        apis.FETCH,
+        apis.END_TXN,
+        _LIST_OFFSETS,
+        apis.OFFSET_COMMIT,
+        apis.OFFSET_FETCH,
+        _OFFSET_FOR_LEADER_EPOCH,
+    }
+)
+_TIMES = {EARLIEST: "the earliest offset", LATEST: "the latest offset"}
+
+
+class Commit(NamedTuple):
+    """A committed offset that is out of the ordinary: `before` is what it is compared with."""
+
+    evidence: Evidence
+    capture_set: str
+    group: str
+    client_id: str | None
+    partition: Partition
+    what: str
+    before: int
+    after: int
+
+
+class Gap(NamedTuple):
+    """Offsets that an answer shows to have no records, from one to the one before another."""
+
+    evidence: Evidence
+    place: Place
+    client_id: str | None
+    first: int
+    end: int
+
+
+class OffsetTraffic:
+    """Feed it every event with `add`, then `finish`. Of each kind the last ones are kept."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self.jumps: deque[Jump] = deque(maxlen=ROWS_KEPT)
+        self.commits: deque[Commit] = deque(maxlen=ROWS_KEPT)
+        self.held: deque[Held] = deque(maxlen=ROWS_KEPT)
+        self.twice: deque[Twice] = deque(maxlen=ROWS_KEPT)
+        self.gaps: Table[tuple[Place, int, int], Gap] = Table(ROWS_KEPT)
+        self.count = 0
+        """Of all rows but gaps, also of those that are not kept."""
+        self._names = names
+        self._positions = PositionJumps()
+        self._offsets = HeldOffsets()
+        self._written = WrittenTwice()
+        self._committed: Table[tuple[str, str, Partition], int] = Table(COMMITS_KEPT)
+        self._ends: Table[Place, int] = Table(COMMITS_KEPT)
+        """High watermarks."""
+        self._kinds: native.KindCounts | None = None
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass by exchanges of a block that tell no offsets; gives the next that is for `add`."""
+        if self._kinds is None:
+            self._kinds = native.KindCounts(_kind_of)
+        return self._kinds.count(block, start)
+
+    def add(self, event: Event, wanted: bool = True) -> None:
+        """Take the analyzer's next event. Told is what exchanges show that are wanted."""
+        if self._kinds is not None:
+            self._kinds.forget(event.connection)
+        if isinstance(event, ConnectionClosed):
+            self._keep_jumps(self._positions.close(event.connection.id))
+            return
+        if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
+            return
+        self._names.pass_by(event)
+        if event.api_key not in _WATCHED or event.state is State.ORPHAN_RESPONSE:
+            return
+        view = ExchangeView(event)
+        if view.request is not None:
+            self._take(view, wanted)
+        event.forget_bodies()
+
+    def _take(self, view: ExchangeView, wanted: bool) -> None:
+        if view.key == apis.FETCH:
+            if not is_follower(view):
+                self._fetch(view, wanted)
+        elif view.response is None:
+            return
+        elif view.key == apis.PRODUCE:
+            self._produce(view, wanted)
+        elif view.key == apis.OFFSET_COMMIT:
+            self._commit(view, wanted)
+        elif view.key == apis.END_TXN:
+            if not view.response.error_code:
+                self._written.end(view.info.capture_set, view.request.producer_id, view.request.committed)
+        else:
+            self._causes(view)
+
+    def finish(self) -> None:
+        """The input is over."""
+        self._keep_jumps(self._positions.finish())
+        for held in self._offsets.finish():
+            self._keep_held(held)
+
+    def _partition(self, view: ExchangeView, topic: Any, number: int) -> Partition:
+        return name_of(self._names, view.info, topic_of(topic)), number
+
+    def _fetch(self, view: ExchangeView, wanted: bool) -> None:
+        request, client, client_id = view.request, client_key(view), view.exchange.client_id
+        capture_set, is_committed = (
+            view.info.capture_set,
+            sent(request, "isolation_level", 0) == _READ_COMMITTED,
+        )
+        for topic in request.topics or ():
+            for row in topic.partitions or ():
+                partition = self._partition(view, topic, row.partition)
+                key, offset = (client, partition), row.fetch_offset
+                self._keep_jumps(self._positions.fetch(key, view.evidence, offset, view.losses, wanted))
+        answer = view.response
+        batches = None if answer is None else self._batches(view)
+        for topic in sent(answer, "responses", None) or ():
+            for row in topic.partitions or ():
+                partition = self._partition(view, topic, row.partition_index)
+                place = capture_set, *partition
+                if row.error_code == _OUT_OF_RANGE:
+                    self._positions.cause(
+                        (client, partition), Cause(view.evidence, None, "its offset was out of range")
+                    )
+                if row.error_code or batches is None:
+                    continue
+                self._diverges(view, client, partition, row)
+                self._tells(view, place, row, client_id, is_committed, wanted)
+                found = batches.get((topic_of(topic), row.partition_index))
+                if found:
+                    self._brings(view, place, (client, partition), found, wanted)
+        if answer is None:
+            self._positions.unread(view.info.id)
+
+    def _diverges(self, view: ExchangeView, client: ClientKey, partition: Partition, row: Any) -> None:
+        diverging = sent(row, "diverging_epoch")
+        if diverging is not None and diverging.end_offset >= 0:
+            text = "the log was cut there (diverging epoch)"
+            self._positions.cause((client, partition), Cause(view.evidence, diverging.end_offset, text))
+
+    def _tells(
+        self,
+        view: ExchangeView,
+        place: Place,
+        row: Any,
+        client_id: str | None,
+        is_committed: bool,
+        wanted: bool,
+    ) -> None:
+        if row.high_watermark >= 0:
+            self._ends.put(place, row.high_watermark)
+        stable = sent(row, "last_stable_offset", -1)
+        if stable < 0:
+            return
+        over = self._offsets.told(place, stable, row.high_watermark, view.evidence)
+        if over is not None:
+            self._keep_held(over)
+        if is_committed:
+            self._offsets.waits(place, client_id, wanted)
+        elif wanted:
+            self._offsets.waits(place, None, wanted)
+
+    def _brings(
+        self,
+        view: ExchangeView,
+        place: Place,
+        key: tuple[ClientKey, Partition],
+        batches: list[RecordBatch],
+        wanted: bool,
+    ) -> None:
+        """What a client reads: where it goes on, and offsets without records."""
+        client_id = view.exchange.client_id
+        due = self._positions.behind(key)  # what this Fetch asked for
+        for batch in batches:
+            if batch.magic >= _CURRENT_MAGIC:
+                if due is not None and batch.base_offset > due and wanted:
+                    gap = place, due, batch.base_offset
+                    if gap not in self.gaps:
+                        self.gaps.put(gap, Gap(view.evidence, place, client_id, due, batch.base_offset))
+                if batch.is_transactional and not batch.is_control:
+                    holder = Holder(batch.producer_id, batch.producer_epoch, None, None, view.evidence)
+                    self._offsets.written(place, batch.base_offset, holder)
+                self._written.read(place, batch.base_offset, client_id)
+            due = batch.last_offset + 1
+        if due is not None:
+            self._positions.answer(key, due)
+
+    def _batches(self, view: ExchangeView) -> dict[Any, list[RecordBatch]]:
+        found: dict[Any, list[RecordBatch]] = {}
+        for records in record_sets(view.exchange):
+            section = records.records_field
+            topic = section.topic if section.topic is not None else section.topic_id
+            found[topic, section.partition] = records.found.batches
+        return found
+
+    def _produce(self, view: ExchangeView, wanted: bool) -> None:
+        answer = view.response
+        batches, client_id = self._batches(view), view.exchange.client_id
+        transactional_id = sent(view.request, "transactional_id")
+        name = None if transactional_id is None else text_of(transactional_id)
+        for topic in answer.responses or ():
+            for row in topic.partition_responses or ():
+                found = batches.get((topic_of(topic), row.index))
+                if row.error_code or row.base_offset < 0 or not found or len(found) > 1:
+                    continue  # several: only magic 0 and 1
+                (batch,) = found
+                if batch.magic < _CURRENT_MAGIC or batch.faults:
+                    continue
+                place = view.info.capture_set, *self._partition(view, topic, row.index)
+                if batch.is_transactional:
+                    holder = Holder(batch.producer_id, batch.producer_epoch, name, client_id, view.evidence)
+                    self._offsets.written(place, row.base_offset, holder)
+                end = row.base_offset + (batch.count or 0)
+                self._ends.put(place, max(end, self._ends.peek(place) or 0))
+                pair = self._written.written(place, row.base_offset, batch, client_id, view.evidence)
+                if pair is not None and wanted:
+                    self.count += 1
+                    self.twice.append(pair)
+
+    def _commit(self, view: ExchangeView, wanted: bool) -> None:
+        answer = view.response
+        info, group = view.info, text_of(view.request.group_id)
+        refused = {
+            (topic_of(topic), row.partition_index)
+            for topic in answer.topics or ()
+            for row in topic.partitions or ()
+            if row.error_code
+        }
+        from_outside = (
+            not sent(view.request, "member_id")
+            and sent(view.request, "generation_id_or_member_epoch", -1) < 0
+        )
+        for topic in view.request.topics or ():
+            for row in topic.partitions or ():
+                if (topic_of(topic), row.partition_index) in refused:
+                    continue
+                partition = self._partition(view, topic, row.partition_index)
+                offset, key = row.committed_offset, (info.capture_set, group, partition)
+                before = self._committed.peek(key)
+                self._committed.put(key, offset)
+                for what, compared in self._oddities(view, key, offset, before, from_outside):
+                    if wanted:
+                        self.count += 1
+                        self.commits.append(
+                            Commit(
+                                view.evidence, info.capture_set, group, view.exchange.client_id, partition,
+                                what, compared, offset,
+                            )
+                        )  # fmt: skip
+
+    def _oddities(
+        self,
+        view: ExchangeView,
+        key: tuple[str, str, Partition],
+        offset: int,
+        before: int | None,
+        from_outside: bool,
+    ) -> Iterator[tuple[str, int]]:
+        """What is out of the ordinary of a commit, with the offset that it is compared with."""
+        capture_set, _, partition = key
+        if before is not None and offset < before:
+            yield "back" + (", by a client that is no member" if from_outside else ""), before
+        reader = client_key(view), partition
+        end, behind = self._ends.peek((capture_set, *partition)), self._positions.behind(reader)
+        if behind is None or offset == before:
+            return  # it reads elsewhere, as far as was seen; or said it before
+        if end is not None and offset > end:
+            yield "beyond the end", end
+        elif offset > max(behind, before or 0) and not self._positions.is_cause(reader, offset):
+            yield "beyond what it read", behind
+
+    def _causes(self, view: ExchangeView) -> None:
+        """Answers that tell a client where to go on."""
+        client = client_key(view)
+        if view.key == _LIST_OFFSETS:
+            self._listed(view, client)
+        elif view.key == apis.OFFSET_FETCH:
+            self._fetched_commits(view, client)
+        else:
+            for topic in view.response.topics or ():
+                for row in topic.partitions or ():
+                    if row.error_code == NONE and row.end_offset >= 0:
+                        partition = text_of(topic.topic), row.partition
+                        text = "the log ends there in its epoch"
+                        self._positions.cause((client, partition), Cause(view.evidence, row.end_offset, text))
+
+    def _listed(self, view: ExchangeView, client: ClientKey) -> None:
+        asked = {
+            (topic.name, row.partition_index): row.timestamp
+            for topic in view.request.topics or ()
+            for row in topic.partitions or ()
+        }
+        for topic in view.response.topics or ():
+            for row in topic.partitions or ():
+                timestamp = asked.get((topic.name, row.partition_index))
+                offsets = sent(row, "old_style_offsets") or [sent(row, "offset", -1)]
+                if row.error_code or timestamp is None or offsets[0] < 0:
+                    continue
+                time = millis_text(timestamp) if timestamp >= 0 else None
+                text = _TIMES.get(timestamp) or (
+                    f"the offset of {time}" if time else f"the offset of {timestamp}"
+                )
+                partition = text_of(topic.name), row.partition_index
+                self._positions.cause((client, partition), Cause(view.evidence, offsets[0], f"to {text}"))
+
+    def _fetched_commits(self, view: ExchangeView, client: ClientKey) -> None:
+        answer = view.response
+        groups = sent(answer, "groups")
+        for group in [answer] if groups is None else groups:
+            for topic in group.topics or ():
+                for row in topic.partitions or ():
+                    if row.error_code:
+                        continue
+                    partition = self._partition_of_commit(view, topic, row.partition_index)
+                    is_none = row.committed_offset < 0
+                    text = "its group had committed nothing" if is_none else "to what its group committed"
+                    offset = None if is_none else row.committed_offset
+                    cause = Cause(view.evidence, offset, text, is_commit=not is_none)
+                    self._positions.cause((client, partition), cause)
+
+    def _partition_of_commit(self, view: ExchangeView, topic: Any, number: int) -> Partition:
+        name = sent(topic, "name")
+        return name_of(self._names, view.info, topic.topic_id if name is None else name), number
+
+    def _keep_jumps(self, jumps: list[Jump]) -> None:
+        self.count += len(jumps)
+        self.jumps += jumps
+
+    def _keep_held(self, held: Held) -> None:
+        if held.is_wanted and held.held_ns >= MIN_HELD_NS:
+            self.count += 1
+            self.held.append(held)
+
+
+def _kind_of(info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
+    if info.same_as is not None:
+        return _PASSED
+    return _LEFT if api_key in _WATCHED or tells_names(api_key) else _PASSED

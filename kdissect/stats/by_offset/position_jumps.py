@@ -1,0 +1,162 @@
+"""Positions of consumers that do not go on where the last answer ended, with what was seen to cause it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.history.fact import Evidence
+from kdissect.history.state_table import Table
+from kdissect.stats.by_group.group_links import ClientKey
+
+READERS_KEPT = 100_000  # clients times partitions; 500 bytes each
+PENDING_KEPT = 1_000  # jumps that another consumer of the same name may explain
+CAUSES_KEPT = 8  # of one client and partition until its next Fetch
+Partition = tuple[str, int]
+"""Topic by name where it is known, else by its id; and partition."""
+ReaderKey = tuple[ClientKey, Partition]
+
+EARLIEST, LATEST = -2, -1  # of ListOffsets (org.apache.kafka.common.requests.ListOffsetsRequest)
+
+
+class Cause(NamedTuple):
+    """An answer that may move a position: to `offset`, None where it only says that it must move."""
+
+    evidence: Evidence
+    offset: int | None
+    text: str
+    is_commit: bool = False
+
+
+class Jump(NamedTuple):
+    """A position that went from the offset behind what was read, or asked for, to another one."""
+
+    evidence: Evidence
+    reader: ReaderKey
+    before: int
+    after: int
+    because: str
+    cause: Evidence | None
+
+
+class _Reader:
+    """Where a client reads a partition. `behind` is what it should ask for next, if nothing was lost."""
+
+    __slots__ = ("asked", "behind", "causes", "connection", "is_shared", "losses")
+
+    def __init__(self) -> None:
+        self.asked = -1
+        self.behind = -1
+        self.connection = ""
+        self.losses = 0
+        self.causes: list[Cause] = []
+        self.is_shared = False
+
+
+class _Pending(NamedTuple):
+    """A jump to another connection, while the one before is open: that may go on reading."""
+
+    jump: Jump
+    before: str
+    is_wanted: bool
+
+
+class PositionJumps:
+    """Positions by client and partition.
+
+    Clients of one name and host that read a partition over two connections in turn are several: nothing is
+    said of them.
+    """
+
+    def __init__(self) -> None:
+        self._readers: Table[ReaderKey, _Reader] = Table(READERS_KEPT)
+        self._pending: Table[ReaderKey, _Pending] = Table(PENDING_KEPT)
+        self._open: dict[str, int] = {}
+        """Connections over which is read, with the number of answers that nobody can read."""
+
+    def fetch(
+        self, key: ReaderKey, evidence: Evidence, offset: int, losses: int, wanted: bool = True
+    ) -> list[Jump]:
+        """A client asks for an offset; gives the jump, if it is certain now and wanted."""
+        connection, at_ns = evidence.connection, evidence.sent_ns
+        losses += self._open.setdefault(connection, 0)
+        reader = self._readers.get(key)
+        is_new = reader is None
+        if reader is None:
+            reader = self._readers.put(key, _Reader())
+        before, behind = reader.connection, reader.behind
+        causes = [cause for cause in reader.causes if cause.evidence.answered_ns <= at_ns]
+        reader.causes = [cause for cause in reader.causes if cause.evidence.answered_ns > at_ns]
+        pending = self._pending.peek(key)
+        if pending is not None and pending.before == connection:
+            reader.is_shared = True
+            self._pending.pop(key)
+        is_known = not (is_new or reader.is_shared) and losses == reader.losses
+        reader.asked = reader.behind = offset
+        reader.connection, reader.losses = connection, losses
+        if not is_known or offset == behind:
+            return []
+        jump = _jump(evidence, key, behind, offset, causes, before != connection)
+        if jump is None:
+            return []
+        if before != connection and before in self._open:
+            self._pending.put(key, _Pending(jump, before, wanted))
+            return []
+        return [jump] if wanted else []
+
+    def answer(self, key: ReaderKey, behind: int) -> None:
+        """The answer brought records up to an offset."""
+        reader = self._readers.peek(key)
+        if reader is not None and behind > reader.asked:
+            reader.behind = behind
+
+    def unread(self, connection: str) -> None:
+        """Nobody knows what an answer brought."""
+        self._open[connection] = self._open.get(connection, 0) + 1
+
+    def cause(self, key: ReaderKey, cause: Cause) -> None:
+        """Something that may move the position of a client that reads already."""
+        reader = self._readers.peek(key)
+        if reader is not None:
+            reader.causes = [*reader.causes[1 - CAUSES_KEPT :], cause]
+
+    def behind(self, key: ReaderKey) -> int | None:
+        """The offset that a client should ask for next; None where nobody knows."""
+        reader = self._readers.peek(key)
+        if reader is None or reader.is_shared or key in self._pending:
+            return None
+        return reader.behind if self._open.get(reader.connection) == reader.losses else None
+
+    def is_cause(self, key: ReaderKey, offset: int) -> bool:
+        """Whether a client was told this offset since its last Fetch."""
+        reader = self._readers.peek(key)
+        return reader is not None and any(cause.offset == offset for cause in reader.causes)
+
+    def close(self, connection: str) -> list[Jump]:
+        """A connection is over; gives the jumps that are certain now."""
+        if self._open.pop(connection, None) is None:
+            return []
+        sure = [key for key, pending in self._pending.items() if pending.before == connection]
+        over = [self._pending.pop(key) for key in sure]
+        return [pending.jump for pending in over if pending is not None and pending.is_wanted]
+
+    def finish(self) -> list[Jump]:
+        """The input is over: nobody else read where a jump was seen."""
+        return [pending.jump for pending in self._pending if pending.is_wanted]
+
+
+def _jump(
+    evidence: Evidence, key: ReaderKey, behind: int, offset: int, causes: list[Cause], is_new: bool
+) -> Jump | None:
+    """A jump with what explains it best; None for a consumer that goes on where its group is."""
+    for cause in reversed(causes):
+        if cause.offset == offset:
+            if cause.is_commit and offset > behind:
+                return None  # others of its group read what is between
+            must = next((other.text for other in causes if other.offset is None), "")
+            text = f"{must}: {cause.text}" if must else cause.text
+            return Jump(evidence, key, behind, offset, text, cause.evidence)
+    must_move = next((cause for cause in reversed(causes) if cause.offset is None), None)
+    if must_move is not None:
+        return Jump(evidence, key, behind, offset, must_move.text, must_move.evidence)
+    text = "nothing on the wire: a new consumer" if is_new else "nothing on the wire: a seek"
+    return Jump(evidence, key, behind, offset, text, None)
