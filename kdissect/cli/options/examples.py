@@ -52,6 +52,20 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("transactions that took longest", "producers a.pcapng --table transactions --sort took_ns"),
     ),
     "fetch-sessions": (("who polls for nothing", "fetch-sessions a.pcapng --sort empty_early"),),
+    "offsets": (
+        ("who was reset, and why", "offsets a.pcapng --topic 'orders*'"),
+        ("whose transaction holds readers", "offsets a.pcapng --table held --format csv"),
+    ),
+    "logins": (
+        ("who cannot log in", "logins a.pcapng"),
+        (
+            "each login that came to nothing",
+            "logins a.pcapng --table logins --sort outcome:desc --format csv",
+        ),
+    ),
+    "changes": (
+        ("who deleted the topic", "changes a.pcapng --format tsv -e time,principal,client_id,kind,name,did"),
+    ),
     "upgrade": (
         ("in a CI: fails where a client breaks", "upgrade a.pcapng --target 4.0"),
         ("all uses, by software", "upgrade a.pcapng --target 4.0 --all --sort software --format csv"),

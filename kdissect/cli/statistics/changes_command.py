@@ -6,7 +6,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
-from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs
@@ -25,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only changes by an exchange for which EXPR holds")
-    add_tables(parser)
+    add_tables(parser, "changes")
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
@@ -40,10 +41,8 @@ def run(arguments: Sequence[str]) -> int:
                 read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = change_facts(traffic)
-        if options.format == "json":
-            write_json(output, facts)
-        else:
-            _write_tables(facts, options, output)
+        tables = [RowTable("changes", lambda: facts["changes"])]
+        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
         reading.over()
 
     return printing(parser, options, dissection, body)

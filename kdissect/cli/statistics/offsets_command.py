@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 
 from kdissect.cli.event_loop import Reading, read_blocks, read_events
-from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
@@ -23,6 +25,8 @@ from kdissect.report.columns.offsets import (
 from kdissect.stats.by_offset.offset_rows import offset_facts
 from kdissect.stats.by_offset.offset_traffic import OffsetTraffic
 
+_TABLES = ("positions", "commits", "held", "written_twice", "gaps")
+
 
 def run(arguments: Sequence[str]) -> int:
     """Print what is odd about offsets in the captures; gives the exit code."""
@@ -34,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     add_topic_ids(parser)
     add_filter(parser, "only what an exchange shows for which EXPR holds")
     parser.add_argument("--topic", metavar="GLOB", action="append", help="only these topics")
-    add_tables(parser)
+    add_tables(parser, *_TABLES)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
@@ -49,10 +53,8 @@ def run(arguments: Sequence[str]) -> int:
                 read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = offset_facts(traffic, name_test(options, "--topic", "topic", options.topic))
-        if options.format == "json":
-            write_json(output, facts)
-        else:
-            _write_tables(facts, options, output)
+        tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
+        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
         reading.over()
 
     return printing(parser, options, dissection, body)

@@ -19,6 +19,8 @@ from tests.support.console import CAPTURES, CHECKOUT, TXN, run, run_on_terminal
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
+POSITIONS = str(CAPTURES / "kafka44_java_positions.pcapng")
+LOGINS = str(CAPTURES / "kafka44_franz_sasl.pcapng")
 SEGMENTS = CHECKOUT / "captures" / "logs"
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 OPTIONS = ("-e", "--sort", "--limit", "--since", "--until", "-i")
@@ -34,6 +36,9 @@ RUNS: dict[str, list[str]] = {
     "groups": ["groups", GROUPS],
     "producers": ["producers", TXN],
     "fetch-sessions": ["fetch-sessions", GROUPS],
+    "offsets": ["offsets", POSITIONS],
+    "logins": ["logins", LOGINS],
+    "changes": ["changes", str(CAPTURES / "kafka28_java_admin.pcapng")],
     "upgrade": ["upgrade", TXN, "--target", "4.0", "--all", "--fail-on", "never"],
     "fields": ["fields"],
     "limits": ["limits"],
@@ -42,6 +47,7 @@ RUNS: dict[str, list[str]] = {
 PARTS = [
     *(("groups", name) for name in ("members", "rebalances", "failures", "rejoins", "partitions")),
     *(("producers", name) for name in ("transactions", "events", "without_id")),
+    *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
     ("topics", "users"), ("stats", "errors"), ("stats", "over_time"), ("info", "files"),
 ]  # fmt: skip
 LISTS = ("inspect", "live", "connections", "records", "segments")
