@@ -101,7 +101,9 @@ class Logins:
 
     def add(self, login: Login) -> None:
         """Count one more."""
-        self.first_ns = min(self.first_ns, login.started_ns) if self.count else login.started_ns
+        if not self.count:
+            self.first_ns = self.last_ns = login.started_ns
+        self.first_ns = min(self.first_ns, login.started_ns)
         self.last_ns = max(self.last_ns, login.started_ns)
         self.count += 1
         self.again += login.again

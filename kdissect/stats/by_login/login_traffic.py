@@ -132,7 +132,8 @@ class LoginTraffic:
             self._over(login, Outcome.UNKNOWN, None)
         else:
             outcome = Outcome.BROKER_CLOSED if close.by == "broker" else Outcome.CLIENT_CLOSED
-            self._over(login, outcome, max(close.time_ns, login.ended_ns or 0))  # an answer may cross it
+            answered_ns = close.time_ns if login.ended_ns is None else login.ended_ns
+            self._over(login, outcome, max(close.time_ns, answered_ns))  # an answer may cross it
 
     def _over(self, login: Login, outcome: Outcome, ended_ns: int | None) -> None:
         login.outcome, login.ended_ns = outcome, ended_ns
