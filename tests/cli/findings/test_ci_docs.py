@@ -165,7 +165,7 @@ def test_command_lines_work(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
 
 
 def test_the_example_of_a_configuration_is_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (text,) = blocks(CONFIGURATION, "toml")
+    _, text = blocks(CONFIGURATION, "toml")
     path = tmp_path / "kdissect.toml"
     path.write_text(text)
     assert len(parse_suppressions(read_config(str(path)))) == 1
@@ -174,11 +174,28 @@ def test_the_example_of_a_configuration_is_one(tmp_path: Path, capfd: pytest.Cap
     assert set(tomllib.loads(text)["suppress"][0]) == {"rule", "software", "version", "api", "reason"}
 
 
+def test_the_example_of_options_of_commands_is_one(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture = str(CAPTURES / "tansu_rdk216_acks.pcap")
+    text, _ = blocks(CONFIGURATION, "toml")
+    (tmp_path / "kdissect.toml").write_text(text)
+    (tmp_path / "hosts.txt").write_text("127.0.0.1 here\n")
+    assert main(["inspect", capture, "--profile", "trouble"]) == 0
+    assert capfd.readouterr().out.startswith("time\tprincipal\tapi\tlatency\terrors\n")
+    assert main(["stats", capture]) == 0
+    assert capfd.readouterr().out.startswith("client_id")
+    assert main(["connections", capture]) == 0
+    assert "here:" in capfd.readouterr().out
+
+
 def test_every_key_is_documented() -> None:
     from kdissect.cli.findings.check_config import KEYS
+    from kdissect.cli.options.config_defaults import KEYS as OF_COMMANDS
     from kdissect.config.suppression import MATCHERS
 
-    for key in (*KEYS, *MATCHERS):
+    for key in (*KEYS, *OF_COMMANDS, *MATCHERS):
         assert f"`{key}`" in CONFIGURATION, key
 
 
