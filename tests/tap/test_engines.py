@@ -70,7 +70,7 @@ def test_a_client_of_netty_from_its_start(broker: Cluster, tmp_path: Path, provi
     assert shown.out.count("\n") == 1 and b"GET /kafka" not in at_client.read_bytes()
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", ["JDK"])
 def test_a_client_of_netty_that_runs(broker: Cluster, tmp_path: Path, provider: str) -> None:
     at_client, at_broker = tmp_path / "client.pcapng", tmp_path / "broker.pcapng"
     application = kafka.Client(netty(broker, provider, 0), lambda _event: None)
