@@ -1,6 +1,6 @@
 """Taps of Java clients from 0.10 to 4.4 and brokers from 2.8 to 4.4, on the releases of Java that are here.
 
-A part of the matrix (`python -m tests.tap.matrix` runs all of it): each broker, client and Java once.
+A part of the matrix (`python -m tests.tap.matrix` runs all of it): each broker, and each Java, once.
 """
 
 from pathlib import Path
@@ -13,11 +13,11 @@ from tests.tap import kafka, matrix
 pytestmark = pytest.mark.exhaustive  # brokers, and a minute
 
 BASE = 24400
-# Of each broker: clients with the Java they run on, and releases of Java to attach to.
+# Of each broker: a client, the Java it runs on, and the Java that is attached to.
 CASES = {
-    "2.8.2": ([("0.10.2.2", 11), ("2.8.2", 17)], [11]),
-    "3.9.2": ([("1.1.1", 21), ("3.9.2", 25)], [17, 21]),
-    "4.4.0": ([("4.4.0", 25)], [25]),
+    "2.8.2": ("0.10.2.2", 11, 11),
+    "3.9.2": ("1.1.1", 21, 17),
+    "4.4.0": ("4.4.0", 25, 25),
 }
 
 
@@ -29,18 +29,14 @@ def java(wanted: int) -> tuple[int, str]:
 
 @pytest.mark.parametrize("version", CASES)
 def test_a_broker_and_its_clients(tmp_path: Path, version: str) -> None:
-    cases, attached = CASES[version]
-    kafka.needs_kafka(f"broker-{version}", "client-2.8.2", *(f"client-{client}" for client, _ in cases))
+    client, wanted, attached = CASES[version]
+    kafka.needs_kafka(f"broker-{version}", "client-2.8.2", f"client-{client}")
     kafka.needs_sniffer()
     with kafka.running(matrix.spec(version), BASE) as cluster:
-        for client, wanted in cases:
-            release, program = java(wanted)
-            folder = tmp_path / f"{client}-{release}"
-            folder.mkdir()
-            result = matrix.case(cluster, client, release, program, folder)
-            assert (result.problems, result.failed) == ([], []), (client, release)
-        for release, program in {java(wanted) for wanted in attached}:
-            attach(cluster, tmp_path, release, program)
+        release, program = java(wanted)
+        result = matrix.case(cluster, client, release, program, tmp_path)
+        assert (result.problems, result.failed) == ([], [])
+        attach(cluster, tmp_path, *java(attached))
 
 
 def attach(cluster: Cluster, folder: Path, release: int, program: str) -> None:
