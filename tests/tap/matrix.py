@@ -179,7 +179,8 @@ def properties(node: Node, each: Transport, topic: str) -> str:
     found = {"bootstrap.servers": f"{HOST}:{node.port(each.role)}", "topic": topic}
     if each.tls:
         found |= kafka.tls() if each.is_direct else kafka.tls("server")
-        found["ssl.enabled.protocols"] = each.tls
+        # Java 8 takes TLS 1.2 where the second is not said.
+        found["ssl.enabled.protocols"] = found["ssl.protocol"] = each.tls
     if each.has_sasl:
         found |= {"security.protocol": "SASL_SSL"} | _SASL
     if each.has_certificate:

@@ -22,6 +22,9 @@ KEYS = {
     "key-format": "--key-format", "value-format": "--value-format", "snaplen": "--snaplen",
     "capture-filter": "--capture-filter",
 }  # fmt: skip
+# What commands with a verdict judge is typed, as a filter or a profile.
+_CHOOSING = ("filter", "capture-filter")
+_VERDICTS = ("check", "upgrade")
 _PATHS = ("hosts", "keylog", "topic-ids")
 _HOSTS_VARIABLE = "KDISSECT_HOSTS"  # goes before the file
 
@@ -34,8 +37,8 @@ class Defaults:
         self._file = file
         self._lists: dict[str, list[Any]] = {}
         self._values: dict[str, Any] = {}
-        command = parser.prog.removeprefix("kdissect ")
-        for path, is_own in _sections(file, command, profile):
+        self._command = parser.prog.removeprefix("kdissect ")
+        for path, is_own in _sections(file, self._command, profile):
             self._take(path, is_own)
 
     def before(self) -> None:
@@ -57,7 +60,10 @@ class Defaults:
                 near = near_names(key, KEYS)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}"
                 raise self._file.error(where, f"unknown key {spelled!r}; {hint}")
-            action = actions.get(KEYS[key])
+            is_typed = key in _CHOOSING and path[0] == COMMAND and self._command in _VERDICTS
+            if is_typed and is_own:
+                raise self._file.error(where, f"what {self._command} judges is typed, not said by a file")
+            action = None if is_typed else actions.get(KEYS[key])
             if action is None:
                 if is_own:
                     raise self._file.error(where, f"{self._parser.prog} has no option {KEYS[key]}")

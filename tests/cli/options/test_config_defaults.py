@@ -83,6 +83,18 @@ def test_what_is_wrong_names_file_and_line(
     assert f"kdissect.toml{expected}" in captured.err.splitlines()[0]
 
 
+def test_a_file_does_not_choose_what_is_judged(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    acks = str(CAPTURES / "tansu_rdk216_acks.pcap")
+    config, line = project / "kdissect.toml", 'filter = "time < 2000-01-01"\n'
+    config.write_text(f"[command.all]\n{line}[profile.none]\n{line}")
+    assert main(["check", acks]) == 1
+    assert main(["check", acks, "--profile", "none"]) != 1
+    config.write_text(f"[command.check]\n{line}")
+    capfd.readouterr()
+    assert main(["check", acks]) == 2
+    assert "kdissect.toml:2: what check judges is typed" in capfd.readouterr().err
+
+
 def test_profiles_that_are_not_there(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", TXN, "--profile", "x"]) == 2
     assert "--profile x: there is no configuration file" in capfd.readouterr().err
