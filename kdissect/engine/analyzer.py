@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 # Past the cap on connections (`Limits.connections`) so many of them go at once. To find those heard longest
 # ago takes a look at all, which a flood of SYNs must not cause often: so many of them are found at a time.
 EVICTED_AT_ONCE = 1000
-FOUND_AT_ONCE = 20_000
+FOUND_AT_ONCE = 40_000
 
 
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
@@ -539,7 +539,7 @@ class Analyzer:
         """So many that were heard longest ago, each to be dropped before the next one is asked for."""
         while number:
             if not self._silent:
-                most = max(1, min(FOUND_AT_ONCE, self.limits.connections // 10))
+                most = max(1, min(FOUND_AT_ONCE, self.limits.connections // 5))
                 self._silent = heard_longest_ago(self._tables, most)[::-1]
             if not self._silent:
                 return

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
-from kdissect.engine.half_open import HalfOpen, last_ns_of
+from kdissect.engine.half_open import HalfOpen, last_ns_of, time_of
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
@@ -135,7 +135,12 @@ def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -
 
 
 def _heard(tables: Mapping[str, Mapping[bytes, Flow]]) -> Iterator[int]:
-    return (last_ns(one) for table in tables.values() for one in table.values())
+    """`last_ns` of each, without a call of ours."""
+    return (
+        time_of(one)[0] if isinstance(one, bytes) else one.last_ns
+        for table in tables.values()
+        for one in table.values()
+    )
 
 
 def give_back_room(table: dict[bytes, Flow]) -> None:

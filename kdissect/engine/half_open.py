@@ -20,7 +20,8 @@ _FORM = Struct(">qQqQIIBHi")
 _pack, _unpack, _FIRST = _FORM.pack, _FORM.unpack, _FORM.size
 # Time, reference, sequence, acknowledgment, flags, window and IP identification of a later one.
 _LATER = Struct(">qQIIBHi")
-_time_of = Struct(">q").unpack_from
+time_of = Struct(">q").unpack_from
+"""The time of the last packet of one that is half-open, alone in a tuple."""
 _ENDS = SYN | FIN | RST
 _ROLES = SYN | ACK
 # What a handshake is made of (RFC 9293 section 3.5): who sends a segment, and which of the flags it has.
@@ -70,7 +71,7 @@ def is_one_syn(half: HalfOpen) -> bool:
 
 def last_ns_of(half: HalfOpen) -> int:
     """Time of the last packet."""
-    time_ns: int = _time_of(half)[0]
+    time_ns: int = time_of(half)[0]
     return time_ns
 
 
