@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
+from typing import Protocol
 
 from kdissect.api import Dissection
+from kdissect.cli.options.filter_option import takes
 from kdissect.cli.progress_line import progress_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled, native
@@ -36,6 +38,33 @@ class Reading:
         """Everything is printed. Raises KeyboardInterrupt if the reading was stopped by it."""
         if self.is_stopped:
             raise KeyboardInterrupt
+
+
+class Traffic(Protocol):
+    """Statistics that take events one by one, or blocks of exchanges, and know when the input is over."""
+
+    def add(self, event: Event, wanted: bool = True) -> None:
+        """Take the analyzer's next event; what an exchange shows is told where that is wanted."""
+
+    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """Take exchanges of a block from one on; gives the next one that is for `add`."""
+
+    def finish(self) -> None:
+        """The input is over."""
+
+
+def read_traffic(
+    dissection: Dissection, traffic: Traffic, accepts: Callable[[Exchange], bool] | None
+) -> Reading:
+    """Have statistics take all events that count; wanted are exchanges that `accepts` takes, or all."""
+    reading = Reading()
+    with reading:
+        if accepts is None:
+            read_blocks(dissection, traffic.add, traffic.count_block)
+        else:
+            read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
+    traffic.finish()
+    return reading
 
 
 def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None:

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
-from kdissect.engine.half_open import HalfOpen, last_ns_of, time_of
+from kdissect.engine.half_open import HalfOpen, time_of
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
@@ -104,7 +104,8 @@ def over_ns(connection: Flow) -> int:
 
 def last_ns(connection: Flow) -> int:
     """Time of the last packet."""
-    return last_ns_of(connection) if isinstance(connection, bytes) else connection.last_ns
+    last_ns: int = time_of(connection)[0] if isinstance(connection, bytes) else connection.last_ns
+    return last_ns
 
 
 class Heard(NamedTuple):

@@ -69,12 +69,6 @@ def is_one_syn(half: HalfOpen) -> bool:
     return len(half) == _FIRST
 
 
-def last_ns_of(half: HalfOpen) -> int:
-    """Time of the last packet."""
-    time_ns: int = time_of(half)[0]
-    return time_ns
-
-
 def opening_of(half: HalfOpen) -> tuple[bool, int, tuple[int, int]]:
     """Whether it is the answer of who was connected to, its time, and its place in the order of all."""
     time_ns, _, first, second, _, _, flags, _, _ = _unpack(half[-_FIRST:])

@@ -1,12 +1,13 @@
 """What a run of the judge came to, in the form that every report reads."""
 
-from collections import Counter
+import os
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Protocol
 
+from kdissect.capture.byte_source import FileSource
 from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.wording import path_of
@@ -19,7 +20,6 @@ from kdissect.rules.not_exercised import why_not_exercised
 from kdissect.rules.rule import Rule
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
-_CHUNK = 1 << 20  # bytes
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
@@ -120,11 +120,10 @@ def _sha256_of(path: str) -> str | None:
 
     None for standard input and what cannot be read any more.
     """
-    digest = sha256()
+    source = FileSource(os.fsdecode(path_of(path)))
+    source.is_hashed = True
     try:
-        with open(path_of(path), "rb") as file:  # noqa: PTH123  paths stay strings, as everywhere in capture
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+        deque(source.chunks(), maxlen=0)
     except (OSError, ValueError):
         return None
-    return digest.hexdigest()
+    return source.sha256

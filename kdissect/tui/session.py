@@ -29,7 +29,7 @@ FINDINGS = "findings"
 # Of inputs up to so many bytes studies run before a view asks for them, in one more pass: it takes some 20 s
 # for a GB, and gives way to others.
 AHEAD_BYTES = 2 << 30
-AHEAD = "ahead"
+AHEAD = "study ahead"
 
 
 class Change(Enum):
@@ -159,15 +159,15 @@ class Session:
             ))  # fmt: skip
 
     def _restudy(self) -> None:
-        """Another filter: what was worked out with the old one is worked out anew."""
-        self._forget_ahead()
-        names = self._studies - {FINDINGS}
-        if self.is_stream or not names:
+        """Another filter: what views asked for is worked out anew, what ran ahead of them is forgotten."""
+        if self.is_stream:
             return
         for key in [key for key in self._workers if key.startswith("study ")]:
             self._workers.pop(key).stop()
-        self.final -= names
-        self._study(names)
+        for name in set(self.results) - self._studies:
+            del self.results[name]
+        self.final &= {FINDINGS}
+        self._study(self._studies - {FINDINGS})
 
     def _study_ahead(self) -> None:
         """One pass for all that views may ask for, as they would wait for each."""
@@ -175,15 +175,6 @@ class Session:
         if names and not self.filter_text and (self.progress.total or 0) <= AHEAD_BYTES:
             order = self.order._replace(studies=tuple(sorted(names)), nice=True, is_final_only=True)
             self._run(AHEAD, order)
-
-    def _forget_ahead(self) -> None:
-        """What nobody asked for yet is that of no filter."""
-        worker = self._workers.pop(AHEAD, None)
-        if worker is not None:
-            worker.stop()
-        for name in set(self.results) - self._studies:
-            del self.results[name]
-            self.final.discard(name)
 
     def _run(self, key: str, order: Order) -> None:
         old = self._workers.pop(key, None)

@@ -120,8 +120,7 @@ def _write_audit(facts: Facts, options: Namespace, output: Output) -> None:
         tables.line("")
     uses = f"{plural(len(facts['uses']), 'API version')} used by {plural(facts['clients'], 'client')}"
     tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(counted) or 'nothing to judge'}", style)
-    if facts["forgotten"]:
-        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    tables.left_out(facts)
     unseen = list(blind_spots_lines(facts["not_seen"]))
     if unseen:
         tables.heading("what the capture does not show")

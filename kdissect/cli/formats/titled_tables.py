@@ -97,6 +97,11 @@ class Tables:
         self._output.write(shown.encode("utf-8", "replace") + b"\n")
         self._begun = True
 
+    def left_out(self, facts: Facts) -> None:
+        """A line where more was seen than is kept."""
+        if facts["forgotten"]:
+            self.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+
     def heading(self, text: str) -> None:
         """The heading of what follows."""
         if self._begun:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_traffic
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -33,13 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
         accepts = reporting_filter(options, dissection)
-        reading = Reading()
-        with reading:
-            if accepts is None:
-                read_blocks(dissection, traffic.add, traffic.count_block)
-            else:
-                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
-        traffic.finish()
+        reading = read_traffic(dissection, traffic, accepts)
         facts = fetch_session_facts(traffic)
         tables = [RowTable("clients", lambda: facts["clients"])]
         write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
@@ -52,8 +46,7 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     """Write a line for each client and broker."""
     tables = Tables(options, output)
     tables.table(_columns(), facts["clients"])
-    if facts["forgotten"]:
-        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    tables.left_out(facts)
 
 
 def _columns() -> list[TableColumn]:

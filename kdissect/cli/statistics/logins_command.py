@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_traffic
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -32,13 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = LoginTraffic()
-        reading = Reading()
-        with reading:
-            if accepts is None:
-                read_blocks(dissection, traffic.add, traffic.count_block)
-            else:
-                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
-        traffic.finish()
+        reading = read_traffic(dissection, traffic, accepts)
         facts = login_facts(traffic)
         tables = [RowTable("who", lambda: facts["who"]), RowTable("logins", lambda: facts["logins"])]
         write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
@@ -54,5 +48,4 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
         tables.line("no login by SASL was seen", "dim")
     tables.table(who_columns(), facts["who"])
     tables.section("came to nothing", failed_columns(), failed_rows(facts))
-    if facts["forgotten"]:
-        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    tables.left_out(facts)

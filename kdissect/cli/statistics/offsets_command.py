@@ -6,12 +6,12 @@ from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
 
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_traffic
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
-from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -45,13 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = OffsetTraffic(dissection.topics)
-        reading = Reading()
-        with reading:
-            if accepts is None:
-                read_blocks(dissection, traffic.add, traffic.count_block)
-            else:
-                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
-        traffic.finish()
+        reading = read_traffic(dissection, traffic, accepts)
         facts = offset_facts(traffic, name_test(options, "--topic", "topic", options.topic))
         tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
         write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
@@ -74,5 +68,4 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
         tables.section(title, columns, facts[name])
     if not any(facts[name] for _, _, name in sections):
         tables.line("nothing is odd about the offsets that were seen", "dim")
-    if facts["forgotten"]:
-        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    tables.left_out(facts)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_traffic
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
-from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -47,13 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
-        reading = Reading()
-        with reading:
-            if accepts is None:
-                read_blocks(dissection, traffic.add, traffic.count_block)
-            else:
-                read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
-        traffic.finish()
+        reading = read_traffic(dissection, traffic, accepts)
         facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
         tables = [
             RowTable("producers", lambda: facts["producers"]),
@@ -74,5 +68,4 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     tables.section("transactions", transaction_columns(), transaction_rows(facts))
     tables.section("what happened", event_columns(), event_rows(facts))
     tables.section("without a producer id", without_id_columns(), facts["without_id"])
-    if facts["forgotten"]:
-        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    tables.left_out(facts)

@@ -23,7 +23,6 @@ from kdissect.model.native import native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_change.change_requests import (
     ENVELOPE,
     READERS,
@@ -32,6 +31,7 @@ from kdissect.stats.by_change.change_requests import (
     items_of,
 )
 from kdissect.stats.client import Client, client_of, text_of
+from kdissect.stats.passed_blocks import PassedBlocks
 
 CHANGES_KEPT = 10_000  # the last ones; 1 KB each
 ENVELOPES_KEPT = 1_000  # whose own request was not answered yet; they are answered within a minute
@@ -40,7 +40,6 @@ REQUESTS_KEPT = 100  # of those that ask for a topic until it is there: they com
 # The broker does not know the topic, or creates it now and has no leader yet
 # (org.apache.kafka.common.protocol.Errors).
 _UNKNOWN_TOPIC, _LEADER_NOT_AVAILABLE = 3, 5
-_PASSED, _LEFT = -1, -2  # of native.KindCounts
 
 AUTOMATICALLY = "created automatically"
 
@@ -116,18 +115,15 @@ class ChangeTraffic:
         self._there: Table[Topic, _Asked | None] = Table(TOPICS_KEPT)
         """Topics that are there, and who had them created automatically."""
         self._asked: Table[Topic, _Asked] = Table(TOPICS_KEPT)
-        self._kinds: native.KindCounts | None = None
+        self._passed = PassedBlocks(_WATCHED.__contains__)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass by exchanges of a block that change nothing; gives the next that is for `add`."""
-        if self._kinds is None:
-            self._kinds = native.KindCounts(_kind_of)
-        return self._kinds.count(block, start)
+        return self._passed.count(block, start)
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. Told are changes by exchanges that are wanted."""
-        if self._kinds is not None:
-            self._kinds.forget(event.connection)
+        self._passed.forget(event.connection)
         if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
             return
         if event.api_key not in _WATCHED or event.state is State.ORPHAN_RESPONSE:
@@ -229,10 +225,6 @@ class ChangeTraffic:
             return True
         earlier = self._there.peek(topic)
         return earlier is not None and held.request in earlier.requests
-
-
-def _kind_of(info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
-    return _LEFT if info.same_as is None and api_key in _WATCHED else _PASSED
 
 
 _WATCHED = frozenset({*READERS, METADATA, ENVELOPE})

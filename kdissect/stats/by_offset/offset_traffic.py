@@ -21,13 +21,13 @@ from kdissect.model.native import native
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.by_group.positions import name_of
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
 from kdissect.stats.client import is_follower, text_of
+from kdissect.stats.passed_blocks import PassedBlocks
 from kdissect.stats.watermarks import topic_of
 
 ROWS_KEPT = 10_000  # of each kind, the last ones
@@ -37,7 +37,6 @@ _LIST_OFFSETS, _OFFSET_FOR_LEADER_EPOCH = 2, 23  # org.apache.kafka.common.proto
 _OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
 _READ_COMMITTED = 1  # isolationLevel
 _CURRENT_MAGIC = 2
-_PASSED, _LEFT = -1, -2  # of native.KindCounts
 _WATCHED = frozenset(
     {
         apis.PRODUCE,
@@ -93,18 +92,15 @@ class OffsetTraffic:
         self._committed: Table[tuple[str, str, Partition], int] = Table(COMMITS_KEPT)
         self._ends: Table[Place, int] = Table(COMMITS_KEPT)
         """High watermarks."""
-        self._kinds: native.KindCounts | None = None
+        self._passed = PassedBlocks(_is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass by exchanges of a block that tell no offsets; gives the next that is for `add`."""
-        if self._kinds is None:
-            self._kinds = native.KindCounts(_kind_of)
-        return self._kinds.count(block, start)
+        return self._passed.count(block, start)
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. Told is what exchanges show that are wanted."""
-        if self._kinds is not None:
-            self._kinds.forget(event.connection)
+        self._passed.forget(event.connection)
         if isinstance(event, ConnectionClosed):
             self._keep_jumps(self._positions.close(event.connection.id))
             return
@@ -374,7 +370,5 @@ class OffsetTraffic:
             self.held.append(held)
 
 
-def _kind_of(info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
-    if info.same_as is not None:
-        return _PASSED
-    return _LEFT if api_key in _WATCHED or tells_names(api_key) else _PASSED
+def _is_watched(api_key: int) -> bool:
+    return api_key in _WATCHED or tells_names(api_key)

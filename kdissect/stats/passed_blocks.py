@@ -1,0 +1,32 @@
+"""Blocks of exchanges of which statistics watch a few APIs: the others are passed by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kdissect.model.native import native
+from kdissect.session.info import ConnectionInfo
+
+_PASSED, _LEFT = -1, -2  # of native.KindCounts
+
+
+class PassedBlocks:
+    """Tells which exchanges of blocks are for who watches some APIs: those for which `is_watched` holds."""
+
+    def __init__(self, is_watched: Callable[[int], bool]) -> None:
+        self._is_watched = is_watched
+        self._kinds: native.KindCounts | None = None
+
+    def count(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass by exchanges from one on; gives the next that is watched, or how many there are."""
+        if self._kinds is None:
+            self._kinds = native.KindCounts(self._kind_of)
+        return self._kinds.count(block, start)
+
+    def forget(self, info: ConnectionInfo) -> None:
+        """Look at the exchanges of a connection anew."""
+        if self._kinds is not None:
+            self._kinds.forget(info)
+
+    def _kind_of(self, info: ConnectionInfo, api_key: int, _version: int, _client_id: str | None) -> int:
+        return _LEFT if info.same_as is None and self._is_watched(api_key) else _PASSED
