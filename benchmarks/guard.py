@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.fast_lines import FastLines
+from kdissect.cli.formats.json_lines.fast_lines import FastLines
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.rules.judge import Judge

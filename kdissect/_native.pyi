@@ -7,7 +7,7 @@ is the native counterpart of.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Self, final
 
-from kdissect.cli.formats.line_parts import Second
+from kdissect.cli.formats.json_lines.line_parts import Second
 from kdissect.decoders.as_json.body_text import FieldText, NameOfId
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import StructRow
@@ -33,8 +33,8 @@ from kdissect.net.streams.reassembly import StreamState
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
-from kdissect.rules.rule_coverage import Exercise
-from kdissect.rules.traffic_counts import CountedRow
+from kdissect.rules.run_coverage.rule_coverage import Exercise
+from kdissect.rules.run_coverage.traffic_counts import CountedRow
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
@@ -414,9 +414,9 @@ class RecordLines:
 
 @final
 class ExchangeTables:
-    # `asked`: of `kdissect.stages.compiled_rows` `_fields_of`, `_connection_of`, `_kind_of`, `_facts_of`; a
-    # name of a topic id, its text, the name of an input, `rest_fits`, how often names changed, the name of an
-    # error code. `wants`:
+    # `asked`: of `kdissect.stages.rows.compiled_rows` `_fields_of`, `_connection_of`, `_kind_of` and
+    # `_facts_of`; a name of a topic id, its text, the name of an input, `rest_fits`, how often names changed,
+    # the name of an error code. `wants`:
     # exchanges, topic_partitions, batches; whether to look at batches.
     def __new__(
         cls,

@@ -10,7 +10,7 @@ from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
 from kdissect.engine.unread import KeyLogUse, Unread
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
 from kdissect.model.errors import CaptureWarning

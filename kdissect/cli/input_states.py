@@ -50,7 +50,7 @@ def report(dissection: Dissection, options: Namespace) -> int:
     """
     code = say_states(states_of(dissection, options))
     if is_live(dissection):
-        from kdissect.cli.options.live_input import report_capture  # start-up: sources of packets
+        from kdissect.cli.options.live.live_input import report_capture  # start-up: sources of packets
 
         return report_capture(dissection.captures) or code
     return code

@@ -125,7 +125,7 @@ Nest = Callable[[Row, Exchange], list[Anomaly]]
 
 
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-    """The names that stand in the frames themselves. `history.topic_names` knows those of topic ids too."""
+    """The names that stand in the frames. `history.topics.topic_names` knows those of topic ids too."""
     return union(asked.topics, answered.topics)
 
 

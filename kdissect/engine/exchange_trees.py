@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.trees.node import Node
-from kdissect.engine.records.internal_records import may_hold_secrets_of
+from kdissect.engine.records.internal_forms import may_hold_secrets_of
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.secrets.secret_spans import frame_tree
 from kdissect.model.frame import Frame

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.secrets.patches import Patch
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.logs import METADATA_TOPIC
 from kdissect.schema.types import Array, Field, Primitive
 
 # Kafka's own topics: their names reveal nothing, and what is in them is understood by their names.

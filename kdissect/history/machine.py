@@ -51,13 +51,13 @@ class Passing(Protocol):
 class Again(Protocol):
     """A machine that tells by its state whether an answer that was given before is nothing to it now."""
 
-    def told(self, view: ExchangeView) -> Any:
+    def stated(self, view: ExchangeView) -> Any:
         """What an exchange whose bodies fit tells: for later ones with the same bodies."""
 
-    def stands(self, info: ConnectionInfo, told: Any) -> bool:
+    def stands(self, info: ConnectionInfo, stated: Any) -> bool:
         """Whether all of that is as it was told last: no fact, and nothing new, comes of being told again."""
 
-    def tell_again(self, info: ConnectionInfo, told: Any, evidence: Evidence) -> None:
+    def repeat(self, info: ConnectionInfo, stated: Any, evidence: Evidence) -> None:
         """Take it, if it `stands`."""
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
 from kdissect.metrics.tallies import Count, ExchangeTally, TimeHistogram, TopicTally
 from kdissect.schema.error_codes import error_name

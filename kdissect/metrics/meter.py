@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels
 from kdissect.metrics.metered_blocks import BlockMeter

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kdissect.engine.exchange_rows import union
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames, tells_names
+from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
 from kdissect.metrics.label_sets import Labels

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import in_force, use
 from kdissect.pipeline.flow_shuffle.reduction import Reduction, parts_in
@@ -26,11 +26,11 @@ from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.info import ConnectionKind
-from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.per_capture_set import run_capture_set_stage
 from kdissect.stages.per_flow import FORWARDED, OF_JUDGES
-from kdissect.stages.table_rows import TableRows, batch_of
-from kdissect.stages.topic_names import Names
+from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.rows.table_rows import TableRows, batch_of
+from kdissect.stages.topic_id_names import Names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

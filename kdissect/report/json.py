@@ -13,9 +13,9 @@ from kdissect.report.baseline import Known
 from kdissect.report.printable import whole_text
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
-from kdissect.rules.coverage import peer_order
 from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.registry import rule_by, ruleset_version
+from kdissect.rules.run_coverage.coverage import peer_order
 from kdissect.schema.citations import resolve
 from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.releases import newest_release

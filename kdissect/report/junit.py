@@ -16,7 +16,7 @@ from kdissect.report.printable import printable
 from kdissect.report.text import fold_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.rule import Rule
-from kdissect.rules.rule_coverage import Software, software_of
+from kdissect.rules.run_coverage.rule_coverage import Software, software_of
 
 _Found = dict[tuple[Software, str], list[Finding]]
 

@@ -17,11 +17,11 @@ from kdissect.report.json import finding_row, report_row
 from kdissect.report.printable import printable, whole_text
 from kdissect.report.text import command, party_text, place_text
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import GOOD
 from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.pages import page
 from kdissect.rules.registry import ruleset_version
 from kdissect.rules.rule import Rule
+from kdissect.rules.run_coverage.capture_quality import GOOD
 from kdissect.schema.citations import resolve
 
 # SARIF 2.1.0 errata 01, section 3.13.3

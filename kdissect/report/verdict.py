@@ -13,11 +13,11 @@ from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.wording import path_of
 from kdissect.report.baseline import Baseline, Known
 from kdissect.report.folds import Fold, folded
-from kdissect.rules.capture_quality import CaptureQuality
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
-from kdissect.rules.not_exercised import why_not_exercised
 from kdissect.rules.rule import Rule
+from kdissect.rules.run_coverage.capture_quality import CaptureQuality
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.not_exercised import why_not_exercised
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}

@@ -25,7 +25,6 @@ from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.wording import plural
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.guards import ExchangeFact
@@ -39,7 +38,8 @@ from kdissect.rules.judging.shown_bodies import NodeRules, ShownBodies, ShownExc
 from kdissect.rules.kinds import ExchangeRule, FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Rule, Violation
-from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView

@@ -35,7 +35,7 @@ from kdissect.session.sasl import (
     has_succeeded,
     principal_of,
 )
-from kdissect.session.sasl_tokens import ends_tokens, is_known_request, may_be_misplaced
+from kdissect.session.token_recognition import ends_tokens, is_known_request, may_be_misplaced
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.

@@ -14,7 +14,7 @@ from kdissect.decoders.generated.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame, FrameRow
 from kdissect.schema import protocol_messages
-from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.schema.logs import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.engine.event_order import Placed
-from kdissect.history.topic_names import ANNOUNCING, may_announce_names
+from kdissect.history.topics.topic_names import ANNOUNCING, may_announce_names
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.session.events import ConnectionClosed

@@ -14,9 +14,9 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
-from kdissect.stages.judgement_rows import judgement_of
-from kdissect.stages.latency_rows import traffic_of
+from kdissect.rules.run_coverage.capture_quality import quality_of
+from kdissect.stages.rows.judgement_rows import judgement_of
+from kdissect.stages.rows.latency_rows import traffic_of
 from kdissect.stats.traffic import Traffic
 
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
+from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange

@@ -17,13 +17,13 @@ from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker, take_block
-from kdissect.stages.connection_rows import ExchangeTables
-from kdissect.stages.file_rows import file_anomaly_rows, file_rows
-from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage
 from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
+from kdissect.stages.rows.flow_rows import ExchangeTables
+from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.rows.table_rows import TableRows
 
 
 def produce(

@@ -13,17 +13,17 @@ from typing import Any
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker
 from kdissect.stages.forwarding import NAMES, Silenced
 from kdissect.stages.judges import CaptureSetJudge, Judgement
-from kdissect.stages.latency_rows import LatencyRows
 from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
 from kdissect.stages.replay import replay
-from kdissect.stages.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.rows.latency_rows import LatencyRows
+from kdissect.stages.rows.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
+from kdissect.stages.rows.table_rows import TableRows
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_producer.producer_rows import producer_facts

@@ -19,10 +19,10 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
-from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.forwarding import ForwardedEvent, Forwarder
 from kdissect.stages.judges import FlowJudge, Judgement
-from kdissect.stages.table_rows import BATCH_BYTES, BATCH_ROWS, TableRows
+from kdissect.stages.rows.flow_rows import ExchangeTables
+from kdissect.stages.rows.table_rows import BATCH_BYTES, BATCH_ROWS, TableRows
 
 # Tables of this stage, and of the per-capture-set stage.
 OF_CONNECTIONS = frozenset(

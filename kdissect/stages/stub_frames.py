@@ -21,7 +21,7 @@ from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.records.record_sets import FieldBatches, record_batches, records_side
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 
 Piece = bytes | int

@@ -17,7 +17,7 @@ from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import tells_names
+from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State

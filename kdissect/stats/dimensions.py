@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo

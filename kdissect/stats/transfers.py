@@ -12,7 +12,7 @@ from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.member_rows import MemberRows
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.history.transfer_rows import TransferRows
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of

@@ -16,10 +16,10 @@ from kdissect.report.baseline import Baseline, parse_baseline
 from kdissect.report.folds import folded
 from kdissect.report.text import fold_text, report_text
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule_selection import select
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.session.exchange import Exchange
 from kdissect.testing.wire_recording import CannotRecordError, start_recording
 

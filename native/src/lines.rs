@@ -1,4 +1,4 @@
-//! `kdissect.cli.formats.line_filler.FilledLines.line` for exchanges that fill a template.
+//! `kdissect.cli.formats.json_lines.line_filler.FilledLines.line` for exchanges that fill a template.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::template::{LineTemplate, Rest};
 const MOST_QUESTIONS: usize = 5;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
-/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.line_parts.keep`).
+/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.json_lines.line_parts.keep`).
 const MOST: usize = 4096;
 
 /// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.

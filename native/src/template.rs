@@ -80,7 +80,7 @@ enum Part {
 }
 
 impl Value {
-    /// By the name of a field of `kdissect.engine.exchange_rows`, or one of `kdissect.cli.formats.line_filler`. None for another, and
+    /// By the name of a field of `kdissect.engine.exchange_rows`, or one of `kdissect.cli.formats.json_lines.line_filler`. None for another, and
     /// without a response for what belongs to one.
     fn of(name: &str, index: usize, has_response: bool) -> Option<Value> {
         let value = match name {

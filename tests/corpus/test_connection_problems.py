@@ -10,7 +10,7 @@ import pytest
 
 from captures.record.corpus import CORPUS_KEYS, Capture, captures
 from kdissect.api import Dissection
-from kdissect.cli.captures.failed_connections import packets_of
+from kdissect.cli.captures.problems_text import packets_of
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.packets.packet import ref_number
 from kdissect.stats.failed_connections import Diagnosis

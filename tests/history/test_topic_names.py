@@ -11,10 +11,10 @@ from crc32c import crc32c
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.generated.naming import naming_of
-from kdissect.history.topic_names import ANNOUNCING, FETCH_SNAPSHOT, TopicNames
+from kdissect.history.topics.topic_names import ANNOUNCING, FETCH_SNAPSHOT, TopicNames
 from kdissect.model import limits
 from kdissect.schema import protocol_messages
-from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive, Struct
 from tests.decoders.payloads.vectors import records
 from tests.history.cluster import CLICKS, CREATE_TOPICS, DESCRIBE_CLUSTER, FETCH, METADATA, ORDERS, Client

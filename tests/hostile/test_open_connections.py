@@ -12,8 +12,8 @@ from itertools import chain
 import pytest
 
 from benchmarks import hostile_load
-from kdissect.cli.formats import line_filler
-from kdissect.cli.formats.fast_lines import FastLines
+from kdissect.cli.formats.json_lines import line_filler
+from kdissect.cli.formats.json_lines.fast_lines import FastLines
 from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.excerpt_reader import Recorder, Tap

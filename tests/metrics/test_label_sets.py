@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.collector import SnapshotCollector
 from kdissect.metrics.label_sets import MAX_VALUE_LENGTH, OTHER, LabelSets, label_value
 from kdissect.metrics.meter import Meter

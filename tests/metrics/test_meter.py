@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.meter import Meter
 from kdissect.model.endpoint import Ports
 from kdissect.model.finding import Severity

@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.server import INSTALL, Address, MetricsError, MetricsServer, parse_address
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kdissect.api import Dissection
 from kdissect.cli.formats import ColumnFormat
 from kdissect.cli.formats.csv import CsvFormat
-from kdissect.cli.formats.exchange_rows import RowWriter
-from kdissect.cli.formats.fast_lines import FastLines
+from kdissect.cli.formats.exchanges_as_rows import RowWriter
+from kdissect.cli.formats.json_lines.fast_lines import FastLines
 from kdissect.cli.formats.jsonl import JsonFormat
 from kdissect.cli.formats.text_table import TableFormat, chosen_columns
 from kdissect.cli.formats.tsv import TsvFormat

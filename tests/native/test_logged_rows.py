@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.exchange_log.log_writer import LogWriter
-from kdissect.history.topic_names import tells_names
+from kdissect.history.topics.topic_names import tells_names
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES
 

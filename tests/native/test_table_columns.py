@@ -10,9 +10,9 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
-from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC_ID
 from tests.history.cluster import CLICKS, FETCH, ORDERS, Client
 from tests.history.test_topic_names import TOPIC_ID, topic_batch
 from tests.native.python_side import PythonSide
@@ -20,11 +20,11 @@ from tests.support.console import CAPTURES
 from tests.support.packets.pcaps import write_pcap
 
 pa = pytest.importorskip("pyarrow")
-from kdissect.stages import table_rows  # noqa: E402  needs pyarrow
-from kdissect.stages.compiled_rows import CompiledRows  # noqa: E402
-from kdissect.stages.connection_rows import ExchangeTables  # noqa: E402
 from kdissect.stages.one_process import produce  # noqa: E402
 from kdissect.stages.per_flow import OF_CONNECTIONS  # noqa: E402
+from kdissect.stages.rows import table_rows  # noqa: E402  needs pyarrow
+from kdissect.stages.rows.compiled_rows import CompiledRows  # noqa: E402
+from kdissect.stages.rows.flow_rows import ExchangeTables  # noqa: E402
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
@@ -104,7 +104,7 @@ def test_rows_of_both_kinds_stand_in_the_order_of_exchanges(monkeypatch: pytest.
     paths = [str(CAPTURES / "kafka39_franz_raw.pcapng")]
     tables = OF_CONNECTIONS - {"records"}
     expected = rows_of(paths, tables)
-    monkeypatch.setattr("kdissect.stages.connection_rows.CompiledRows", Sometimes)
+    monkeypatch.setattr("kdissect.stages.rows.flow_rows.CompiledRows", Sometimes)
     monkeypatch.setattr(table_rows, "BATCH_ROWS", 7)
     monkeypatch.setattr(table_rows, "COLUMN_ROWS", 50)
     assert rows_of(paths, tables) == expected

@@ -15,8 +15,8 @@ from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.history import api_keys as apis
 from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.produce_parts import produce_parts, produce_results
-from kdissect.history.sessions.fetch_parts import asked_topics, fetch_parts, told_topics
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.sessions.fetch_parts import asked_topics, fetch_parts, stated_topics
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.session.events import Event
@@ -101,7 +101,7 @@ def parts(name: str, seed: int) -> list[Any]:
             found += [
                 told and (*told[:-1], *told.rows()),
                 asked_topics(exchange),
-                told_topics(exchange),
+                stated_topics(exchange),
             ]
         elif exchange.api_key == apis.PRODUCE:
             found += [produce_parts(exchange), produce_results(exchange)]

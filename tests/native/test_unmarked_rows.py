@@ -15,9 +15,9 @@ from kdissect.capture import byte_source, files
 from kdissect.model.packets.packet import Packet, PlainPacket, packet_ref
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.batch_judge import MOST_CANONICAL
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.rules.views import connection_view as views
 from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.kept_exchanges import RECENT

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.flow_shuffle.reduction import Reduction
 from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.flow_shuffle.shuffle import Mapping
@@ -17,7 +17,7 @@ from kdissect.pipeline.inputs import find
 from kdissect.pipeline.job import CaptureSetTask
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.exchange import Exchange
-from kdissect.stages.topic_names import Names
+from kdissect.stages.topic_id_names import Names
 from tests.pipeline.conftest import CHECKOUT
 
 CAPTURES = CHECKOUT / "captures"

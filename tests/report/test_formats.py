@@ -8,7 +8,7 @@ from kdissect.cli import main
 from kdissect.report.github import report_github
 from kdissect.report.junit import report_junit
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from tests.rules.scripted_connection import ScriptedConnection, judged
 from tests.support.console import CAPTURES
 

@@ -13,8 +13,8 @@ from kdissect.report.html import findings, report_html
 from kdissect.report.html.markup import Markup, element, text
 from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from tests.report.verdicts import EVIL, NAMES, verdict_of, verdict_on
 
 SECTIONS = ["findings", "timeline", "coverage", "latency", "quality", "software", "rules"]

@@ -10,8 +10,8 @@ from lxml import etree
 from kdissect.model.finding import Who
 from kdissect.report.junit import report_junit
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from tests.report.third_party import junit_schema
 from tests.report.verdicts import EVIL, NAMES, verdict_of, verdict_on
 

@@ -4,8 +4,8 @@ from functools import cache
 
 from kdissect.api import Dissection
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from tests.rules.scripted_connection import VERSIONS, ScriptedConnection
 from tests.support.console import CAPTURES
 

@@ -11,10 +11,10 @@ from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.finding import Finding
 from kdissect.model.packets.packet import Packet
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.judging.batch_judge import BatchJudge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.views.batch_view import has_canonical_content
 from kdissect.rules.views.body_view import Body, body_of
 from tests.rules.fixtures.batches import BASE, GOOD, SECOND, ZSTD, batch, fetched, produced, records

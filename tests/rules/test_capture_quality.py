@@ -2,8 +2,8 @@
 
 import pytest
 
-from kdissect.rules.capture_quality import quality_of
-from kdissect.rules.coverage import Coverage
+from kdissect.rules.run_coverage.capture_quality import quality_of
+from kdissect.rules.run_coverage.coverage import Coverage
 
 
 @pytest.mark.parametrize(

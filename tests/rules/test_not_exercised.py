@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from kdissect.rules.judge import Judge
-from kdissect.rules.not_exercised import why_not_exercised
 from kdissect.rules.registry import ALL_RULES, rule_by
+from kdissect.rules.run_coverage.not_exercised import why_not_exercised
 from tests.report.verdicts import verdict_of
 
 ACKS = "tansu_rdk216_acks.pcap"

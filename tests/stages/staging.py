@@ -12,13 +12,13 @@ from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
-from kdissect.stages.file_rows import file_anomaly_rows, file_rows
-from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
 from kdissect.stages.one_process import produce
 from kdissect.stages.per_capture_set import run_capture_set_stage
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, FlowStage
-from kdissect.stages.topic_names import Names
+from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
+from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.topic_id_names import Names
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -68,7 +68,7 @@ def staged(path: str | list[str], parts: int = 3, seed: int = 1, tables: frozens
 
 
 def _add_rest(found: Tables, total: Judgement, dissection: Dissection) -> None:
-    from kdissect.stages.table_rows import batch_of
+    from kdissect.stages.rows.table_rows import batch_of
 
     files, names = dissection.captures.files, dissection.file_names
     for name, rows in (

@@ -19,9 +19,9 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NAMES, NO_CODES, Codes, ForwardedEvent, Forwarder, Silenced
-from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import CaptureSetJudge, FlowJudge, Judgement
 from kdissect.stages.replay import replay
+from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
 from tests.rules.test_rules import CASES
 
 CAPTURES = Path(__file__).parents[2] / "captures"

@@ -13,10 +13,11 @@ from kdissect.api import Dissection
 from kdissect.engine.connection_rows import connection_row
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import Packet
-from kdissect.stages import connection_rows, table_rows
 from kdissect.stages.one_process import produce
-from kdissect.stages.one_syn_rows import OneSynRows
 from kdissect.stages.per_flow import OF_CONNECTIONS
+from kdissect.stages.rows import flow_rows as connection_rows
+from kdissect.stages.rows import table_rows
+from kdissect.stages.rows.flow_rows import OneSynRows
 from tests.support.packets.pcaps import write_pcap
 
 TABLES = OF_CONNECTIONS - {"records"}

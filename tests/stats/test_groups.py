@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.engine.times import rfc3339
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.groups.classic_group import Cause
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kdissect.api import Dissection
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.exchange import State
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_offset.offset_rows import offset_facts

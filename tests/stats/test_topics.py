@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import kdissect
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.stats.by_topic import topic as topic_module
 from kdissect.stats.by_topic import topic_traffic as topics_module
 from kdissect.stats.by_topic.topic_rows import topic_facts

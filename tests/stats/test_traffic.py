@@ -11,7 +11,7 @@ import pytest
 import kdissect
 from kdissect.cli import main
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model import limits
 from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR
 from kdissect.stats.by_group.group_links import GroupLinks

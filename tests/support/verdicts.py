@@ -4,10 +4,10 @@ from typing import Any
 
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.run_coverage.capture_quality import quality_of
 
 _PIECES = {rule.code for rule in ALL_RULES if isinstance(rule, NodeRule)}
 

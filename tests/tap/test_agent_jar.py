@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from kdissect.tap.stream import agent_jar
+from kdissect.tap.tap_source import agent_jar
 from tests.support.console import CHECKOUT
 
 JAVA_8 = 52  # JVMS table 4.1-A

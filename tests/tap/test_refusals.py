@@ -11,7 +11,7 @@ import pytest
 
 from kdissect.tap import TapError
 from kdissect.tap.jvms import refuse_unfit
-from kdissect.tap.stream import load_agent, process_of
+from kdissect.tap.tap_source import load_agent, process_of
 from tests.support.console import CHECKOUT, Ran, command, run
 from tests.tap import kafka
 
@@ -167,5 +167,5 @@ def test_elsewhere_than_on_linux_it_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_live_capture_without_a_tap_imports_nothing_of_it() -> None:
-    code = "import sys, kdissect.capture.live.captures; sys.exit('kdissect.tap.stream' in sys.modules)"
+    code = "import sys, kdissect.capture.live.captures; sys.exit('kdissect.tap.tap_source' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, check=False).returncode == 0

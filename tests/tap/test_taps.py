@@ -25,7 +25,7 @@ from captures.record.sniffer import Sniffer
 from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
 from captures.record.tlsproxy import TlsProxy
 from kdissect.model.errors import CaptureWarning
-from kdissect.tap import stream
+from kdissect.tap import tap_source as stream
 from tests.support.console import CHECKOUT, command, run
 from tests.tap import kafka
 

@@ -243,7 +243,7 @@ def is_tap(settings: LiveSettings) -> bool:
 def tapped(settings: LiveSettings) -> ByteSource:
     """Tap the JVM that the interface names. Raises LiveError."""
     from kdissect.capture.live.filtered import narrowing
-    from kdissect.tap.stream import attach, process_of  # start-up: nothing that other captures need
+    from kdissect.tap.tap_source import attach, process_of  # start-up: nothing that other captures need
 
     if len(settings.interfaces) > 1:
         raise LiveError("tap:PID is captured alone, without other interfaces")

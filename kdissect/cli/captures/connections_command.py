@@ -80,7 +80,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         if options.problems:
-            from kdissect.cli.captures.failed_connections import print_problems  # start-up: its histories
+            from kdissect.cli.captures.problems_text import print_problems  # start-up: its histories
 
             print_problems(dissection, options, output)
         else:

@@ -37,7 +37,7 @@ def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Wri
     # at first use: start-up; each way to write loads much that the others do without
     if options.format == "jsonl" and not options.fields and not output.is_terminal:
         return _lines(dissection, options)
-    from kdissect.cli.formats.exchange_rows import (  # start-up: other formats need none
+    from kdissect.cli.formats.exchanges_as_rows import (  # start-up: other formats need none
         row_writer,
         tree_writer,
     )
@@ -54,11 +54,11 @@ def _lines(dissection: Dissection, options: Namespace) -> Writer:
     """Lines of JSON of all that there is, without rows in between."""
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     if not options.bodies:
-        from kdissect.cli.formats.fast_lines import FastLines  # start-up: other formats need none
+        from kdissect.cli.formats.json_lines.fast_lines import FastLines  # start-up: other formats need none
 
         return FastLines(files, topics_of)
-    from kdissect.cli.formats.body_lines import BodyLines  # start-up: bodies
-    from kdissect.cli.formats.exchange_rows import nest_of
+    from kdissect.cli.formats.exchanges_as_rows import nest_of
+    from kdissect.cli.formats.json_lines.body_lines import BodyLines  # start-up: bodies
 
     if not options.records:
         return BodyLines(files, topics_of, options.show_secrets)

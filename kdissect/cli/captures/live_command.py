@@ -8,8 +8,8 @@ from kdissect.cli.captures.inspect_command import list_exchanges
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_options import add_listing, check_listing
 from kdissect.cli.options.input_options import add_inputs
-from kdissect.cli.options.live_options import settings_of
-from kdissect.cli.options.metrics_options import add_metrics, metering
+from kdissect.cli.options.live.live_options import settings_of
+from kdissect.cli.options.live.metrics_options import add_metrics, metering
 
 
 def run(arguments: Sequence[str]) -> int:

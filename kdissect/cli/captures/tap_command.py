@@ -18,18 +18,19 @@ from kdissect.cli.captures import live_command
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
-from kdissect.cli.options.live_options import time_span
+from kdissect.cli.options.live.live_options import time_span
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.wording import plural
 from kdissect.report.printable import printable
-from kdissect.tap import ENGINES, PREFIX, TapError, stream
+from kdissect.tap import ENGINES, PREFIX, TapError
+from kdissect.tap import tap_source as stream
 from kdissect.tap.jvms import list_jvms
 
 if TYPE_CHECKING:
     import subprocess
 
     from kdissect.capture.live.recorder import ByteSource
-    from kdissect.tap.stream import TapSource
+    from kdissect.tap.tap_source import TapSource
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -15,7 +15,7 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
-from kdissect.cli.options.live_options import settings_of
+from kdissect.cli.options.live.live_options import settings_of
 from kdissect.model.endpoint import Ports
 from kdissect.model.extras import how_to_install
 from kdissect.report.printable import printable

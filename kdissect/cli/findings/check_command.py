@@ -18,7 +18,7 @@ from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, was_read
-from kdissect.cli.options.metrics_options import add_metrics, metering
+from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.anomaly import AnomalyKind
@@ -26,12 +26,12 @@ from kdissect.model.finding import Finding, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.rules.rule_selection import select
+from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 

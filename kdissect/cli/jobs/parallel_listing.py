@@ -13,9 +13,9 @@ from kdissect.cli.captures.exchange_writers import Writer, writer_of
 from kdissect.cli.diagnostics import UNREADABLE, say
 from kdissect.cli.input_states import InputStates, joined_states, say_states, states_of
 from kdissect.cli.jobs.line_merge import behind_number, line_merge
-from kdissect.cli.jobs.worker_messages import LINE, NAMED, PASSED, SKIPPED
+from kdissect.cli.jobs.shard_messages import LINE, NAMED, PASSED, SKIPPED
+from kdissect.cli.jobs.shard_process import FILES
 from kdissect.cli.jobs.worker_pool import UNTIL, JobError, Workers
-from kdissect.cli.jobs.worker_process import FILES
 from kdissect.cli.options.filter_option import open_filtered
 from kdissect.cli.options.input_options import is_input, is_live
 from kdissect.cli.options.output_options import writing

@@ -12,7 +12,7 @@ from typing import Any
 
 from kdissect.cli.jobs.line_merge import LineMerge
 from kdissect.cli.jobs.pipes import receive, widen
-from kdissect.cli.jobs.worker_process import OVER
+from kdissect.cli.jobs.shard_process import OVER
 from kdissect.engine.shards import before_batch
 
 # Instead of the kind of a thing (`worker_messages`): all with keys before this one were given.
@@ -77,7 +77,7 @@ class Workers:
         try:
             process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "kdissect.cli.jobs.worker_process"),
+                    *(sys.executable, "-m", "kdissect.cli.jobs.shard_process"),
                     *(str(index), str(self._count), str(messages)),
                     *self._arguments,
                 ],

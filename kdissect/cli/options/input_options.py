@@ -51,7 +51,9 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
     _add_hosts(parser)
     add_limits(parser)
     if live:
-        from kdissect.cli.options.live_options import add_live  # start-up: few commands take packets live
+        from kdissect.cli.options.live.live_options import (
+            add_live,  # start-up: few commands take packets live
+        )
 
         add_live(parser)
 
@@ -92,7 +94,7 @@ def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection
     topic_ids = getattr(options, "topic_ids", None)
     paths: Sequence[str] | Captures = options.paths
     if wants_live(options):
-        from kdissect.cli.options.live_input import start_capture  # start-up: sources of packets
+        from kdissect.cli.options.live.live_input import start_capture  # start-up: sources of packets
 
         paths = start_capture(options)
     only = options.only_port
@@ -123,7 +125,7 @@ def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
     if options.paths and options.interfaces:
         parser.error("-i captures live: it does not go with files")
     if options.paths:
-        from kdissect.cli.options.live_options import refuse_without_interface  # start-up
+        from kdissect.cli.options.live.live_options import refuse_without_interface  # start-up
 
         refuse_without_interface(parser, options)
 
@@ -156,7 +158,7 @@ def is_input(dissection: Dissection, path: str) -> bool:
 
 
 def _topic_ids(path: str) -> dict[bytes, str]:
-    from kdissect.history.known_topics import parse_topic_ids  # start-up: seldom given
+    from kdissect.history.topics.known_topics import parse_topic_ids  # start-up: seldom given
 
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading

@@ -18,7 +18,7 @@ from kdissect.model.wording import plural
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.stages.one_process import produce
-from kdissect.stages.table_rows import batch_of
+from kdissect.stages.rows.table_rows import batch_of
 
 
 def write_and_report(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> int:

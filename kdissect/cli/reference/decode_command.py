@@ -23,7 +23,7 @@ from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
 from kdissect.model.errors import DecodeError
-from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.schema.logs import METADATA_MARKS
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Primitive
 

@@ -13,7 +13,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
-from kdissect.cli.options.metrics_options import add_metrics, metering
+from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import positive, printing
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output

@@ -17,7 +17,7 @@ from kdissect.engine.exchange_log import log_columns as columns
 from kdissect.engine.exchange_log.log_columns import STATE_MASK, STATES, Anomalies, Batch, new_columns
 from kdissect.engine.exchange_log.logged_frames import FrameStore, LoggedFrame, Want
 from kdissect.engine.exchange_rows import topic_id_text
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 

@@ -10,12 +10,12 @@ from kdissect.decoders.payloads.internal_records import record_log
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.records_fields import RecordsField
-from kdissect.engine.records.internal_records import own_record
+from kdissect.engine.records.internal_forms import own_record
 from kdissect.engine.records.record_rows import TopicNames, timestamp_type
 from kdissect.engine.records.record_sets import RecordSet, record_batches, records_side
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault
-from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
+from kdissect.schema.logs import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.schema.protocol_messages import request_message, response_message
 from kdissect.schema.types import Array, Primitive, Struct
 from kdissect.session.exchange import Exchange

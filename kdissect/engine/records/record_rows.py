@@ -16,8 +16,7 @@ from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, Record, RecordBatch, RecordFault
-from kdissect.schema.logs import log
-from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
+from kdissect.schema.logs import METADATA_TOPIC, log, may_be_metadata_topic
 
 _ValueForm = Callable[[bytes], Any]
 
@@ -192,7 +191,7 @@ class RecordRows:
     def _add_own(self, row: Row, record: Record, is_control: bool) -> None:
         """What a record of Kafka's own topics holds; its bytes are masked where they hold secrets."""
         # Start-up: it loads the payloads, and few captures have such records.
-        from kdissect.engine.records.internal_records import own_record
+        from kdissect.engine.records.internal_forms import own_record
 
         if is_control:
             control = control_key(record.key)

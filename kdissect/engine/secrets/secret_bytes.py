@@ -4,7 +4,7 @@ from kdissect.decoders.frame_start import may_be_frame
 from kdissect.engine.secrets.patches import FILLER, Patch
 from kdissect.engine.secrets.secret_spans import record_patches, secret_spans
 from kdissect.model.frame import Frame
-from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.schema.logs import METADATA_MARKS
 from kdissect.session.exchange import Exchange
 
 

@@ -8,12 +8,12 @@ from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.payload_facts import payload_facts
-from kdissect.engine.records.internal_records import may_hold_secrets_of
+from kdissect.engine.records.internal_forms import may_hold_secrets_of
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.secrets.patches import FILLER, Patch
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes whose own fields are judged

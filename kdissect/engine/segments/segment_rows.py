@@ -19,7 +19,7 @@ from kdissect.model.record_batch import (
     RecordBatch,
     RecordFault,
 )
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.logs import METADATA_TOPIC
 
 _PLACE = (
     RowField("number", "int64", "1-based number of the row in this output; presentation only"),

@@ -118,23 +118,23 @@ class ConnectionProblems:
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next answer that tells addresses; a fact is nothing of it."""
         if view.response is not None:
-            self.tell_again(view.info, self.told(view), view.evidence)
+            self.repeat(view.info, self.stated(view), view.evidence)
         return []
 
-    def told(self, view: ExchangeView) -> list[Address]:
+    def stated(self, view: ExchangeView) -> list[Address]:
         """Node, host and port of all that an answer tells."""
         return list(_addresses(view.key, view.response))
 
-    def stands(self, _info: ConnectionInfo, _told: list[Address]) -> bool:
+    def stands(self, _info: ConnectionInfo, _stated: list[Address]) -> bool:
         """What is told again may be told to another client."""
         return True
 
-    def tell_again(self, info: ConnectionInfo, told: list[Address], evidence: Evidence) -> None:
+    def repeat(self, info: ConnectionInfo, stated: list[Address], evidence: Evidence) -> None:
         """Take the addresses of an answer."""
         known = self._advertised.get_or((info.capture_set, info.client.host), dict)
         asking = self._asking.get_or(info.id, _Asking)
         asking.answers += 1
-        for node, host, port in told:
+        for node, host, port in stated:
             place = host, port
             if place not in known and len(known) < ADDRESSES_KEPT:
                 known[place] = Advertised(host, port, node, evidence, info.broker_text)

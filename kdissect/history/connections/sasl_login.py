@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
-from kdissect.history.connections.sasl_tokens import ScramExchange, plain_fault
+from kdissect.history.connections.token_faults import ScramExchange, plain_fault
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table

@@ -92,7 +92,7 @@ class LeaderEpochs:
                 facts += self._learn(view, report)
         return facts
 
-    def told(self, view: ExchangeView) -> list[Standing]:
+    def stated(self, view: ExchangeView) -> list[Standing]:
         """Leaders and epochs, for when they are told again."""
         return [
             ((view.info.capture_set, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
@@ -100,10 +100,10 @@ class LeaderEpochs:
             if of.epoch > UNKNOWN_EPOCH
         ]
 
-    def stands(self, info: ConnectionInfo, told: list[Standing]) -> bool:
+    def stands(self, info: ConnectionInfo, stated: list[Standing]) -> bool:
         """Whether these leaders are known, and this broker told their epochs last."""
         broker, peek = info.broker_address, self.partitions.peek
-        for key, topic_id, leader, epoch in told:
+        for key, topic_id, leader, epoch in stated:
             known = peek(key)
             if known is None or known.leader != leader or known.epoch != epoch:
                 return False
@@ -111,9 +111,9 @@ class LeaderEpochs:
                 return False
         return True
 
-    def tell_again(self, _info: ConnectionInfo, told: list[Standing], _evidence: Evidence) -> None:
+    def repeat(self, _info: ConnectionInfo, stated: list[Standing], _evidence: Evidence) -> None:
         """They count as used."""
-        for standing in told:
+        for standing in stated:
             self.partitions.get(standing[0])
 
     def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:

@@ -13,7 +13,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 
 _TOPIC = METADATA_TOPIC.encode()

@@ -167,8 +167,8 @@ class ClassicGroup:
     `roster` are the members its leader was told of, None before that was seen: then members may be missing
     in `members`, which were seen themselves. `left` are those that left since the last generation began,
     `gone` all that did, and `notified_ns` is when a member was first told since then to join again.
-    `attempts` were not answered. `assignments` are those of the generation, `told` what its leader was
-    told, by `told_by`, of members that were not seen to join it yet: their metadata.
+    `attempts` were not answered. `assignments` are those of the generation, `stated` what its leader was
+    told, by `stated_by`, of members that were not seen to join it yet: their metadata.
     """
 
     __slots__ = (
@@ -185,8 +185,8 @@ class ClassicGroup:
         "rebalances",
         "roster",
         "state",
-        "told",
-        "told_by",
+        "stated",
+        "stated_by",
         "total_rebalances",
     )  # fmt: skip
 
@@ -201,8 +201,8 @@ class ClassicGroup:
         self.left: dict[str, Evidence] = {}
         self.gone: Table[str, Evidence] = Table(GONE_KEPT)
         self.assignments = Assignments()
-        self.told: dict[str, bytes] = {}
-        self.told_by: Evidence | None = None
+        self.stated: dict[str, bytes] = {}
+        self.stated_by: Evidence | None = None
         self.notified_ns: int | None = None
         self.attempts: list[Attempt] = []
         self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)

@@ -153,8 +153,8 @@ def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
     rebalance.members.add(member.member_id)
     if answer.members:  # the leader is told of all members
         group.roster = {str(row.member_id) for row in answer.members}
-        group.told_by = view.evidence
-        group.told = {str(row.member_id): bytes(row.metadata) for row in answer.members[:MEMBERS_KEPT]}
+        group.stated_by = view.evidence
+        group.stated = {str(row.member_id): bytes(row.metadata) for row in answer.members[:MEMBERS_KEPT]}
         roster_causes(group, rebalance)
         rebalance.members |= group.roster
         _forget_absent(group)
@@ -199,7 +199,7 @@ def _new_generation(
     group.state = ClassicState.SYNCING
     group.leader = str(answer.leader)
     group.roster = None
-    group.told, group.told_by, group.assignments = {}, None, Assignments()
+    group.stated, group.stated_by, group.assignments = {}, None, Assignments()
     group.protocol = _text(answer.protocol_name)
     group.protocol_type = str(view.request.protocol_type)
     return view.fact(

@@ -112,19 +112,19 @@ def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation
     return [view.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
 
 
-def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, told: str) -> list[Fact]:
+def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: str) -> list[Fact]:
     """Whether members of a generation are told of different leaders.
 
     A static member that comes back under another id is told of a leader that may have done so too (KIP-345).
     """
     began = None if group.rebalance is None else group.rebalance.began
-    if told == group.leader or any(member.instance_id is not None for member in group.members):
+    if stated == group.leader or any(member.instance_id is not None for member in group.members):
         return []
     if getattr(view.request, "group_instance_id", None) is not None:
         return []
     kind, expected, path = ClassicFact.TWO_LEADERS, group.leader, "leader"
     side = "response"
-    return [view.fact(kind, key, path, side=side, expected=expected, seen=told, earlier=began)]
+    return [view.fact(kind, key, path, side=side, expected=expected, seen=stated, earlier=began)]
 
 
 def metadata_differs(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
@@ -133,18 +133,18 @@ def metadata_differs(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> 
     Its answer and those of the members come in any order.
     """
     facts = []
-    for member_id in list(group.told):
+    for member_id in list(group.stated):
         member = group.members.peek(member_id)
         if member is None or member.generation != group.generation or member.joined_by is None:
             continue
-        told = group.told.pop(member_id)
-        if told != member.metadata and member.protocol[1] in member.protocols:
+        stated = group.stated.pop(member_id)
+        if stated != member.metadata and member.protocol[1] in member.protocols:
             fact = view.fact(
                 ClassicFact.METADATA_DIFFERS, key, "members", side="response",
-                expected=_topics(member.metadata, told), seen=_topics(told, member.metadata),
+                expected=_topics(member.metadata, stated), seen=_topics(stated, member.metadata),
                 earlier=member.joined_by, detail=member.member_id,
             )  # fmt: skip
-            facts.append(fact._replace(evidence=group.told_by or fact.evidence))
+            facts.append(fact._replace(evidence=group.stated_by or fact.evidence))
     return facts
 
 
@@ -175,8 +175,8 @@ def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact
     if member is None or not member.leads or not request.assignments or group.rebalance is None:
         return []
     named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
-    told = named if None not in named else member.protocol
-    return [*group_assignments.of_leader(view, key, told), *group.assignments.send(view, key)]
+    stated = named if None not in named else member.protocol
+    return [*group_assignments.of_leader(view, key, stated), *group.assignments.send(view, key)]
 
 
 def generation_differs(

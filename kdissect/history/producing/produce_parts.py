@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kdissect.engine.records.record_sets import lone_batch, record_batches
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import PartitionKey, partition_of
-from kdissect.history.listed_partitions import topic_namer
+from kdissect.history.topics.listed_partitions import topic_namer
 from kdissect.history.transfer_rows import unread_places
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.session.exchange import Exchange
@@ -83,7 +83,8 @@ def produce_results(exchange: Exchange) -> Results | None:
         topics = rows.topics(frame, offset)
         if topics is not None:
             return [
-                (name, [(number, error, base) for number, error, base, _ in told]) for name, told in topics
+                (name, [(number, error, base) for number, error, base, _ in stated])
+                for name, stated in topics
             ]
     response, version = exchange.bodies()[1], exchange.api_version
     if response is None or not response.fits or version is None:

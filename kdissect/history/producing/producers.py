@@ -13,11 +13,11 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView, PartitionKey
 from kdissect.history.fact import Fact, evidence_of
-from kdissect.history.listed_partitions import topic_namer
 from kdissect.history.machine import nothing_lent
 from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
+from kdissect.history.topics.listed_partitions import topic_namer
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
 

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
-from kdissect.history.listed_partitions import Topics, topic_lister, topic_namer
+from kdissect.history.topics.listed_partitions import Topics, topic_lister, topic_namer
 from kdissect.history.transfer_rows import Place, unread_places
 from kdissect.session.exchange import Exchange
 
 Told = tuple[int, int, int, int]
 """What an answer tells of a partition: its number, error code, high watermark, log start."""
-ToldTopics = list[tuple[str | bytes, list[Told]]]
+StatedTopics = list[tuple[str | bytes, list[Told]]]
 
 
 def _no_rows() -> tuple[bool, bool]:
@@ -121,14 +121,14 @@ def asked_topics(exchange: Exchange) -> Topics | None:
     """The topics of a Fetch request, with partitions; None where it does not fit. Raises nothing."""
     topics = _read_topics(exchange, False)
     if topics is not None:
-        return [(name, [told[0] for told in numbers]) for name, numbers in topics]
+        return [(name, [stated[0] for stated in numbers]) for name, numbers in topics]
     body = exchange.bodies()[0]
     if body is None or not body.fits or exchange.api_version is None:
         return None
     return topic_lister(apis.FETCH, exchange.api_version, False)(body.value)
 
 
-def told_topics(exchange: Exchange) -> ToldTopics | None:
+def stated_topics(exchange: Exchange) -> StatedTopics | None:
     """What a Fetch answer tells of partitions; None where it does not fit. Raises nothing."""
     topics = _read_topics(exchange, True)
     if topics is not None:
@@ -136,21 +136,21 @@ def told_topics(exchange: Exchange) -> ToldTopics | None:
     body = exchange.bodies()[1]
     if body is None or not body.fits or exchange.api_version is None:
         return None
-    return told_by(body.value, exchange.api_version)
+    return stated_by(body.value, exchange.api_version)
 
 
-def told_by(answer: Any, version: int) -> ToldTopics:
+def stated_by(answer: Any, version: int) -> StatedTopics:
     """The same of a decoded answer."""
     named = topic_namer(apis.FETCH, version, True)
-    return [(named(topic), [*map(_told, topic.partitions or ())]) for topic in answer.responses or ()]
+    return [(named(topic), [*map(_stated, topic.partitions or ())]) for topic in answer.responses or ()]
 
 
-def _told(row: Any) -> Told:
+def _stated(row: Any) -> Told:
     start = getattr(row, "log_start_offset", 0)
     return row.partition_index, row.error_code, row.high_watermark, start
 
 
-def _read_topics(exchange: Exchange, is_response: bool) -> ToldTopics | None:
+def _read_topics(exchange: Exchange, is_response: bool) -> StatedTopics | None:
     found = unread_places(exchange)
     place = None if found is None else found[is_response]
     if place is None:

@@ -13,18 +13,18 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, evidence_of
-from kdissect.history.listed_partitions import Topics
 from kdissect.history.machine import nothing_lent
 from kdissect.history.sessions.fetch_parts import (
     FetchParts,
+    StatedTopics,
     Told,
-    ToldTopics,
     asked_topics,
     brings_records,
-    told_by,
-    told_topics,
+    stated_by,
+    stated_topics,
 )
 from kdissect.history.state_table import Table
+from kdissect.history.topics.listed_partitions import Topics
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -103,12 +103,12 @@ class FetchSession:
                     return False
         return True
 
-    def agrees(self, told: ToldTopics) -> bool:
+    def agrees(self, stated: StatedTopics) -> bool:
         """Whether these belong to the session, and no offset is lower than it was."""
         known = self.partitions
         if known is None:
-            return not told
-        for name, rows in told:
+            return not stated
+        for name, rows in stated:
             for number, error, high, start in rows:
                 before = known.get((name, number))
                 if before is None:
@@ -117,12 +117,12 @@ class FetchSession:
                     return False
         return True
 
-    def learn(self, told: ToldTopics, by: Evidence) -> None:
+    def learn(self, stated: StatedTopics, by: Evidence) -> None:
         """Take what an answer tells of the session's partitions."""
         known = self.partitions
         if known is None:
             return
-        for name, rows in told:
+        for name, rows in stated:
             for number, error, high, start in rows:
                 before = known.get((name, number))
                 if before is None or error or (high == before[0] and start == before[1]):
@@ -220,10 +220,10 @@ class FetchSessions:
             return False
         evidence = evidence_of(exchange)
         if parts.answers:
-            told = told_topics(exchange)
-            if told is None or not session.agrees(told):
+            stated = stated_topics(exchange)
+            if stated is None or not session.agrees(stated):
                 return False
-            session.learn(told, evidence)
+            session.learn(stated, evidence)
         session.count(epoch, evidence, parts.has_records)
         return True
 
@@ -271,7 +271,7 @@ class FetchSessions:
         seen = answer.session_id
         return [
             Fact(FetchFact.CREATED, key, view.evidence, "response", "session_id", None, seen),
-            *_told(fetch._replace(key=key), session, answer),
+            *_stated(fetch._replace(key=key), session, answer),
         ]
 
     def _incremental(self, fetch: _Fetch) -> list[Fact]:
@@ -335,7 +335,7 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
             session.is_open, session.next_epoch = False, None
             return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
-        strange = _told(fetch, session, answer)
+        strange = _stated(fetch, session, answer)
         if answer.session_id != fetch.session_id and session.created_by is not None:
             expected, seen = fetch.session_id, answer.session_id
             named, path = FetchFact.OTHER_SESSION, "session_id"
@@ -386,18 +386,18 @@ def _bound(session: FetchSession) -> None:
         session.partitions = None
 
 
-def _told(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
     """What an answer tells of partitions against the session, which learns it; one fault of each kind."""
     known = session.partitions
-    told = told_by(answer, fetch.view.version)
+    stated = stated_by(answer, fetch.view.version)
     facts: dict[FetchFact, Fact] = {}
-    if known is not None and not session.agrees(told):
-        for at, (name, rows) in enumerate(told):
+    if known is not None and not session.agrees(stated):
+        for at, (name, rows) in enumerate(stated):
             for index, row in enumerate(rows):
                 path = f"responses[{at}].partitions[{index}]"
                 for fact in _against_told(fetch, session, (name, row[0]), row, path):
                     facts.setdefault(FetchFact(fact.kind), fact)
-    session.learn(told, fetch.view.evidence)
+    session.learn(stated, fetch.view.evidence)
     return list(facts.values())
 
 

@@ -49,7 +49,7 @@ class LentSessions:
     def take(self) -> None:
         """Have the machine take everything that went by; the numbers are forgotten."""
         self._machine.have_back = nothing_lent
-        counts, told, without_session = self.rows.take()
+        counts, stated, without_session = self.rows.take()
         self._machine.without_session += without_session
         sessions = self._machine.sessions
         for number, fetches, empty, next_epoch, last in counts:
@@ -57,7 +57,7 @@ class LentSessions:
             assert session is not None  # nobody took it away meanwhile
             session.count_all(fetches, empty, next_epoch, self._connections.evidence(apis.FETCH, last))
         made: dict[tuple[int, int], Evidence] = {}
-        for number, partition, offsets, row in told:
+        for number, partition, offsets, row in stated:
             by = made.get(row[:2]) or made.setdefault(row[:2], self._connections.evidence(apis.FETCH, row))
             session = sessions.peek(self._keys[number])
             assert session is not None and session.partitions is not None

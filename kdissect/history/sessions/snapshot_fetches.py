@@ -58,8 +58,8 @@ class SnapshotFetches:
         }
         for at, topic in enumerate(getattr(view.request, "topics", None) or ()):
             for index, row in enumerate(topic.partitions or ()):
-                told = row.snapshot_id
-                key = (view.info.id, str(topic.name), row.partition, told.end_offset, told.epoch)
+                stated = row.snapshot_id
+                key = (view.info.id, str(topic.name), row.partition, stated.end_offset, stated.epoch)
                 known = self.snapshots.get_or(key, SnapshotFetch)
                 facts += _asked(view, key, known, row, f"topics[{at}].partitions[{index}].position")
                 answer, path = answers.get((key[1], key[2]), (None, ""))

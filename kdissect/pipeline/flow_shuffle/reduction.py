@@ -22,9 +22,9 @@ from kdissect.pipeline.table_files.forwarded_files import BROKERS, NAMES, broker
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, written_batch
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.detection.known_brokers import Brokers
-from kdissect.stages.file_rows import note_empty
 from kdissect.stages.per_flow import FORWARDED, FlowStage
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.rows.file_rows import note_empty
+from kdissect.stages.rows.table_rows import TableRows
 
 
 class Reduction:

@@ -10,7 +10,7 @@ from struct import Struct
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packets.packet import packet_ref
 from kdissect.pipeline.flow_shuffle.run import Run
-from kdissect.stages.file_rows import FileRows
+from kdissect.stages.rows.file_rows import FileRows
 
 KEY = b""
 _LAST_TIME = b"T"

@@ -21,7 +21,7 @@ from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_w
 from kdissect.rules.findings import key_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
-from kdissect.stages.judgement_rows import finding_of_row
+from kdissect.stages.rows.judgement_rows import finding_of_row
 
 # Columns of `findings`; not the bytes, which those who are told have no use for.
 _TOLD = (

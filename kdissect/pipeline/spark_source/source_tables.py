@@ -11,13 +11,13 @@ from kdissect.api import Dissection
 from kdissect.engine.shards import Shard
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.table import Table
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS, packet_batches, segment_batches
 from kdissect.pipeline.spark_source.source_options import SourceOptions
-from kdissect.stages.file_rows import file_row
 from kdissect.stages.one_process import produce
-from kdissect.stages.table_rows import batch_of
+from kdissect.stages.rows.file_rows import file_row
+from kdissect.stages.rows.table_rows import batch_of
 
 
 class Share(InputPartition):

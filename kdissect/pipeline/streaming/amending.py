@@ -18,7 +18,7 @@ from kdissect.pipeline.sink.rewriting import Rewriting
 from kdissect.pipeline.table_files.hive_partitions import values_of
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import batches_of, named_rows, write_rows
-from kdissect.stages.topic_names import WITH_NAMES, Names
+from kdissect.stages.topic_id_names import WITH_NAMES, Names
 
 _WITH_MARKS = frozenset({"connections", "exchanges"})
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.exchange_rows import Row
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
@@ -38,11 +38,11 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.table_files.whole_object import names_in as files_named
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
-from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_flow import OF_JUDGES
-from kdissect.stages.table_rows import TableRows, batch_of
-from kdissect.stages.topic_names import Names
+from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.rows.table_rows import TableRows, batch_of
+from kdissect.stages.topic_id_names import Names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.exchange_rows import Row
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.limits import use
 from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
@@ -23,14 +23,14 @@ from kdissect.pipeline.streaming.set_log import Segment, SetRecord, Step
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
-from kdissect.stages.file_rows import EMPTY, FileRows
 from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage, Ordered
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, OF_JUDGES, OF_STATES
 from kdissect.stages.replay import Replay
-from kdissect.stages.table_rows import TableRows
-from kdissect.stages.topic_names import Names
+from kdissect.stages.rows.file_rows import EMPTY, FileRows
+from kdissect.stages.rows.table_rows import TableRows
+from kdissect.stages.topic_id_names import Names
 
 
 class SetTask(NamedTuple):

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.stages import forwarding
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT
-from kdissect.stages.topic_names import Names
+from kdissect.stages.topic_id_names import Names
 
 NAMES, BROKERS = "_names", "_brokers"
 STAGED = frozenset({FORWARDED, NAMES, BROKERS, JUDGEMENT})

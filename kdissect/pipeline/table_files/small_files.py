@@ -24,7 +24,7 @@ from kdissect.pipeline.table_files.parquet_parts import (
     table_writer,
     written_batch,
 )
-from kdissect.stages.topic_names import WITH_NAMES, Names
+from kdissect.stages.topic_id_names import WITH_NAMES, Names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

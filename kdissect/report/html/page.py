@@ -13,7 +13,7 @@ from kdissect.report.about import hash_texts, versions_text
 from kdissect.report.html.markup import Markup, code, element, join, wire
 from kdissect.report.quantities import duration, grouped
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import GOOD
+from kdissect.rules.run_coverage.capture_quality import GOOD
 
 _STYLE = "style.css"
 _SHOWN_FILES = 3

@@ -6,9 +6,9 @@ from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, definitions, element, number, scrolled, section, table, wire
 from kdissect.report.quantities import grouped
 from kdissect.report.verdict import Verdict
-from kdissect.rules.capture_quality import GOOD
-from kdissect.rules.coverage import Peer, peer_order
 from kdissect.rules.registry import rule_by
+from kdissect.rules.run_coverage.capture_quality import GOOD
+from kdissect.rules.run_coverage.coverage import Peer, peer_order
 
 # Reasons are few, rules are many; their product is bounded.
 _MAX_CHECKS = 300

@@ -10,7 +10,7 @@ from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
 from kdissect.report.quantities import duration, grouped, short_count
 from kdissect.report.verdict import Verdict
-from kdissect.rules.traffic_counts import Kind, TimeLine
+from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine
 from kdissect.schema.protocol_messages import api, api_keys, api_name
 from kdissect.schema.types import Api
 from kdissect.sketches.distribution import Distribution

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.decoders.generated.values import Value, items
 from kdissect.model.finding import Who
-from kdissect.rules.answers import asked_twice
+from kdissect.rules.answer_comparison import asked_twice
 from kdissect.rules.guards import Below, Fact
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation

@@ -9,7 +9,7 @@ from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
-from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC_ID
 
 _ZERO = bytes(16)
 # From these versions on requests name topics by id alone (KIP-516).

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.answers import held, shown
+from kdissect.rules.answer_comparison import held, shown
 from kdissect.rules.guards import Above, All, Fact, InRequest, Not
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation

@@ -264,6 +264,6 @@ class SizeOffByOne(ConnectionRule):
     def check(self, view: ConnectionView) -> Iterator[Violation]:
         """The first such frame; what follows it is read where no frame begins."""
         found, tcp = view.misplaced_end, view.info.tcp
-        if found is None or not found.told or (tcp is not None and tcp.gaps):
+        if found is None or not found.stated or (tcp is not None and tcp.gaps):
             return
-        yield Violation("the length of header and body", found.told, who=found.who)
+        yield Violation("the length of header and body", found.stated, who=found.who)

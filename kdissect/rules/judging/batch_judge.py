@@ -16,10 +16,9 @@ from kdissect.decoders.payloads.internal_records import record_log
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.canonical_batch import is_latest, latest_delta
 from kdissect.engine.records.record_sets import FieldBatches, LoneBatch, lone_batch, record_batches
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.judging.batch_facts import (
     EVERY_FACT,
     OWN_TOPIC,
@@ -32,6 +31,7 @@ from kdissect.rules.judging.batch_facts import (
 )
 from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
 from kdissect.rules.rule import Rule, Violation
+from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.views.batch_view import (
     PRODUCE,
     Batch,

@@ -4,7 +4,7 @@ from collections import Counter
 
 from kdissect.model.frame import Frame
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.traffic_counts import MOST_WAITING, Traffic
+from kdissect.rules.run_coverage.traffic_counts import MOST_WAITING, Traffic
 from kdissect.session.exchange import Exchange
 
 KindKey = tuple[int | None, str, int]

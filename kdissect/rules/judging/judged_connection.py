@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdissect.rules.judging.repeated import Repeated
-from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.exchange import Exchange

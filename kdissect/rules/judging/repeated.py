@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.finding_evidence import Occurrence
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.rule import RESPONSE
-from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.judging.batch_judge import carries_batches, has_topic_names
 from kdissect.rules.judging.body_kind import BodyKind, BodyPair, PairKey
 from kdissect.rules.judging.shown_bodies import NodeRules, ShownExchange
@@ -17,7 +16,8 @@ from kdissect.rules.kinds import (
     UndecodableRule,
 )
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule
-from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason

@@ -20,7 +20,6 @@ from kdissect.history.row_asks import TakeMember
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.guards import Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
@@ -30,14 +29,15 @@ from kdissect.rules.judging.batch_judge import (
 )
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
 from kdissect.rules.judging.rule_index import Subjects
-from kdissect.rules.judging.told_again import Kind, ToldAgain
 from kdissect.rules.rule import REQUEST, RESPONSE
-from kdissect.rules.rule_coverage import Exercise
-from kdissect.rules.traffic_counts import CountedRow
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.rule_coverage import Exercise
+from kdissect.rules.run_coverage.traffic_counts import CountedRow
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -178,8 +178,8 @@ class UnmarkedRows:
         guards = shown.guards.with_others(map(_is_set, asks.zeros))
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
-        told = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
-        return guards, carriage, rows, told, again
+        stated = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
+        return guards, carriage, rows, stated, again
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """The rules about exchanges that are shown one with these facts."""

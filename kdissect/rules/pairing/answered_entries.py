@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from kdissect.model.finding import Severity, Who
+from kdissect.rules.answer_comparison import Key, held, repeated, shown, text_of
 from kdissect.rules.answer_keys import ANSWERS
-from kdissect.rules.answers import Key, held, repeated, shown, text_of
 from kdissect.rules.guards import Fact
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation

@@ -9,7 +9,7 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.canonical_batch import are_canonical
 from kdissect.decoders.records.message_set import inner_messages
 from kdissect.decoders.records.reader import decompressed, iter_records
-from kdissect.engine.records.internal_records import may_hold_secrets_of
+from kdissect.engine.records.internal_forms import may_hold_secrets_of
 from kdissect.engine.records.record_sets import FieldBatches
 from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordFault
 from kdissect.rules.rule import Violation

@@ -276,7 +276,7 @@ class ConnectionView:
 
     def _hear_sound(self, found: MisplacedEnd) -> None:
         """Frames went by that are whole: what is not proven by now is refuted."""
-        if not found.told:
+        if not found.stated:
             self.misplaced_end = None
 
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:

@@ -22,10 +22,10 @@ _NEEDED = 12  # bytes behind the frame that tell: the byte in question, a size, 
 class MisplacedEnd:
     """A frame with one byte behind its body, or one whose body runs past its end.
 
-    `told` says what is wrong with its size once it is proven. `is_over`: no proof will come any more.
+    `stated` says what is wrong with its size once it is proven. `is_over`: no proof will come any more.
     """
 
-    __slots__ = ("_data", "_following", "_ordinal", "_place", "_size", "_what", "is_over", "told", "who")
+    __slots__ = ("_data", "_following", "_ordinal", "_place", "_size", "_what", "is_over", "stated", "who")
 
     def __init__(self, body: Body) -> None:
         is_request = body.side == REQUEST
@@ -38,7 +38,7 @@ class MisplacedEnd:
         self._what = f"{body.api.name} {body.side} {self._ordinal}"
         self.who = Who.CLIENT if is_request else Who.BROKER
         self.is_over = len(left) > 1 or len(self._data) > _KEPT
-        self.told = ""
+        self.stated = ""
 
     def hear(self, exchange: Exchange) -> None:
         """The next exchange of the connection was judged."""
@@ -66,7 +66,7 @@ class MisplacedEnd:
             self._tell(self._size + 1, "the byte behind the frame ends its body")
 
     def _tell(self, right: int, why: str) -> None:
-        self.told = f"{self._what} has the size {self._size} instead of {right}: {why}"
+        self.stated = f"{self._what} has the size {self._size} instead of {right}: {why}"
         self.is_over = True
 
     def _fits(self, data: bytes) -> bool:

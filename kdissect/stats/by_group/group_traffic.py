@@ -20,7 +20,7 @@ from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.state_table import Table
-from kdissect.history.topic_names import TopicNames, tells_names
+from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name

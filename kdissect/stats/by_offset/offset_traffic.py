@@ -16,7 +16,7 @@ from kdissect.history.error_codes import NONE
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
-from kdissect.history.topic_names import TopicNames, tells_names
+from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.native import native
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event

@@ -9,7 +9,7 @@ from kdissect.history.history import History
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
-from kdissect.history.topic_names import tells_names
+from kdissect.history.topics.topic_names import tells_names
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange

@@ -19,7 +19,7 @@ from kdissect.history.producing.producers import PRODUCERS_KEPT, ProducerFact, P
 from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.history.producing.transactions import IDS_KEPT, IdKey
 from kdissect.history.state_table import Table
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name

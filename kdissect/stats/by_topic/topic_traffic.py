@@ -15,7 +15,7 @@ from kdissect.engine.records.acquired import AcquiredRecords
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.engine.exchange_log.log_writer import LogWriter
-from kdissect.history.topic_names import TopicNames, tells_names
+from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model import faults
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import KdissectError

@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from kdissect.engine.exchange_rows import TopicsOf
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange

@@ -1,4 +1,4 @@
-//! What is asked of Python, by callables that `kdissect.stages.compiled_rows` gives.
+//! What is asked of Python, by callables that `kdissect.stages.rows.compiled_rows` gives.
 
 use std::sync::Arc;
 

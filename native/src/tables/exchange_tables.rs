@@ -1,4 +1,4 @@
-//! `kdissect.stages.connection_rows.ExchangeTables` for exchanges without anything unusual: their rows as columns.
+//! `kdissect.stages.rows.flow_rows.ExchangeTables` for exchanges without anything unusual: their rows as columns.
 
 use std::collections::HashMap;
 use std::ops::Range;

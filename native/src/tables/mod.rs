@@ -1,4 +1,4 @@
-//! Rows of tables as columns: what `kdissect.stages.connection_rows` makes of exchanges without anything unusual.
+//! Rows of tables as columns: what `kdissect.stages.rows.flow_rows` makes of exchanges without anything unusual.
 
 pub mod asked;
 mod batch_table;

@@ -49,7 +49,7 @@ const FETCH: i16 = 1;
 const METADATA_TOPIC_ID: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 const METADATA_TOPIC: &[u8] = b"__cluster_metadata";
 
-/// Whether a Fetch may say names of topic ids, as `history.topic_names.may_announce_names` has it: then it is taken in
+/// Whether a Fetch may say names of topic ids, as `history.topics.topic_names.may_announce_names` has it: then it is taken in
 /// the same order by all who ask for names.
 pub fn may_tell_names(py: Python<'_>, row: &Row) -> bool {
     row.request.kind.api_key == FETCH && names_metadata_log(row.request.content.data.as_bytes(py))

@@ -8,8 +8,8 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli.captures.exchange_writers import writer_of
-from kdissect.cli.formats.body_lines import BodyLines, BodyTexts
-from kdissect.cli.formats.exchange_rows import RowWriter, row_writer
+from kdissect.cli.formats.exchanges_as_rows import RowWriter, row_writer
+from kdissect.cli.formats.json_lines.body_lines import BodyLines, BodyTexts
 from kdissect.cli.output import Output
 from kdissect.decoders.as_json.body_text import plain_body
 from kdissect.engine.exchange_rows import wire_topics

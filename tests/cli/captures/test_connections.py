@@ -127,7 +127,7 @@ def test_packets_of_problems_are_found_however_many_flows_there_are(
 ) -> None:
     told = []
     for kept in (100_000, 1):
-        monkeypatch.setattr("kdissect.cli.captures.failed_connections.FLOWS_KEPT", kept)
+        monkeypatch.setattr("kdissect.cli.captures.problems_text.FLOWS_KEPT", kept)
         assert main(["connections", str(CAPTURES / "kafka44_connect_plain.pcapng"), "--problems"]) == 0
         told.append(capfd.readouterr().out)
     assert told[0] == told[1]
@@ -145,7 +145,7 @@ def test_a_filter_leaves_out_problems(capfd: pytest.CaptureFixture[str]) -> None
 def test_problems_beyond_the_bound_are_counted(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kdissect.cli.captures.failed_connections.MAX_PROBLEMS", 5)
+    monkeypatch.setattr("kdissect.cli.captures.problems_text.MAX_PROBLEMS", 5)
     assert main(["connections", str(CAPTURES / "kafka44_connect_tls.pcapng"), "--problems"]) == 0
     said = capfd.readouterr()
     assert len(said.out.splitlines()) == 1 + 5

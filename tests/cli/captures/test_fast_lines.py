@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.fast_lines import FastLines
+from kdissect.cli.formats.json_lines.fast_lines import FastLines
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame

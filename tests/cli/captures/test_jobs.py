@@ -14,7 +14,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.jobs import parallel_listing as listing
-from kdissect.cli.jobs import worker_process as worker
+from kdissect.cli.jobs import shard_process as worker
 from kdissect.cli.jobs.worker_pool import Workers, opened
 from tests.support.console import CAPTURES, CHECKOUT, TXN
 from tests.support.packets.broken_frames import every_broken_frame

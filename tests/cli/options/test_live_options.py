@@ -13,7 +13,7 @@ from kdissect.capture.live.live_settings import MissingError
 from kdissect.capture.live.scapy_handle import ScapyHandle
 from kdissect.cli import main
 from kdissect.cli.options.command_parser import ParserShownError
-from kdissect.cli.options.live_options import settings_of
+from kdissect.cli.options.live.live_options import settings_of
 from kdissect.model.extras import how_to_install
 from tests.support.console import CAPTURES, TXN, command, run
 

@@ -17,7 +17,7 @@ from kdissect.decoders.trees.node import Decompressed, Node
 from kdissect.decoders.trees.tree_text import render
 from kdissect.schema import protocol_messages
 from kdissect.schema.all_fields import all_fields, has_payloads
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Array, Primitive
 from tests.decoders.payloads.vectors import assert_tiles, groups, records

@@ -11,7 +11,7 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.engine.records.acquired import SHARE_FETCH, Acquired, AcquiredRecords
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_topic.topic_rows import topic_facts

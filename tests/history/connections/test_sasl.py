@@ -3,7 +3,7 @@
 import pytest
 
 from kdissect.history.connections.sasl_login import SaslFact, SaslHistory, SaslPhase
-from kdissect.history.connections.sasl_tokens import plain_fault
+from kdissect.history.connections.token_faults import plain_fault
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed, kinds
 

@@ -5,7 +5,7 @@ import pytest
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.logs import METADATA_TOPIC
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed
 from tests.support.messages.batches import batch_bytes, record_bytes

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.body_lines import BodyTexts, NameOf, Texts
+from kdissect.cli.formats.json_lines.body_lines import BodyTexts, NameOf, Texts
 from kdissect.cli.formats.jsonl import json_bytes
 from kdissect.engine.exchange_rows import Row, add_bodies
 from kdissect.engine.records.nested_records import nest_batches

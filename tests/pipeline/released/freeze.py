@@ -20,7 +20,7 @@ from kdissect.engine.tables.evolution import schema_text
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 from kdissect.stages.one_process import produce
-from kdissect.stages.table_rows import batch_of
+from kdissect.stages.rows.table_rows import batch_of
 
 HERE = Path(__file__).parent
 CAPTURE = Path("captures", "mock_rdk216_txn.pcap")  # has rows for every table

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
-from kdissect.history.topic_names import ANNOUNCING
+from kdissect.history.topics.topic_names import ANNOUNCING
 from kdissect.model.packets.packet import NUMBER_MASK, Packet
 from kdissect.session.exchange import Exchange
 from tests.pipeline.parquet import of_stream

@@ -4,9 +4,9 @@ import pytest
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Who
-from kdissect.rules import rule_coverage, traffic_counts
-from kdissect.rules.rule_coverage import Exercises, Software
-from kdissect.rules.traffic_counts import Traffic
+from kdissect.rules.run_coverage import rule_coverage, traffic_counts
+from kdissect.rules.run_coverage.rule_coverage import Exercises, Software
+from kdissect.rules.run_coverage.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from tests.rules.scripted_connection import ScriptedConnection, judged

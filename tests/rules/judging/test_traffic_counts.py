@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdissect.rules.traffic_counts import FIRST_SLOT_NS, MAX_SLOTS, TimeLine
+from kdissect.rules.run_coverage.traffic_counts import FIRST_SLOT_NS, MAX_SLOTS, TimeLine
 
 EVENTS = st.lists(st.tuples(st.integers(0, 1 << 62), st.booleans()), min_size=1, max_size=60)
 

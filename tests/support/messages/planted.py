@@ -8,7 +8,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC_ID
 from tests.decoders.payloads.vectors import groups, records
 from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation, frame, request, response

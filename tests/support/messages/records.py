@@ -8,7 +8,7 @@ from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.records_fields import RecordsField, finder_of
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
-from kdissect.history.topic_names import FETCH_SNAPSHOT
+from kdissect.history.topics.topic_names import FETCH_SNAPSHOT
 from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.session.exchange import Exchange
 from tests.support.messages.kafka_python import MemoryRecords

@@ -17,10 +17,10 @@ from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.freezer import Freezer
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.session.events import ConnectionClosed
-from kdissect.stages.connection_rows import ExchangeTables
 from kdissect.stages.forwarding import ForwardedEvent
 from kdissect.stages.per_flow import FlowStage
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.rows.flow_rows import ExchangeTables
+from kdissect.stages.rows.table_rows import TableRows
 
 Judged = tuple[str, bytes]
 """A connection that is over, and what its judge came to, pickled."""

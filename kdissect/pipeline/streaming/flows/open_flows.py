@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.stages.per_flow import FORWARDED
-from kdissect.stages.table_rows import ConnectionColumns, TableRows
+from kdissect.stages.rows.table_rows import ConnectionColumns, TableRows
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.flows.flow import Judged, Surroundings
-    from kdissect.stages.compiled_rows import CompiledRows
+    from kdissect.stages.rows.compiled_rows import CompiledRows
 
 _FLOW, _JUDGED = "_flow", "_judged"
 # ForwardedEvent events that become a record batch at a time: about 1 KB each.

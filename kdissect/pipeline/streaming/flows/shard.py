@@ -38,9 +38,9 @@ from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
-from kdissect.stages.file_rows import FileRows
 from kdissect.stages.per_flow import FORWARDED, forwarded_batch
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.rows.file_rows import FileRows
+from kdissect.stages.rows.table_rows import TableRows
 
 # Packets of several queues stand milliseconds out of order; a second is a clock that was set
 # (`capture.capture_file.STEP_NS`).

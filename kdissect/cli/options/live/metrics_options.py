@@ -35,7 +35,7 @@ def metering(
     """
     if options.metrics is None:
         return nullcontext()
-    from kdissect.cli.options.metering import Metering  # start-up: a server
+    from kdissect.cli.options.live.metering import Metering  # start-up: a server
 
     return Metering(options.metrics, options.metrics_series, dissection, findings)
 

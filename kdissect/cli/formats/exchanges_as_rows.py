@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
 from kdissect.cli.formats import ColumnFormat, format_of
-from kdissect.cli.formats.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
+from kdissect.cli.formats.json_lines.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
 from kdissect.cli.formats.named_fields import needs_bodies
 from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output

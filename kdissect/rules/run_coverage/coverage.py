@@ -10,8 +10,8 @@ from typing import Any
 from kdissect.model.finding import Who
 from kdissect.rules.finding_evidence import Labels
 from kdissect.rules.kinds import ExchangeRule, UndecodableRule
-from kdissect.rules.rule_coverage import Exercises
-from kdissect.rules.traffic_counts import Traffic
+from kdissect.rules.run_coverage.rule_coverage import Exercises
+from kdissect.rules.run_coverage.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import union
 from kdissect.model.limits import in_force
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -77,7 +77,7 @@ class TopicNames:
         """How often something came that a name may depend on: until then what `name` says stays the same."""
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
-        self._told: set[int] = set()
+        self._stated: set[int] = set()
         self._pending: list[Exchange] = []
         self._pieces: SnapshotPieces | None = None
 
@@ -140,7 +140,7 @@ class TopicNames:
         """What was learned, and nothing to learn from."""
         if self._pending:
             self._learn_pending()
-        return self.__dict__ | {"_rescan": None, "_pieces": None, "_told": set()}
+        return self.__dict__ | {"_rescan": None, "_pieces": None, "_stated": set()}
 
     def learn(self, exchange: Exchange) -> None:
         """Take the names that an exchange tells."""
@@ -189,11 +189,11 @@ class TopicNames:
         key = hash(
             (exchange.api_key, exchange.connection.broker_address, topics, ids)
         )  # a number, not the names
-        if key in self._told:
+        if key in self._stated:
             return
-        if len(self._told) >= MAX_ANSWERS:
-            self._told.clear()
-        self._told.add(key)
+        if len(self._stated) >= MAX_ANSWERS:
+            self._stated.clear()
+        self._stated.add(key)
         self._pending.append(exchange)
         self.changes += 1
         if len(self._pending) >= MAX_PENDING or len(ids) > MAX_IDS_KEPT:
@@ -211,7 +211,7 @@ class TopicNames:
             return
         # At first use: start-up. Few captures have the traffic of a controller.
         from kdissect.engine.records.snapshot_pieces import SnapshotPieces
-        from kdissect.history.metadata_log import topic_records
+        from kdissect.history.topics.metadata_log import topic_records
 
         if self._pieces is None:
             self._pieces = SnapshotPieces()

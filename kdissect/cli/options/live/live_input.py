@@ -13,7 +13,7 @@ from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.live_settings import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
-from kdissect.cli.options.live_options import settings_of
+from kdissect.cli.options.live.live_options import settings_of
 from kdissect.model.wording import plural
 
 # A lag is reported once a person would notice it, and then no more often than this.

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kdissect.model.wording import plural
-from kdissect.rules.coverage import Coverage
+from kdissect.rules.run_coverage.coverage import Coverage
 
 GOOD, PARTIAL, EMPTY = "good", "partial", "nothing to judge"
 

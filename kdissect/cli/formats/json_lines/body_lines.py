@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import orjson
 
-from kdissect.cli.formats.fast_lines import FastLines
+from kdissect.cli.formats.json_lines.fast_lines import FastLines
 from kdissect.cli.formats.jsonl import json_bytes
 from kdissect.decoders.as_json.body_text import body_text
 from kdissect.decoders.body_schemas import CACHE_SIZE
@@ -22,7 +22,7 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
 from kdissect.model.record_batch import RecordFault
 from kdissect.model.run_budget import run_budget
-from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
+from kdissect.schema.logs import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 

@@ -14,7 +14,7 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stages.compiled_rows import CompiledRows
+from kdissect.stages.rows.compiled_rows import CompiledRows
 
 US = 1000
 DAY_NS = 86_400_000_000_000

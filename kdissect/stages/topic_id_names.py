@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kdissect.engine.records.internal_records import own_record
-from kdissect.history.topic_names import TopicNames
+from kdissect.engine.records.internal_forms import own_record
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.record_batch import Record
 from kdissect.schema.logs import log
 from kdissect.session.exchange import Exchange

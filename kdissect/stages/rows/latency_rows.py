@@ -11,7 +11,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
-from kdissect.stages.table_rows import DAY_NS, counts, when
+from kdissect.stages.rows.table_rows import DAY_NS, counts, when
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.series import Series
 from kdissect.stats.traffic import DISTRIBUTIONS, Tally, Traffic, time_of

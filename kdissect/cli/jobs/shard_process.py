@@ -1,4 +1,4 @@
-"""A worker process: `python -m kdissect.cli.jobs.worker_process INDEX COUNT PIPE ARGUMENT...`.
+"""A worker process: `python -m kdissect.cli.jobs.shard_process INDEX COUNT PIPE ARGUMENT...`.
 
 It reads the inputs that the arguments of `kdissect inspect` name, and writes what it finds into PIPE:
 messages (batch that was come to, messages with their keys, rows of lines as `line_merge` has them), and
@@ -24,7 +24,7 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, bound_faults, say
 from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.line_merge import KEY_BYTES, line_row
 from kdissect.cli.jobs.pipes import send
-from kdissect.cli.jobs.worker_messages import LINE, MessageMaker
+from kdissect.cli.jobs.shard_messages import LINE, MessageMaker
 from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
 from kdissect.engine.shards import LAST_BATCH, EventKey, KeyedEvents, Shard, ShardAnalyzer, before_batch

@@ -11,14 +11,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kdissect.cli.formats.line_parts import LineTexts
+from kdissect.cli.formats.json_lines.line_parts import LineTexts
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
 from kdissect.engine.exchange_rows import union
-from kdissect.history.topic_names import DESCRIBE_CLUSTER
+from kdissect.history.topics.topic_names import DESCRIBE_CLUSTER
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.logs import METADATA_TOPIC
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 
@@ -142,7 +142,7 @@ class FilledLines:
 
 
 def learns(exchange: Exchange, asked: Summary, answered: Summary) -> bool:
-    """Whether names of topic ids are asked for, or may be told (`history.topic_names`): thus every time."""
+    """Whether names of topic ids are asked for, or may be given: thus every time (`topic_names`)."""
     return (
         bool(asked.topic_ids or answered.topic_ids)
         or exchange.api_key == DESCRIBE_CLUSTER

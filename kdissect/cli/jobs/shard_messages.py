@@ -17,18 +17,51 @@ from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
+from kdissect.cli.formats.json_lines.fast_lines import FastLines
+from kdissect.cli.formats.json_lines.line_filler import learns
 from kdissect.cli.jobs.line_merge import behind_number
-from kdissect.decoders.generated.summary import Summary
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
 from kdissect.engine.exchange_rows import Row, union
-from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
+from kdissect.history.topics.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect._native import LinePart
     from kdissect.engine.records.record_sets import RecordSet
+
+
+_NUMBER = 3
+"""Parts of a line that are the number, and what stands around it."""
+
+
+class UnnumberedLines(FastLines):
+    """`FastLines` without numbers."""
+
+    def line_of(self, exchange: Exchange, number: int) -> bytes:
+        """The exchange as a line of JSON."""
+        return behind_number(super().line_of(exchange, number))
+
+    def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool]:
+        """The line of a paired exchange, or of one to which no response belongs."""
+        parts, is_stripped = super().parts_of(exchange)
+        return [b'"connection":"', *parts[_NUMBER:]], is_stripped
+
+
+class LinesOfBlocks(UnnumberedLines):
+    """Those of blocks. An exchange with topic ids, or that may tell names of them, has none (`hold_rows`)."""
+
+    def facts_of(
+        self, exchange: Exchange, asked: Summary, answered: Summary | None
+    ) -> tuple[tuple[bytes, ...], bool]:
+        """Errors and topics, and whether there are any that hold for the same summaries."""
+        if learns(exchange, asked, answered or NO_SUMMARY):
+            return (), False
+        return super().facts_of(exchange, asked, answered)
+
 
 # Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
 # (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
@@ -94,12 +127,9 @@ class MessageMaker:
         # at first use: start-up; each way to write loads much that the others do without
         options, names = self._options, self._names
         if not options.bodies:
-            # start-up: workers alone make lines
-            from kdissect.cli.jobs.unnumbered_lines import LinesOfBlocks, UnnumberedLines
-
             self.filler = LinesOfBlocks(dissection.file_names, names.topics_of).filler
             return UnnumberedLines(dissection.file_names, names.topics_of).line
-        from kdissect.cli.formats.body_lines import BodyLines  # start-up: workers alone make lines
+        from kdissect.cli.formats.json_lines.body_lines import BodyLines  # start-up: workers alone make lines
 
         files, show_secrets = dissection.file_names, options.show_secrets
         if not options.records:

@@ -22,9 +22,9 @@ from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSessions
 from kdissect.history.sessions.share_sessions import ShareFact, ShareSessions
 from kdissect.history.sessions.snapshot_fetches import SnapshotFact, SnapshotFetches
 from kdissect.history.sessions.telemetry_pushes import Telemetry, TelemetryFact
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.kinds import BatchSubject, BodyRule, FactRule, NodeRule, ProblemRule
 from kdissect.rules.rule import Rule
+from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.schema.protocol_messages import api_name
 
 _SASL = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kdissect.cli.formats.line_filler import OF_BODIES, OF_CONNECTION, FilledLines, learns
-from kdissect.cli.formats.line_parts import (
+from kdissect.cli.formats.json_lines.line_filler import OF_BODIES, OF_CONNECTION, FilledLines, learns
+from kdissect.cli.formats.json_lines.line_parts import (
     anomalies,
     compact_json,
     ends_of,

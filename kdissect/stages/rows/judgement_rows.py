@@ -8,13 +8,13 @@ from typing import Any
 from kdissect.engine.exchange_rows import Row
 from kdissect.model.finding import Claim, Finding, Level, Location, Party, Severity, Who
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
-from kdissect.rules.coverage import Coverage
 from kdissect.rules.fingerprint import fingerprint
-from kdissect.rules.rule_coverage import Exercise, Software
-from kdissect.rules.traffic_counts import Kind, TimeLine
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.rule_coverage import Exercise, Software
+from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.judges import Judgement
-from kdissect.stages.table_rows import when
+from kdissect.stages.rows.table_rows import when
 
 _NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames")
 _LATENCY = ("latency_sum", "latency_least", "latency_most", "latency_zeros")

@@ -14,11 +14,11 @@ from kdissect.engine.records.compiled_records import rest_fits, way_to_batches
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.history.api_keys import FETCH, PRODUCE
-from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
+from kdissect.history.topics.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic
+from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo

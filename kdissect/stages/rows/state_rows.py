@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.stages.table_rows import counts
+from kdissect.stages.rows.table_rows import counts
 
 _USES = ("writers", "readers")
 

@@ -35,7 +35,7 @@ class ToldAgain:
 
     def __init__(self) -> None:
         self._machines: dict[Kind, tuple[Again, ...]] = {}
-        self._told: dict[_Bodies, tuple[Any, ...]] = {}
+        self._stated: dict[_Bodies, tuple[Any, ...]] = {}
         self._bytes = 0
 
     def watch(self, kind: Kind, machines: tuple[Again, ...]) -> bool:
@@ -60,15 +60,15 @@ class ToldAgain:
             *kind, exchange.connection.capture_set, request.data[exchange.request_body_offset :],
             response.data[exchange.response_body_offset :],
         )  # fmt: skip
-        if bodies in self._told:
+        if bodies in self._stated:
             return
         size = len(bodies[3]) + len(bodies[4])
         if self._bytes + size > MOST_BYTES:
-            self._told.clear()
+            self._stated.clear()
             self._bytes = 0
         if size <= MOST_BYTES:
             view = ExchangeView(exchange)
-            self._told[bodies] = tuple(machine.told(view) for machine in machines)
+            self._stated[bodies] = tuple(machine.stated(view) for machine in machines)
             self._bytes += size
 
     def take(
@@ -82,14 +82,14 @@ class ToldAgain:
 
         False, and nothing is changed, of another one.
         """
-        told = self._told.get((*kind, info.capture_set, *bodies))
+        stated = self._stated.get((*kind, info.capture_set, *bodies))
         machines = self._machines[kind]
-        if told is None or not all(
-            machine.stands(info, one) for machine, one in zip(machines, told, strict=True)
+        if stated is None or not all(
+            machine.stands(info, one) for machine, one in zip(machines, stated, strict=True)
         ):
             return False
         _, ordinal, version, request, response, sent_ns, answered_ns = row
         evidence = Evidence(info.id, ordinal, kind[0], version, request, response, sent_ns, answered_ns)
-        for machine, one in zip(machines, told, strict=True):
-            machine.tell_again(info, one, evidence)
+        for machine, one in zip(machines, stated, strict=True):
+            machine.repeat(info, one, evidence)
         return True

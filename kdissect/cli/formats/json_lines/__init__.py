@@ -1,0 +1,1 @@
+"""Exchanges as lines of JSON, made of parts and templates."""

@@ -1,0 +1,1 @@
+"""Options of commands that capture, and of metrics that are served meanwhile."""

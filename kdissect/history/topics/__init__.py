@@ -1,0 +1,1 @@
+"""Topics that exchanges name: names of ids, partitions that are listed."""
