@@ -23,8 +23,8 @@ BY_VALUE = {
     "opaque_connections",
 }  # fmt: skip
 COMMANDS = {
-    "stats": ["--by", "client_rack,broker_rack"], "topics": ["--sizes"], "groups": [], "producers": [],
-    "fetch-sessions": [], "logins": [], "changes": [], "offsets": [],
+    "stats": ["--by", "client_rack,broker_rack"], "topics": ["--sizes", "--savings"], "groups": [],
+    "producers": [], "fetch-sessions": [], "logins": [], "changes": [], "offsets": [],
     "upgrade": ["--target", "4.0", "--fail-on", "never"],
 }  # fmt: skip
 
