@@ -25,12 +25,13 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_group.group_links import GroupLinks, names_groups
 from kdissect.stats.dimensions import OF_CONNECTION, Context
+from kdissect.stats.racks import CLIENT_RACK, RACKS, Racks
 from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
 from kdissect.stats.traffic import Tally, Traffic
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
 _OF_KIND = frozenset(("api", "api_version"))
-_COUNTED = _OF_KIND | OF_CONNECTION.keys() | {"client_id", "state", "error", "topic", "group"}
+_COUNTED = _OF_KIND | OF_CONNECTION.keys() | {"client_id", "state", "error", "topic", "group", CLIENT_RACK}
 # Places of connections whose numbers are kept.
 _PLACES_KEPT = 10_000
 
@@ -58,7 +59,7 @@ class BlockCounter:
         self._places: dict[tuple[object, ...], int] = {}
         self._place_numbers = count()
         self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
-        if "group" in by:
+        if "group" in by or CLIENT_RACK in by:
             self._parts.append(lambda info: (info.capture_set, info.client.host))  # of `client_key_of`
         if "topic" in by:
             self._parts.append(lambda info: (info.capture_set, info.broker_address))  # `topic_names` asks
@@ -68,7 +69,8 @@ class BlockCounter:
         self._numbers = {id(traffic.total): 0}
         traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
         of_kind = not _OF_KIND.isdisjoint(by)
-        of_client = "client_id" in by or "group" in by  # who names no group speaks for that of its client
+        # Who names no group speaks for that of its client.
+        of_client = not {"client_id", "group", CLIENT_RACK}.isdisjoint(by)
         of = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by
         self._counter = native.TrafficCounter(
             of, self._kind_of, self._place_of, self._tallies_of, self._changes, self._meet, watermarks,
@@ -120,7 +122,9 @@ class BlockCounter:
         return None if row is None else (*row, None)
 
     def _is_learned_from(self, api_key: int) -> bool:
-        """Whether groups or names of topics are learned of an API's exchanges, which thus are looked at."""
+        """Whether groups, racks or names of topics are learned of an API's exchanges, which are looked at."""
+        if not RACKS.isdisjoint(self._by) and api_key in Racks.api_keys:
+            return True
         if "topic" in self._by and tells_names(api_key):
             return True
         if "group" in self._by:

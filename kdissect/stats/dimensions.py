@@ -12,6 +12,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.racks import BROKER_RACK, CLIENT_RACK, broker_token, client_token
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
 # `MANY`, so that one exchange does not become thousands of rows.
@@ -67,6 +68,10 @@ def _broker(info: ConnectionInfo) -> Sequence[Value]:
     return (info.broker_text,)
 
 
+def _broker_rack(info: ConnectionInfo) -> Sequence[Value]:
+    return (broker_token(info),)
+
+
 def _principal(info: ConnectionInfo) -> Sequence[Value]:
     return (info.principal,)
 
@@ -89,6 +94,10 @@ def _partition(view: ExchangeView, context: Context) -> Sequence[Value]:
 
 def _group(view: ExchangeView, context: Context) -> Sequence[Value]:
     return context.groups.of_exchange(view) or (None,)
+
+
+def _client_rack(view: ExchangeView, _context: Context) -> Sequence[Value]:
+    return (client_token(view),)
 
 
 def _error(view: ExchangeView, _context: Context) -> Sequence[Value]:
@@ -115,6 +124,7 @@ OF_CONNECTION: dict[str, ConnectionValues] = {
     "client": _client,
     "connection": _connection,
     "broker": _broker,
+    BROKER_RACK: _broker_rack,
     "principal": _principal,
     **{part: _of_processes(part) for part in ("process", "pid", "pod", "namespace", "container")},
 }
@@ -134,6 +144,8 @@ DIMENSIONS: dict[str, tuple[Values, str]] = {
     "client": (_of_connection("client"), "the client's address without its port"),
     "connection": (_of_connection("connection"), "the TCP connection"),
     "broker": (_of_connection("broker"), "the broker's address"),
+    CLIENT_RACK: (_client_rack, "the rack the client gave"),
+    BROKER_RACK: (_of_connection(BROKER_RACK), "the rack its broker stands in"),
     "principal": (_of_connection("principal"), "the user, where the mechanism shows it"),
     "topic": (_topic, "each topic of request and response"),
     "partition": (_partition, "each partition whose records the exchange carries"),

@@ -1,10 +1,11 @@
 """The counts of `Traffic` as plain values, for JSON and tables alike. docs/output.md describes them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.sketches.distribution import RELATIVE_ERROR
+from kdissect.stats.dimensions import Key
 from kdissect.stats.traffic import Tally, Traffic
 
 Facts = dict[str, Any]
@@ -24,14 +25,20 @@ ORDERS: dict[str, Callable[[Tally], int]] = {
 
 
 def traffic_facts(
-    traffic: Traffic, by: Sequence[str], top: int | None, width: int, sort: str = "exchanges"
+    traffic: Traffic,
+    by: Sequence[str],
+    top: int | None,
+    width: int,
+    sort: str = "exchanges",
+    named: Callable[[Key], Key] | None = None,
 ) -> Facts:
     """All counts. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
 
-    `width` bounds the points over time.
+    `width` bounds the points over time. `named` gives the keys to show; rows of the same are one.
     """
     rank = ORDERS[sort]
-    ranked = sorted(traffic.rows.items(), key=lambda item: (-rank(item[1]), _order(item[0])))
+    rows = traffic.rows if named is None else _rows_named(traffic.rows, named)
+    ranked = sorted(rows.items(), key=lambda item: (-rank(item[1]), _order(item[0])))
     shown = ranked if top is None else ranked[:top]
     other = Tally()
     other.merge(traffic.other)
@@ -46,6 +53,13 @@ def traffic_facts(
         "total": _tally(traffic.total),
         "over_time": _over_time(traffic, width),
     }
+
+
+def _rows_named(rows: Mapping[Key, Tally], named: Callable[[Key], Key]) -> dict[Key, Tally]:
+    found: dict[Key, Tally] = {}
+    for key, tally in rows.items():
+        found.setdefault(named(key), Tally()).merge(tally)
+    return found
 
 
 def _order(key: tuple[str | None, ...]) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ BY = (
     ["group"],
     ["topic", "broker"],
     ["group", "api"],
+    ["client_rack", "broker_rack"],
+    ["broker_rack", "topic"],
 )
 RECORDED = sorted(CAPTURES.glob("*.pcap*"))
 FETCH = 1

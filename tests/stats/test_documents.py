@@ -15,7 +15,7 @@ PAGE = (CHECKOUT / "docs" / "statistics.md").read_text()
 CAPTURES = [
     "kafka44_java_errors", "kafka44_java_transactions", "kafka44_java_groups", "kafka39_quorum",
     "kafka44_java_waiting", "kafka44_java_rejoins", "kafka44_java_redelivery", "kafka44_java_throttled",
-    "kafka44_java_refused", "kafka44_java_positions",
+    "kafka44_java_refused", "kafka44_java_positions", "kafka44_java_racks",
 ]  # fmt: skip
 # Their keys are what is counted, not fields: error codes, codecs, members ...
 BY_VALUE = {
@@ -23,8 +23,8 @@ BY_VALUE = {
     "opaque_connections",
 }  # fmt: skip
 COMMANDS = {
-    "stats": [], "topics": ["--sizes"], "groups": [], "producers": [], "fetch-sessions": [],
-    "logins": [], "changes": [], "offsets": [],
+    "stats": ["--by", "client_rack,broker_rack"], "topics": ["--sizes", "--savings"], "groups": [],
+    "producers": [], "fetch-sessions": [], "logins": [], "changes": [], "offsets": [],
     "upgrade": ["--target", "4.0", "--fail-on", "never"],
 }  # fmt: skip
 

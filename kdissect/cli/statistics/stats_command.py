@@ -22,8 +22,10 @@ from kdissect.model.native import is_compiled
 from kdissect.report.columns.traffic import (
     error_columns,
     error_rows,
+    rack_lines,
     time_columns,
     time_rows,
+    told_columns,
     traffic_columns,
     traffic_rows,
 )
@@ -33,12 +35,13 @@ from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
+from kdissect.stats.racks import RACKS, Racks
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
 _POINTS_SHOWN = 20
-_ROWS = "rows"
+_ROWS, _TOLD = "rows", "told_elsewhere"
 _COLUMNS = (
     "exchanges", "failed", "request_bytes", "response_bytes", "first_time", "last_time",
     *(f"{name}.{part}" for name in ("latency_ns", "broker_ns") for part in ("p50", "p90", "p99", "max")),
@@ -58,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         reading = Reading()
-        _print(_count(dissection, options, reading), options, output)
+        _print(*_count(dissection, options, reading), options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
@@ -79,7 +82,7 @@ def _parser() -> ArgumentParser:
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add_metrics(parser)
-    add_tables(parser, _ROWS, "errors", "over_time", sort=(
+    add_tables(parser, _ROWS, "errors", "over_time", _TOLD, sort=(
         f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
     ), orders=ORDERS)  # fmt: skip
     return parser
@@ -97,15 +100,17 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
-    context = Context(dissection.topics, GroupLinks())
+def _count(dissection: Dissection, options: Namespace, reading: Reading) -> tuple[Traffic, Racks | None]:
+    context, racks = Context(dissection.topics, GroupLinks()), Racks()
     traffic = Traffic(key_maker(options.by, context))
     test = selected(options, dissection)
-    links = "group" in options.by
+    links, wants_racks = "group" in options.by, not RACKS.isdisjoint(options.by)
 
     def take(view: ExchangeView) -> None:
         if links:
             context.groups.learn(view)
+        if wants_racks:
+            racks.learn(view)
         if test is None or test(view.exchange):
             traffic.add(view)
         else:
@@ -116,7 +121,7 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
             count_blocks(dissection, BlockCounter(traffic, options.by, context, test), take)
         else:
             read_views(dissection, take)
-    return traffic
+    return traffic, racks if wants_racks else None
 
 
 def count_blocks(
@@ -136,7 +141,7 @@ def count_blocks(
         counter.catch_up()
 
 
-def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
+def _print(traffic: Traffic, racks: Racks | None, options: Namespace, output: Output) -> None:
     top, order = options.top or options.limit, options.sort or "exchanges"
     if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
         options.sort = options.limit = None
@@ -144,12 +149,16 @@ def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
         top, order, options.limit = None, "exchanges", top
     is_text = options.format in (None, "table") and not (options.fields or options.table or options.sort)
     width = _POINTS_SHOWN if is_text else POINTS_IN_JSON
-    facts = traffic_facts(traffic, options.by, top or (DEFAULT_TOP if is_text else None), width, order)
+    named = None if racks is None else racks.namer(options.by)
+    facts = traffic_facts(traffic, options.by, top or (DEFAULT_TOP if is_text else None), width, order, named)
+    if racks is not None:
+        facts["racks"] = racks.facts(traffic.rows, options.by)
     span_ns = (traffic.total.last_ns or 0) - (traffic.total.first_ns or 0)
     tables = [
         RowTable(_ROWS, lambda: facts["rows"], (*facts["by"], *_COLUMNS)),
         RowTable("errors", lambda: error_rows(facts, facts["by"])),
         RowTable("over_time", lambda: time_rows(facts["over_time"])),
+        RowTable(_TOLD, lambda: _told(facts)),
     ]
     write_tables(options, output, facts, tables, lambda: _write_tables(facts, span_ns, options, output))
 
@@ -163,10 +172,24 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
+    if told := _told(facts):
+        tables.heading("told to read from another replica")
+        tables.table(told_columns(), told)
+    unknown = list(rack_lines(facts.get("racks")))
+    if unknown:
+        tables.heading("whose rack is not known")
+        for line in unknown:
+            tables.line(line)
     if options.over_time:
         over_time = facts["over_time"]
         tables.heading(f"over time, in intervals of {duration(over_time['interval_ns'])}")
         tables.table(time_columns(over_time["interval_ns"]), _points(over_time))
+
+
+def _told(facts: Facts) -> list[Facts]:
+    """Who was told to read from another replica; nothing where racks were not asked for."""
+    found: list[Facts] = facts.get("racks", {}).get(_TOLD, [])
+    return found
 
 
 def _points(over_time: Facts) -> list[Facts]:

@@ -13,17 +13,26 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
-from kdissect.cli.options.output_options import printing
+from kdissect.cli.options.output_options import positive, printing
 from kdissect.cli.output import Output
 from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
 from kdissect.model.wording import plural
-from kdissect.report.columns.topics import topic_columns, topic_name, user_columns, user_rows
+from kdissect.report.columns.topics import (
+    savings_columns,
+    savings_rows,
+    topic_columns,
+    topic_name,
+    user_columns,
+    user_rows,
+)
+from kdissect.report.quantities import byte_count
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 
+_BATCH_SIZE, _LINGER_MS = 1 << 16, 100  # enough to see what there is to gain; a producer has 16 KB and 5 ms
 _COLUMNS = (
     "topic", "topic_id", "partition_count",
     *(f"{use}.{part}" for use in ("written", "read") for part in ("requests", "batches", "records", "bytes")),
@@ -43,7 +52,16 @@ def run(arguments: Sequence[str]) -> int:
     add = parser.add_argument_group("what to count").add_argument
     add("--topic", metavar="GLOB", action="append", help="only these topics")
     add("--sizes", action="store_true", help="read the records: sizes of keys and values (decompresses)")
-    add_tables(parser, "topics", "users")
+    add("--savings", action="store_true", help=(
+        "also what zstd and larger batches would save: compresses and merges a sample of what was produced"
+    ))  # fmt: skip
+    add("--batch-size", metavar="BYTES", type=positive, default=_BATCH_SIZE, help=(
+        f"the producers' batch.size, for --savings; default: {_BATCH_SIZE}"
+    ))  # fmt: skip
+    add("--linger", metavar="MS", type=positive, default=_LINGER_MS, help=(
+        f"the producers' linger.ms, for --savings; default: {_LINGER_MS}"
+    ))  # fmt: skip
+    add_tables(parser, "topics", "users", "savings")
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
@@ -53,6 +71,7 @@ def run(arguments: Sequence[str]) -> int:
         tables = [
             RowTable("topics", lambda: facts["topics"], _COLUMNS),
             RowTable("users", lambda: map(_user, user_rows(facts["topics"]))),
+            RowTable("savings", lambda: savings_rows(facts["topics"])),
         ]
         write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
         reading.over()
@@ -62,23 +81,46 @@ def run(arguments: Sequence[str]) -> int:
 
 def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Facts:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
+    savings = None
+    if options.savings:
+        from kdissect.stats.by_topic.savings import Savings  # start-up: compression, for who asks for it
+
+        savings = Savings(dissection.topics, options.batch_size, options.linger)
     accepts = reporting_filter(options, dissection)
 
     def take(event: Event) -> None:
         unseen.add(event)
         if isinstance(event, Exchange):
-            traffic.add(event, takes(accepts, event))
+            counts = takes(accepts, event)
+            traffic.add(event, counts)
+            if savings is not None and counts:
+                savings.add(event)
 
     with reading:
-        if accepts is None:
+        if accepts is None and savings is None:
             read_blocks(dissection, take, traffic.count_block)
         else:
             read_events(dissection, take)
     wanted = name_test(options, "--topic", "topic", options.topic)
+    saved = {} if savings is None else savings.facts()
     return {
-        "topics": topic_facts(traffic, wanted),
+        "topics": [
+            topic | {"savings": saved.get(topic["topic"] or topic["topic_id"])}
+            for topic in topic_facts(traffic, wanted)
+        ],
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},
     }
+
+
+def _write_savings(rows: list[Facts], options: Namespace, tables: Tables) -> None:
+    size, linger = byte_count(options.batch_size), f"{options.linger} ms"
+    tables.heading(f"what zstd and batches of up to {size} within {linger} would save")
+    if not rows:
+        tables.line("  no batch was produced that could be read")
+        return
+    tables.table(savings_columns(), rows)
+    if any(row["is_sample"] for row in rows):
+        tables.line("  of a sample: the first batches of each topic")
 
 
 def _user(row: Facts) -> Facts:
@@ -97,6 +139,8 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     if users:
         tables.heading("who")
         tables.table(user_columns(), users)
+    if options.savings:
+        _write_savings(list(savings_rows(topics)), options, tables)
     unseen = list(blind_spots_lines(facts["not_seen"]))
     unseen += [
         f"  {topic_name(topic)}: the leaders of {plural(topic['leaders_not_captured'], 'partition')}"

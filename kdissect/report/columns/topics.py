@@ -62,6 +62,28 @@ def user_rows(topics: list[Facts]) -> Iterator[Facts]:
             yield denied | counts | {"of": topic, "does": "denied"}
 
 
+def savings_columns() -> list[TableColumn]:
+    """What would be left of what was sent."""
+    return [
+        TableColumn("topic", lambda row: Cell(topic_name(row))),
+        TableColumn("batches", _sampled, right=True),
+        number_column("records", "records", rank=1),
+        TableColumn("bytes", lambda row: Cell(byte_count(row["as_sent"]["bytes"])), right=True),
+        TableColumn("zstd", lambda row: _left(row, "zstd"), right=True),
+        TableColumn("larger", lambda row: Cell(str(row["larger"]["batches"])), rank=1, right=True),
+        TableColumn("larger batches", lambda row: _left(row, "larger"), right=True),
+        TableColumn("larger, zstd", lambda row: Cell(str(row["larger_zstd"]["batches"])), rank=1, right=True),
+        TableColumn("both", lambda row: _left(row, "larger_zstd"), right=True),
+    ]
+
+
+def savings_rows(topics: list[Facts]) -> Iterator[Facts]:
+    """Topics of which batches were sampled."""
+    for topic in topics:
+        if topic["savings"] is not None:
+            yield {"topic": topic["topic"], "topic_id": topic["topic_id"]} | topic["savings"]
+
+
 def topic_name(topic: Facts) -> str:
     """The name of a topic, its id where the name is unknown."""
     return printable(topic["topic"] or topic["topic_id"] or "")
@@ -93,6 +115,18 @@ def _user_records(row: Facts) -> Cell:
         return Cell("")
     notes = [f"{row[name]} {name}" for name in ("unconfirmed", "refused") if row[name]]
     return Cell(_records(row).text + (f" ({', '.join(notes)})" if notes else ""))
+
+
+def _sampled(row: Facts) -> Cell:
+    taken, seen = row["as_sent"]["batches"], row["of_batches"]
+    return Cell(f"{taken} of {seen}" if row["is_sample"] else str(taken))
+
+
+def _left(row: Facts, way: str) -> Cell:
+    """Bytes that would be left, and what that is less of a hundred."""
+    sent, left = row["as_sent"]["bytes"], row[way]["bytes"]
+    change = round(100 * (left - sent) / sent)
+    return Cell(f"{byte_count(left)} ({change:+d}%)", "good" if change < 0 else "")
 
 
 def _spread(found: Facts | None, form: Any) -> Cell:

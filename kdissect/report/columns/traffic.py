@@ -44,6 +44,39 @@ def error_columns() -> list[TableColumn]:
     ]
 
 
+def told_columns() -> list[TableColumn]:
+    """Clients that were told to read from another replica, and whether they did."""
+    return [
+        text_column("client id", "client_id"),
+        text_column("address", "address", rank=1),
+        text_column("rack", "rack"),
+        text_column("told by", "broker", rank=1),
+        text_column("its rack", "broker_rack"),
+        text_column("to read from", "replica_address", rank=1),
+        number_column("node", "replica"),
+        text_column("its rack", "replica_rack"),
+        number_column("times", "told"),
+        TableColumn("did", lambda row: count_cell(row["followed"], "good"), right=True),
+        TableColumn("did not", lambda row: count_cell(row["ignored"], "bad"), right=True),
+    ]
+
+
+def rack_lines(racks: Facts | None) -> Iterator[str]:
+    """Whose rack is not known, and why."""
+    if racks is None:
+        return
+    clients, brokers = (racks["without_rack"][name] for name in ("client_rack", "broker_rack"))
+    if clients:
+        yield f"  {plural(len(clients), 'client')} told none (producers never do): {_some(clients)}"
+    if brokers:
+        yield f"  {plural(len(brokers), 'broker')} without one in what was captured: {_some(brokers)}"
+
+
+def _some(names: list[str]) -> str:
+    more = f", {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return printable(", ".join(names[:_NAMED])) + more
+
+
 def time_columns(interval_ns: int) -> list[TableColumn]:
     """Rates in one interval after the other. `bar` is text that was drawn before."""
     return [

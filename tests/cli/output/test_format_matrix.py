@@ -48,7 +48,8 @@ PARTS = [
     *(("groups", name) for name in ("members", "rebalances", "failures", "rejoins", "partitions")),
     *(("producers", name) for name in ("transactions", "events", "without_id")),
     *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
-    ("topics", "users"), ("stats", "errors"), ("stats", "over_time"), ("info", "files"),
+    ("topics", "users"), ("stats", "errors"), ("stats", "over_time"),
+    ("stats", "told_elsewhere"), ("topics", "savings"), ("info", "files"),
 ]  # fmt: skip
 LISTS = ("inspect", "live", "connections", "records", "segments")
 

@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.List;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.message.EndTxnRequestData;
 import org.apache.kafka.common.message.FetchRequestData;
 import org.apache.kafka.common.message.InitProducerIdRequestData;
 import org.apache.kafka.common.message.ProduceRequestData;
@@ -14,6 +15,7 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.EndTxnRequest;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.FetchResponse;
 import org.apache.kafka.common.requests.InitProducerIdRequest;
@@ -21,7 +23,10 @@ import org.apache.kafka.common.requests.InitProducerIdResponse;
 import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.requests.RequestHeader;
 
-/** Requests no client sends of its own accord: sequences that leave a gap or go back, and fetch sessions used wrongly. */
+/**
+ * Requests no client sends of its own accord: sequences that leave a gap or go back, and fetch sessions used wrongly. With
+ * --transactional-id instead a batch of a transaction whose coordinator is not told of the partition, so that nobody ends it.
+ */
 public final class Missteps implements Action {
     private static final short PRODUCE = 12;
     private static final short FETCH = 12;
@@ -41,8 +46,12 @@ public final class Missteps implements Action {
         try (Socket socket = new Socket(place[0], Integer.parseInt(place[1]))) {
             out = new DataOutputStream(socket.getOutputStream());
             in = new DataInputStream(socket.getInputStream());
-            sequences();
-            sessions();
+            if (options.text("transactional-id", null) == null) {
+                sequences();
+                sessions();
+            } else {
+                hang(options.text("transactional-id", null));
+            }
         }
     }
 
@@ -60,14 +69,34 @@ public final class Missteps implements Action {
         produce("in order", given, BATCHES_REMEMBERED + 1);
     }
 
+    /** Before version 12 of Produce the client tells the coordinator of its partitions itself (KIP-890). */
+    private void hang(String id) throws Exception {
+        InitProducerIdRequestData wanted = new InitProducerIdRequestData().setTransactionalId(id).setTransactionTimeoutMs(60_000);
+        InitProducerIdResponse given = (InitProducerIdResponse) ask(ApiKeys.INIT_PRODUCER_ID, (short) 4,
+                new InitProducerIdRequest.Builder(wanted).build((short) 4));
+        say("init", "transactional id", given);
+        MemoryRecords records = MemoryRecords.withTransactionalRecords(Compression.NONE, given.data().producerId(),
+                given.data().producerEpoch(), 0, new SimpleRecord(1_760_000_000_000L, "hangs".getBytes()));
+        produce("untold", id, records, (short) (PRODUCE - 1));
+        EndTxnRequestData end = new EndTxnRequestData().setTransactionalId(id).setProducerId(given.data().producerId())
+                .setProducerEpoch(given.data().producerEpoch()).setCommitted(true);
+        say("end", "commit", ask(ApiKeys.END_TXN, (short) 3, new EndTxnRequest.Builder(end, false).build((short) 3)));
+        Say.event("hangs", "id", id, "producer", given.data().producerId(), "epoch", given.data().producerEpoch());
+    }
+
     private void produce(String what, InitProducerIdResponse given, int sequence) throws Exception {
         MemoryRecords records = MemoryRecords.withIdempotentRecords(Compression.NONE, given.data().producerId(),
                 given.data().producerEpoch(), sequence, new SimpleRecord(1_760_000_000_000L, ("value-" + sequence).getBytes()));
+        produce(what, null, records, PRODUCE);
+    }
+
+    private void produce(String what, String id, MemoryRecords records, short version) throws Exception {
         ProduceRequestData.PartitionProduceData partition = new ProduceRequestData.PartitionProduceData().setIndex(0).setRecords(records);
         ProduceRequestData.TopicProduceDataCollection topics = new ProduceRequestData.TopicProduceDataCollection();
         topics.add(new ProduceRequestData.TopicProduceData().setName(topic).setPartitionData(Collections.singletonList(partition)));
-        ProduceRequestData data = new ProduceRequestData().setAcks((short) -1).setTimeoutMs(5000).setTopicData(topics);
-        AbstractResponse answer = ask(ApiKeys.PRODUCE, PRODUCE, new ProduceRequest(data, PRODUCE));
+        ProduceRequestData data = new ProduceRequestData().setTransactionalId(id).setAcks((short) -1).setTimeoutMs(5000)
+                .setTopicData(topics);
+        AbstractResponse answer = ask(ApiKeys.PRODUCE, version, new ProduceRequest(data, version));
         say("produce", what, answer);
     }
 

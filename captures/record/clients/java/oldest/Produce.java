@@ -2,12 +2,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.Random;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 
-/** Sends --count records to --topic (--partition); keys are the number modulo --keys; values say which record they are. */
+/**
+ * Sends --count records to --topic (--partition); keys are the number modulo --keys; values say which record they are, or with
+ * --orders true are orders in JSON. With --pace it rests that many milliseconds after each.
+ */
 public final class Produce implements Action {
     @Override
     public void run(Options options) throws Exception {
@@ -34,6 +38,7 @@ public final class Produce implements Action {
             Headers.decorate(record, number, options);
             records.add(record);
             answers.add(producer.send(record));
+            Thread.sleep(options.number("pace", 0));
         }
         for (int at = 0; at < answers.size(); at++) {
             try {
@@ -60,10 +65,25 @@ public final class Produce implements Action {
         if (options.flag("tombstones") && number % 2 == 1) {
             return null;
         }
+        if (options.flag("orders")) {
+            return order(number).getBytes(StandardCharsets.US_ASCII);
+        }
         StringBuilder text = new StringBuilder(prefix + "-" + number);
         while (text.length() < options.number("size", 0)) {
             text.append('.');
         }
         return text.toString().getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private static String order(int number) {
+        Random random = new Random(number);
+        String[] states = {"created", "paid", "packed", "shipped", "returned"};
+        StringBuilder items = new StringBuilder();
+        for (int item = random.nextInt(3); item >= 0; item--) {
+            items.append(items.length() == 0 ? "" : ",").append("{\"sku\":\"SKU-").append(random.nextInt(5000))
+                    .append("\",\"quantity\":").append(1 + random.nextInt(9)).append(",\"price\":").append(random.nextInt(20_000)).append('}');
+        }
+        return "{\"order_id\":" + (100_000 + number) + ",\"customer\":\"c-" + Integer.toHexString(random.nextInt())
+                + "\",\"state\":\"" + states[random.nextInt(states.length)] + "\",\"currency\":\"EUR\",\"items\":[" + items + "]}";
     }
 }

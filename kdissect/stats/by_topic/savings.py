@@ -1,0 +1,245 @@
+"""What zstd and larger batches would save: batches that were produced, compressed and merged anew.
+
+Each batch is compressed by zstd as it is, and the records that a client sent to a partition one after the
+other are put into larger batches, as the Java producer fills them with a longer `linger.ms`. A sample of each
+topic, because it costs time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import zstandard
+
+from kdissect.decoders.compression.compress import compress
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2
+from kdissect.decoders.records.reader import decompressed
+from kdissect.decoders.records.varint import MAX_VARLONG, varint
+from kdissect.engine.exchange_rows import topic_id_text
+from kdissect.engine.records.record_sets import record_sets
+from kdissect.history import api_keys as apis
+from kdissect.history.state_table import Table
+from kdissect.history.topic_names import TopicNames
+from kdissect.model.record_batch import Codec, RecordBatch
+from kdissect.session.exchange import Exchange
+from kdissect.stats.by_group.group_links import ClientKey, client_key_of
+
+Facts = dict[str, Any]
+_Key = tuple[ClientKey, str, int, bool]
+"""Client, topic, partition, whether zstd takes the place of the codec there is."""
+
+TOPIC_BYTES = 4 << 20  # of records, uncompressed, of one topic: a second's work
+ALL_BYTES = 64 << 20
+OPEN_KEPT = 1_000  # larger batches that are being filled, of 64 KB unless asked otherwise
+_LEVEL = 3  # of zstd: its own default, and that of producers
+_MS_NS = 1_000_000
+
+# How full a compressed batch gets depends on what the producer expects of the codec, which it learns slowly
+# (org.apache.kafka.common.record.internal.CompressionRatioEstimator).
+_BETTER, _WORSE, _CAUTION = 0.005, 0.05, 1.05
+_RECORD_HEAD = 21  # bytes a producer reserves for a record beside key, value and headers
+
+
+class Sizes:
+    """Batches and their bytes."""
+
+    __slots__ = ("batches", "bytes")
+
+    def __init__(self) -> None:
+        self.batches = self.bytes = 0
+
+    def add(self, size: int) -> None:
+        """Count a batch."""
+        self.batches += 1
+        self.bytes += size
+
+    def facts(self) -> Facts:
+        """By name."""
+        return {"batches": self.batches, "bytes": self.bytes}
+
+
+class TopicSavings:
+    """The sample of one topic."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        """Batches, those that are not in the sample too."""
+        self.raw = self.records = 0
+        self.as_sent, self.zstd, self.larger, self.larger_zstd = Sizes(), Sizes(), Sizes(), Sizes()
+        self.ratios: dict[int, float] = {}
+        """What the producer expects a codec to leave of a byte of this topic, by codec."""
+
+    def ratio(self, codec: int) -> float:
+        """What the producer expects a codec to leave of a byte."""
+        return self.ratios.get(codec, 1.0)
+
+    def expect(self, codec: int, ratio: float) -> None:
+        """Take what a codec left of a batch."""
+        known = self.ratio(codec)
+        self.ratios[codec] = max(known + _WORSE if ratio > known else known - _BETTER, ratio)
+
+    def facts(self) -> Facts | None:
+        """By name; None where no batch could be read."""
+        if not self.as_sent.batches:
+            return None
+        return {
+            "is_sample": self.as_sent.batches < self.seen,
+            "of_batches": self.seen,
+            "records": self.records,
+            "as_sent": self.as_sent.facts(),
+            "zstd": self.zstd.facts(),
+            "larger": self.larger.facts(),
+            "larger_zstd": self.larger_zstd.facts(),
+        }
+
+
+class _Open:
+    """A larger batch that is being filled, to be compressed by a codec; `model` is what that made of one."""
+
+    __slots__ = ("base_timestamp", "codec", "content", "count", "model", "since_ns", "sizes", "topic")
+
+    def __init__(self, topic: TopicSavings, sizes: Sizes, codec: int, model: bytes) -> None:
+        self.topic = topic
+        self.sizes = sizes
+        self.codec = codec
+        self.model = model
+        self.content = bytearray()
+        self.count = self.base_timestamp = self.since_ns = 0
+
+
+class Savings:
+    """Counts Produces, in the order in which the analyzer reports them."""
+
+    def __init__(self, names: TopicNames, batch_size: int, linger_ms: int) -> None:
+        self._names = names
+        self._batch_size = batch_size
+        self._linger_ns = linger_ms * _MS_NS
+        self._topics: dict[str, TopicSavings] = {}
+        self._left = ALL_BYTES
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._open: Table[_Key, _Open] = Table(OPEN_KEPT)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take the next exchange; what the broker refused does not count."""
+        if exchange.api_key != apis.PRODUCE or exchange.request is None:
+            return
+        if exchange.response_summary().errors:
+            return
+        client = client_key_of(exchange.connection, exchange.client_id)
+        for records in record_sets(exchange):
+            field = records.records_field
+            name = field.topic
+            if name is None:
+                topic_id = field.topic_id or b""
+                name = self._names.name(exchange.connection, topic_id) or topic_id_text(topic_id)
+            topic = self._topics.setdefault(name, TopicSavings())
+            for batch in records.found.batches:
+                topic.seen += not batch.is_control
+                if topic.raw < TOPIC_BYTES and self._left > 0:
+                    key = client, name, field.partition or 0
+                    self._batch(topic, key, batch, exchange.request.time_ns)
+
+    def _batch(
+        self, topic: TopicSavings, key: tuple[ClientKey, str, int], batch: RecordBatch, time_ns: int
+    ) -> None:
+        if batch.magic != CURRENT_MAGIC or batch.is_control:
+            return
+        content = batch.data[batch.records_start : batch.end]
+        if batch.codec:
+            found = decompressed(batch, [])
+            if found is None:
+                return
+            content = found
+        try:
+            rows = list(_rows(content, batch.base_timestamp))
+        except (IndexError, ValueError):
+            return
+        topic.raw += len(content)
+        self._left -= len(content)
+        topic.records += len(rows)
+        topic.as_sent.add(batch.size)
+        topic.zstd.add(HEADER_V2.size + self._compressed(content))
+        model = batch.data[batch.records_start : batch.end]
+        self._fill((*key, False), _Open(topic, topic.larger, batch.codec, model), rows, time_ns)
+        self._fill((*key, True), _Open(topic, topic.larger_zstd, Codec.ZSTD, b""), rows, time_ns)
+
+    def _compressed(self, content: bytes | bytearray) -> int:
+        """The size of records by zstd, in a stream as producers write it: their size is not known before."""
+        stream = self._compressor.compressobj()
+        return len(stream.compress(content)) + len(stream.flush())
+
+    def _fill(self, key: _Key, new: _Open, rows: list[tuple[int, int, bytes]], time_ns: int) -> None:
+        """Put records into a larger batch; begin one like `new` where they do not fit or came too late."""
+        held = self._open.get(key)
+        for attributes, timestamp, tail in rows:
+            if held is not None and (
+                held.codec != new.codec
+                or time_ns - held.since_ns > self._linger_ns
+                or not self._has_room(held, len(tail))
+            ):
+                self._close(held)
+                held = None
+            if held is None:
+                if len(self._open) >= OPEN_KEPT and key not in self._open:
+                    self._close_oldest()
+                held = self._open.put(key, _Open(new.topic, new.sizes, new.codec, new.model))
+                held.base_timestamp, held.since_ns = timestamp, time_ns
+            held.content += _record(attributes, timestamp - held.base_timestamp, held.count, tail)
+            held.count += 1
+
+    def _has_room(self, held: _Open, more: int) -> bool:
+        filled: float = len(held.content)
+        if held.codec:
+            filled *= held.topic.ratio(held.codec) * _CAUTION
+        return HEADER_V2.size + filled + _RECORD_HEAD + more <= self._batch_size
+
+    def _close(self, held: _Open) -> None:
+        size = len(held.content)
+        if held.codec == Codec.ZSTD:
+            size = self._compressed(held.content)
+        elif held.codec:
+            size = len(compress(held.codec, bytes(held.content), held.model, CURRENT_MAGIC) or held.content)
+        held.sizes.add(HEADER_V2.size + size)
+        held.topic.expect(held.codec, size / len(held.content))
+
+    def _close_oldest(self) -> None:
+        key, held = next(iter(self._open.items()))
+        self._open.pop(key)
+        self._close(held)
+
+    def facts(self) -> dict[str, Facts | None]:
+        """By topic; nothing is taken behind it."""
+        while len(self._open):
+            self._close_oldest()
+        return {name: topic.facts() for name, topic in self._topics.items()}
+
+
+def _rows(content: bytes, base_timestamp: int) -> Iterator[tuple[int, int, bytes]]:
+    """Attributes and time of each record, and its bytes behind the offset. Raises ValueError, IndexError."""
+    at, end = 0, len(content)
+    while at < end:
+        size, at = varint(content, at, end)
+        stop = at + size
+        if size <= 0 or stop > end:
+            raise ValueError("not a record")
+        attributes = content[at]
+        elapsed, at = varint(content, at + 1, stop, MAX_VARLONG)
+        _, at = varint(content, at, stop)
+        yield attributes, base_timestamp + elapsed, content[at:stop]
+        at = stop
+
+
+def _record(attributes: int, elapsed: int, offset: int, tail: bytes) -> bytes:
+    body = bytes((attributes,)) + _zigzag(elapsed) + _zigzag(offset) + tail
+    return _zigzag(len(body)) + body
+
+
+def _zigzag(value: int) -> bytes:
+    coded = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while coded > 0x7F:
+        out.append(coded & 0x7F | 0x80)
+        coded >>= 7
+    out.append(coded)
+    return bytes(out)
