@@ -108,20 +108,26 @@ def summarize_response(data: bytes, offset: int, api_key: int, api_version: int)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def request_summarizer(api_key: int, api_version: int) -> Summarizer:
-    """`(data, offset) -> Summary`: `summarize_request` of one API in one version."""
-    return _summarizer(api_key, api_version, False)
+def request_summarizer(api_key: int, api_version: int, is_listed: bool = False) -> Summarizer:
+    """`(data, offset) -> Summary`: `summarize_request` of one API in one version.
+
+    `is_listed`: with groups and rack, for a line of the list.
+    """
+    return _summarizer(api_key, api_version, False, is_listed)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def response_summarizer(api_key: int, api_version: int) -> Summarizer:
-    """`(data, offset) -> Summary`: `summarize_response` of one API in one version."""
+def response_summarizer(api_key: int, api_version: int, is_listed: bool = False) -> Summarizer:
+    """`(data, offset) -> Summary`: `summarize_response` of one API in one version.
+
+    `is_listed`: with groups and throttle time, for a line of the list.
+    """
     if not quirks.may_answer_in_other_version(api_key):
-        return _summarizer(api_key, api_version, True)
+        return _summarizer(api_key, api_version, True, is_listed)
 
     def summarize(data: bytes, offset: int) -> Summary:
         version = quirks.response_body_version(api_key, api_version, data, offset)
-        return _summarizer(api_key, version, True)(data, offset)
+        return _summarizer(api_key, version, True, is_listed)(data, offset)
 
     return summarize
 
@@ -155,29 +161,30 @@ def request_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bo
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
+def _summarizer(api_key: int, api_version: int, is_response: bool, is_listed: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)
     if message is None:
         return _nothing_known
-    summarize = _walking(message, api_version) if is_compiled else summarizer(message, api_version)
+    make = _walking if is_compiled else summarizer
+    summarize = make(message, api_version, is_listed)
     return _without_secrets(summarize) if may_hold_secrets(message) else summarize
 
 
-def _walking(message: Message, version: int) -> Summarizer:
+def _walking(message: Message, version: int, is_listed: bool = False) -> Summarizer:
     """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
 
     def slow_path(data: bytes, offset: int) -> Summary:
-        return summarizer(message, version)(data, offset)
+        return summarizer(message, version, is_listed)(data, offset)
 
-    return native.Summaries(native_layout(message, version)[0], Summary, slow_path).summarize
+    return native.Summaries(native_layout(message, version)[0], Summary, slow_path, is_listed).summarize
 
 
 def _without_secrets(summarize: Summarizer) -> Summarizer:
-    """Of a body with secrets that does not fit, a topic's name may be a piece of one."""
+    """Of a body with secrets that does not fit, a name may be a piece of one."""
 
     def careful(data: bytes, offset: int) -> Summary:
         found = summarize(data, offset)
-        return found if found.fits else found._replace(topics=(), topic_ids=())
+        return found if found.fits else found._replace(topics=(), topic_ids=(), groups=(), rack=None)
 
     return careful
 

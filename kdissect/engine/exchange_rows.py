@@ -164,7 +164,7 @@ class ExchangeRows:
         connection = exchange.connection
         key = exchange.api_key
         request, response = exchange.request, exchange.response
-        asked, answered = exchange.request_summary(), exchange.response_summary()
+        asked, answered = self.summaries(exchange)
         row: Row = {
             "number": number,
             "connection": connection.id,
@@ -197,6 +197,10 @@ class ExchangeRows:
             if anomalies:
                 row["anomalies"] += [anomaly_row(a) for a in anomalies]
         return row
+
+    def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
+        """Those of request and response."""
+        return exchange.request_summary(), exchange.response_summary()
 
     def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
         """Errors, topics and topic ids, as part of a row."""

@@ -1,9 +1,13 @@
-"""Rows of the list of exchanges: those of the engine, and who asked.
+"""Rows of the list of exchanges: those of the engine, who asked, and groups, throttle time and rack.
 
-Tables at rest have that in the row of the connection; a line has to say it by itself.
+Tables at rest have the former in the row of the connection; a line has to say it by itself.
 """
 
-from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, ExchangeRows, Row, RowField
+from typing import NamedTuple
+
+from kdissect.decoders.bodies import request_summarizer, response_summarizer
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
+from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, ExchangeRows, Row, RowField, union
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -15,9 +19,21 @@ _WHO = (
         "user the client authenticated as, once it did and where the mechanism shows it",
     ),
 )
-_FIRST_BEHIND = "client_id"  # what a row has behind them
-_AT = [field.name for field in EXCHANGE_FIELDS].index(_FIRST_BEHIND)
-LISTED_FIELDS = (*EXCHANGE_FIELDS[:_AT], *_WHO, *EXCHANGE_FIELDS[_AT:])
+_MORE = (
+    RowField("group", "list<string>", "group ids in request and response"),
+    RowField(
+        "throttle",
+        "int32",
+        "milliseconds the broker says it throttled the client for; null where it says nothing",
+    ),
+    RowField("rack", "string", "rack that who asks names as its own; null where the request has none"),
+)
+_FIRST_BEHIND_WHO, _LAST_BEFORE_MORE = "client_id", "topic_ids"
+_NAMES = [field.name for field in EXCHANGE_FIELDS]
+_AT, _MORE_AT = _NAMES.index(_FIRST_BEHIND_WHO), _NAMES.index(_LAST_BEFORE_MORE) + 1
+LISTED_FIELDS = (
+    *EXCHANGE_FIELDS[:_AT], *_WHO, *EXCHANGE_FIELDS[_AT:_MORE_AT], *_MORE, *EXCHANGE_FIELDS[_MORE_AT:]
+)  # fmt: skip
 
 
 class ListedRows(ExchangeRows):
@@ -27,10 +43,49 @@ class ListedRows(ExchangeRows):
         """The row of this number."""
         row: Row = {}
         for name, value in super().numbered(exchange, number).items():
-            if name == _FIRST_BEHIND:
+            if name == _FIRST_BEHIND_WHO:
                 row.update(who_row(exchange.connection))
             row[name] = value
         return row
+
+    def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
+        """Those of request and response, with groups, throttle time and rack."""
+        return listed_summaries(exchange)
+
+    def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
+        """Errors, topics, topic ids, groups, throttle time and rack."""
+        more = more_of(asked, answered)
+        row = super().names(exchange, asked, answered)
+        return row | {"group": list(more.groups), "throttle": more.throttle_ms, "rack": more.rack}
+
+
+class More(NamedTuple):
+    """What a line tells of bodies beside errors and topics."""
+
+    groups: tuple[str, ...]
+    throttle_ms: int | None
+    rack: str | None
+
+
+def more_of(asked: Summary, answered: Summary) -> More:
+    """What a line tells of the bodies with these summaries."""
+    return More(union(asked.groups, answered.groups), answered.throttle_ms, asked.rack)
+
+
+def listed_summaries(exchange: Exchange) -> tuple[Summary, Summary]:
+    """Summaries of request and response with all that a line shows. Raises nothing."""
+    key, version = exchange.api_key, exchange.api_version
+    asked = answered = NO_SUMMARY
+    if key is not None and version is not None:
+        if exchange.request is not None:
+            asked = request_summarizer(key, version, True)(
+                exchange.request.data, exchange.request_body_offset
+            )
+        if exchange.response is not None:
+            answered = response_summarizer(key, version, True)(
+                exchange.response.data, exchange.response_body_offset
+            )
+    return asked, answered
 
 
 def who_row(info: ConnectionInfo) -> Row:

@@ -74,8 +74,6 @@ pub struct Exchange<'py> {
     /// Texts of the connection, which a line has as they are.
     pub connection: Bound<'py, PyTuple>,
     pub client_id: Bound<'py, PyAny>,
-    /// The summary of the request that was kept when it was paired, or None.
-    pub kept_summary: Bound<'py, PyAny>,
     pub api_key: i64,
     pub api_version: i64,
     pub ordinal: i64,
@@ -85,7 +83,7 @@ pub struct Exchange<'py> {
 }
 
 /// Fields of an exchange with the request alone.
-const SILENT_FIELDS: usize = 14;
+const SILENT_FIELDS: usize = 13;
 
 impl<'py> Exchange<'py> {
     /// Of what `fields_of` gave; `texts_of` gives texts of its connection. None for any other one.
@@ -99,7 +97,6 @@ impl<'py> Exchange<'py> {
         Some(Ok(Exchange {
             connection,
             client_id: fields.object()?,
-            kept_summary: fields.object()?,
             api_key: fields.number()?,
             api_version: fields.number()?,
             ordinal: fields.number()?,
@@ -118,7 +115,6 @@ impl<'py> Exchange<'py> {
         Exchange {
             connection,
             client_id: request.client_id.bind(py).clone(),
-            kept_summary: py.None().into_bound(py),
             api_key: request.kind.api_key.into(),
             api_version: request.kind.version.into(),
             ordinal: request.ordinal,

@@ -354,10 +354,9 @@ impl LineFiller {
         let facts = match facts {
             Some(facts) => facts,
             None => {
-                let kept = Some(&exchange.kept_summary).filter(|kept| !kept.is_none());
-                let asked = template.ask.at(&exchange.request, kept)?;
+                let asked = template.ask.at(&exchange.request)?;
                 let answered = match (&template.answer, &exchange.response) {
-                    (Some(answer), Some(frame)) => answer.at(frame, None)?,
+                    (Some(answer), Some(frame)) => answer.at(frame)?,
                     _ => (NO_ANSWER, exchange.client_id.py().None()),
                 };
                 let numbers = (asked.0, answered.0);

@@ -33,8 +33,8 @@ impl Look {
             .map_or_else(|| Look::Call(summarize.unbind()), |table: Bound<'_, _>| Look::Table(table.unbind()))
     }
 
-    /// The summary of the body of a frame; `kept` may have it already, should this not have a table.
-    pub fn at<'py>(&self, frame: &Frame<'py>, kept: Option<&Bound<'py, PyAny>>) -> PyResult<Numbered> {
+    /// The summary of the body of a frame.
+    pub fn at(&self, frame: &Frame<'_>) -> PyResult<Numbered> {
         let py = frame.data.py();
         if let (Look::Table(table), Ok(at)) = (self, usize::try_from(frame.body_offset)) {
             if let Some(found) = table.bind(py).borrow_mut().look(py, frame.data.as_bytes(), at)? {
@@ -42,12 +42,9 @@ impl Look {
             }
         }
         let arguments = (&frame.data, frame.body_offset);
-        let summary = match (kept, self) {
-            (Some(summary), _) => summary.clone().unbind(),
-            (None, Look::Call(summarize)) => summarize.call1(py, arguments)?,
-            (None, Look::Table(table)) => {
-                table.bind(py).call_method1(intern!(py, "summarize"), arguments)?.unbind()
-            }
+        let summary = match self {
+            Look::Call(summarize) => summarize.call1(py, arguments)?,
+            Look::Table(table) => table.bind(py).call_method1(intern!(py, "summarize"), arguments)?.unbind(),
         };
         Ok((0, summary))
     }

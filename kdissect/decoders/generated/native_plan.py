@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.generated.summary import listed_role
 from kdissect.decoders.quirks import has_acks
 from kdissect.model.native import native
 from kdissect.schema.all_fields import holds_records
@@ -75,7 +76,9 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
         return _TOPICS[kind, field.entity]
     if field.name == "acks" and of is message.root and has_acks(message):
         return "acks"
-    return "partition" if holds_records(of) and part_of(field) == "partition" else ""
+    if holds_records(of) and part_of(field) == "partition":
+        return "partition"
+    return listed_role(message, field) or ""
 
 
 # Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.

@@ -12,7 +12,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
 from kdissect.decoders.generated.struct_layout import Layout
-from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct, Type
 
 NO_TOPIC_ID = bytes(16)  # org.apache.kafka.common.Uuid#ZERO_UUID: the topic has no id
 
@@ -25,6 +25,9 @@ class Summary(NamedTuple):
     where the body is cut, or where what a summary looks at does not fit: then these are the facts that stand
     before that. Fields that it passes over are not looked at: a body may be `complete` here and yet not fit
     (`decode_request` tells). `fits` says of a complete one whether it ends where the data ends.
+
+    `groups`, `throttle_ms` and `rack` are known only where a list asks for them. A throttle time other than 0
+    counts only in a body that fits.
     """
 
     errors: tuple[int, ...]
@@ -33,6 +36,9 @@ class Summary(NamedTuple):
     acks: int | None
     complete: bool
     fits: bool = False
+    groups: tuple[str, ...] = ()
+    throttle_ms: int | None = None
+    rack: str | None = None
 
 
 Summarizer = Callable[[bytes, int], Summary]
@@ -40,12 +46,15 @@ NO_SUMMARY = Summary((), (), (), None, False)
 
 
 @cache
-def summarizer(message: Message, version: int) -> Summarizer:
-    """`(data, offset) -> Summary` for one version. Raises nothing, whatever the bytes."""
-    sink = SummarySink(Layout(message, version))
+def summarizer(message: Message, version: int, is_listed: bool = False) -> Summarizer:
+    """`(data, offset) -> Summary` for one version, `is_listed` with what only a list of exchanges shows.
+
+    Raises nothing, whatever the bytes.
+    """
+    sink = SummarySink(Layout(message, version), is_listed)
     emitter = Emitter(message, version, sink)
     emitter.emit_root(depth=2)
-    lines = ["def summarize(b, p):", "    end = len(b)", "    acks = None"]
+    lines = ["def summarize(b, p):", "    end = len(b)", "    acks = throttle = rack = None"]
     lines += [f"    {name} = {{}}" for name in sink.used]
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", f"        return {sink.result(False)}"]
     lines.append(f"    return {sink.result(True)}")
@@ -55,12 +64,16 @@ def summarizer(message: Message, version: int) -> Summarizer:
 
 
 class SummarySink(Sink):
-    """Keeps error codes, topics and acks. `used` names the dicts (as ordered sets) the code fills."""
+    """Keeps error codes, topics and acks, `is_listed` groups, throttle time and rack.
+
+    `used` names the dicts (as ordered sets) the code fills.
+    """
 
     enters = True
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, is_listed: bool) -> None:
         self._layout = layout
+        self._is_listed = is_listed
         self._wanted: dict[Struct, bool] = {}
         self._root = layout.message.root
         self.used: dict[str, None] = {}
@@ -69,9 +82,11 @@ class SummarySink(Sink):
         """The expression that makes the summary."""
         sets = [
             f"tuple({name}) if {name} else ()" if name in self.used else "()"
-            for name in ("errors", "topics", "topic_ids")
+            for name in ("errors", "topics", "topic_ids", "groups")
         ]
-        return f"new(Summary, ({', '.join(sets)}, acks, {complete}, {complete and 'p == end'}))"
+        fits = "p == end" if complete else "False"
+        throttle = f"throttle if {fits} or not throttle else None"
+        return f"new(Summary, ({', '.join(sets[:3])}, acks, {complete}, {fits}, {sets[3]}, {throttle}, rack))"
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
         """Structs have no value; the name tells the root, where acks are."""
@@ -83,7 +98,10 @@ class SummarySink(Sink):
             return "inner" if self.wants_field(field) else None
         if owner == "root" and self.is_acks(field):
             return "acks"
-        return emitter.fresh("v") if field.is_error or _is_topic(field) else None
+        listed = self._listed(field)
+        if listed in ("throttle", "rack"):
+            return listed
+        return emitter.fresh("v") if field.is_error or listed or _is_topic(field) else None
 
     def wants(self, of: Type) -> bool:
         """Whether a struct has a wanted field. Primitives: what `target` let through is wanted."""
@@ -106,7 +124,10 @@ class SummarySink(Sink):
         inner = field.type.element if isinstance(field.type, Array) else field.type
         if isinstance(inner, Struct):
             return self.wants(inner)
-        return field.is_error or _is_topic(field)
+        return field.is_error or _is_topic(field) or self._listed(field) is not None
+
+    def _listed(self, field: Field) -> str | None:
+        return listed_role(self._layout.message, field) if self._is_listed else None
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """Error codes and topic ids, unless zero."""
@@ -118,10 +139,16 @@ class SummarySink(Sink):
             emitter.emit(f"if {target} != NO_TOPIC_ID: topic_ids[{target}] = None")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """A topic name, if all of it is there."""
-        self._use("topics")
+        """A name, if all of it is there."""
         emitter.emit(f"if {stop} > end: raise ValueError")
-        emitter.emit(f'topics[b[{start}:{stop}].decode("utf-8", "backslashreplace")] = None')
+        text = f'b[{start}:{stop}].decode("utf-8", "backslashreplace")'
+        listed = self._listed(field)
+        if listed == "rack":
+            emitter.emit(f"rack = {text}")
+            return
+        names = "topics" if listed is None else "groups"
+        self._use(names)
+        emitter.emit(f"{names}[{text}] = None")
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
         """Topic ids in an array of them."""
@@ -137,3 +164,14 @@ def _is_topic(field: Field) -> bool:
     if inner is Primitive.STRING:
         return field.entity == "topicName"
     return inner is Primitive.UUID and field.entity == "topicId"
+
+
+def listed_role(message: Message, field: Field) -> str | None:
+    """`group`, `throttle` or `rack` for what filters call so (`query.fields.lookup`): texts and a number."""
+    inner: Any = field.type.element if isinstance(field.type, Array) else field.type
+    if inner is Primitive.STRING and (field.entity == "groupId" or field.name == "group_id"):
+        return "group"
+    if field.type is Primitive.INT32 and field.name == "throttle_time_ms":
+        return "throttle" if message.kind is MessageKind.RESPONSE else None
+    is_own = message.kind is MessageKind.REQUEST and any(field is one for one in message.root.fields)
+    return "rack" if is_own and field.type is Primitive.STRING and field.name in ("rack", "rack_id") else None

@@ -60,6 +60,9 @@ pub enum Role {
     Topic,
     TopicId,
     Partition,
+    Group,
+    Throttle,
+    Rack,
     Payload, // bytes whose contents Python tells
 }
 
@@ -236,6 +239,9 @@ fn role_of(name: &str) -> Option<Role> {
         "topic" => Role::Topic,
         "topic_id" => Role::TopicId,
         "partition" => Role::Partition,
+        "group" => Role::Group,
+        "throttle" => Role::Throttle,
+        "rack" => Role::Rack,
         "payload" => Role::Payload,
         _ => return None,
     })

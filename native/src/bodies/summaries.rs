@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::bodies::plan::{Field, Layout, Role};
+use crate::bodies::plan::{Layout, Number, Role};
 use crate::bodies::visitor::{Look, Program, What};
 
 /// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
@@ -19,11 +19,14 @@ const MOST_BYTES: usize = 2048;
 const ROOM: i64 = 16 << 20;
 const SUMMARY_ROOM: i64 = 1000;
 
-/// What is found stands behind one of these. A topic's bytes stand behind their number, an int32.
+/// What is found stands behind one of these. The bytes of a text stand behind their number, an int32.
 const FOUND_ERROR: u8 = 1;
 const FOUND_ACKS: u8 = 2;
 const FOUND_ID: u8 = 3;
 const FOUND_TOPIC: u8 = 4;
+const FOUND_GROUP: u8 = 5;
+const FOUND_THROTTLE: u8 = 6;
+const FOUND_RACK: u8 = 7;
 pub const NO_ERROR: &[u8] = &[0; 2];
 const NO_TOPIC_ID: &[u8] = &[0; 16];
 
@@ -78,10 +81,6 @@ pub type Mixed<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 struct Found(Vec<u8>);
 
 impl Look for Found {
-    fn wants(field: &Field) -> bool {
-        matches!(field.role, Role::Error | Role::Acks | Role::Topic | Role::TopicId)
-    }
-
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
         let raw = data.get(place)?;
         let kind = match what.role {
@@ -90,10 +89,13 @@ impl Look for Found {
             Role::Error => FOUND_ERROR,
             Role::Acks => FOUND_ACKS,
             Role::TopicId => FOUND_ID,
+            Role::Group => FOUND_GROUP,
+            Role::Throttle => FOUND_THROTTLE,
+            Role::Rack => FOUND_RACK,
             _ => FOUND_TOPIC,
         };
         self.0.push(kind);
-        if kind == FOUND_TOPIC {
+        if is_text(kind) {
             self.0.extend_from_slice(&u32::try_from(raw.len()).ok()?.to_be_bytes());
         }
         self.0.extend_from_slice(raw);
@@ -113,6 +115,9 @@ pub struct Summaries {
     known: Mixed<Box<[u8]>, usize>,
     summaries: Vec<Numbered>,
     found: Found,
+    /// What was found in the body before, if its summary is remembered, and where that is.
+    before: Found,
+    at_before: Option<usize>,
     held: i64,
 }
 
@@ -123,8 +128,13 @@ impl Summaries {
         if self.program.walk(data, offset, &mut self.found) != Some(data.len()) {
             return Ok(None);
         }
-        let at = match self.known.get(self.found.0.as_slice()) {
-            Some(at) => *at,
+        // Many bodies are like the one before.
+        let known = match self.found.0 == self.before.0 {
+            true => self.at_before,
+            false => self.known.get(self.found.0.as_slice()).copied(),
+        };
+        let at = match known {
+            Some(at) => at,
             None => {
                 let Some(summary) = self.summary(py)? else { return Ok(None) };
                 if !self.has_room() {
@@ -135,6 +145,8 @@ impl Summaries {
                 self.summaries.len() - 1
             }
         };
+        self.at_before = Some(at);
+        std::mem::swap(&mut self.found, &mut self.before);
         Ok(self.summaries.get(at).map(|(number, summary)| (*number, summary.clone_ref(py))))
     }
 
@@ -158,6 +170,7 @@ impl Summaries {
     fn forget(&mut self) {
         self.known.clear();
         self.summaries.clear();
+        self.at_before = None;
         LEFT.fetch_add(self.held, Ordering::Relaxed);
         self.held = 0;
     }
@@ -166,7 +179,8 @@ impl Summaries {
     /// two may be told alike.
     fn summary(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (errors, topics, ids) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
-        let mut acks = None;
+        let groups = PyDict::new(py);
+        let (mut acks, mut throttle, mut rack) = (None, None, None);
         let mut rest = self.found.0.as_slice();
         while let Some((kind, behind)) = rest.split_first() {
             let Some((raw, behind)) = split(*kind, behind) else { return Ok(None) };
@@ -175,22 +189,34 @@ impl Summaries {
                 FOUND_ERROR => errors.set_item(number(raw), py.None())?,
                 FOUND_ID => ids.set_item(PyBytes::new(py, raw), py.None())?,
                 FOUND_ACKS => acks = Some(number(raw)),
+                FOUND_THROTTLE => throttle = Number::Int32.of(raw),
                 _ => {
                     let Ok(text) = std::str::from_utf8(raw) else { return Ok(None) };
-                    topics.set_item(PyString::new(py, text), py.None())?;
+                    let text = PyString::new(py, text);
+                    match *kind {
+                        FOUND_RACK => rack = Some(text),
+                        FOUND_GROUP => groups.set_item(text, py.None())?,
+                        _ => topics.set_item(text, py.None())?,
+                    }
                 }
             }
         }
         let keys = |of: Bound<'_, PyDict>| of.keys().to_tuple().unbind();
-        let facts = (keys(errors), keys(topics), keys(ids), acks, true, true);
+        let (errors, topics, ids, groups) = (keys(errors), keys(topics), keys(ids), keys(groups));
+        let facts = (errors, topics, ids, acks, true, true, groups, throttle, rack);
         self.make.call1(py, facts).map(Some)
     }
+}
+
+fn is_text(kind: u8) -> bool {
+    matches!(kind, FOUND_TOPIC | FOUND_GROUP | FOUND_RACK)
 }
 
 fn split(kind: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match kind {
         FOUND_ID => bytes.split_at_checked(16),
-        FOUND_TOPIC => {
+        FOUND_THROTTLE => bytes.split_at_checked(4),
+        _ if is_text(kind) => {
             let (size, behind) = bytes.split_at_checked(4)?;
             behind.split_at_checked(u32::from_be_bytes(size.try_into().ok()?) as usize)
         }
@@ -204,16 +230,24 @@ fn number(raw: &[u8]) -> i16 {
 
 #[pymethods]
 impl Summaries {
-    /// `make` is the class Summary; `odd` makes summaries of bodies that are not ordinary.
+    /// `make` is the class Summary; `odd` makes summaries of bodies that are not ordinary. `is_listed`: they have what a
+    /// line of the list shows besides.
     #[new]
-    fn new(layout: &Layout, make: Py<PyAny>, odd: Py<PyAny>) -> Self {
+    fn new(layout: &Layout, make: Py<PyAny>, odd: Py<PyAny>, is_listed: bool) -> Self {
+        let wants = |role| match role {
+            Role::Error | Role::Acks | Role::Topic | Role::TopicId => true,
+            Role::Group | Role::Throttle | Role::Rack => is_listed,
+            _ => false,
+        };
         Summaries {
-            program: Program::of::<Found>(layout),
+            program: Program::to(layout, &|part| wants(part.role).then_some(0)),
             make,
             odd,
             known: Mixed::default(),
             summaries: Vec::new(),
             found: Found::default(),
+            before: Found::default(),
+            at_before: None,
             held: 0,
         }
     }

@@ -255,9 +255,9 @@ impl LoggedRows {
             self.readers.insert(kind.number(), found.map(|(ask, answer)| (Look::of(ask), Look::of(answer))));
         }
         let Some(Some((ask, answer))) = self.readers.get(&kind.number()) else { return Ok(None) };
-        let asked = ask.at(&Frame::of_content(py, &row.request.content), None)?;
+        let asked = ask.at(&Frame::of_content(py, &row.request.content))?;
         let answered = match &row.response {
-            Some(content) => Some(answer.at(&Frame::of_content(py, content), None)?),
+            Some(content) => Some(answer.at(&Frame::of_content(py, content))?),
             None => None,
         };
         // Numbers begin at 1, and 0 is that of a summary that is not remembered.

@@ -592,9 +592,9 @@ fn topics(py: Python<'_>, row: &Row, kind: &OfKind) -> PyResult<Option<Topics>> 
     if may_tell_names(py, row) {
         return Ok(None);
     }
-    let (asked, _) = ask.at(&Frame::of_content(py, &row.request.content), None)?;
+    let (asked, _) = ask.at(&Frame::of_content(py, &row.request.content))?;
     let answered = match &row.response {
-        Some(content) => answer.at(&Frame::of_content(py, content), None)?.0,
+        Some(content) => answer.at(&Frame::of_content(py, content))?.0,
         None => NO_ANSWER,
     };
     Ok((asked > 0 && answered > 0).then_some((asked, answered))) // 0 is of none that is remembered

@@ -365,9 +365,9 @@ impl ExchangeTables {
             },
             _ => None,
         };
-        let asked = kind.ask.at(&turn.request, None)?;
+        let asked = kind.ask.at(&turn.request)?;
         let answered = match &turn.response {
-            Some(response) => Some(kind.answer.at(response, None)?),
+            Some(response) => Some(kind.answer.at(response)?),
             None => None,
         };
         let has_error = self.has_error(py, records.is_some(), answered.as_ref().map(|found| &found.1))?;

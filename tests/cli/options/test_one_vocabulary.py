@@ -80,6 +80,19 @@ def test_lines_say_who_asked(capfd: pytest.CaptureFixture[str]) -> None:
     assert list(rows[0])[:9] == [field.name for field in LISTED_FIELDS if "processes" not in field.name][:9]
 
 
+@pytest.mark.parametrize("path", [SASL, GROUPS, TXN])
+def test_lines_have_groups_throttle_and_rack_as_filters_have_them(
+    path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = ["group", "throttle", "rack"]
+    dissection = Dissection(path)
+    values = FieldValues(names, Context())
+    rows = printed(capfd, "inspect", path)
+    assert [{name: row[name] for name in names} for row in rows] == [values(one) for one in dissection]
+    assert any(row["group"] for row in rows) or path == SASL
+    assert {row["throttle"] for row in rows} > {None}
+
+
 def test_a_plus_adds_to_the_usual_columns(capfd: pytest.CaptureFixture[str]) -> None:
     usual, more = printed(capfd, "inspect", GROUPS), printed(capfd, "inspect", GROUPS, "-e", "+group,+rack")
     assert [

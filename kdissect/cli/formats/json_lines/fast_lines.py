@@ -22,6 +22,7 @@ from kdissect.cli.formats.json_lines.line_parts import (
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.model.packets.packet import FILE_SHIFT
+from kdissect.report.listed_rows import listed_summaries, more_of
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -39,8 +40,8 @@ class FastLines(FilledLines):
         # What stands between the ends of a connection and the correlation id, by API, version and client id:
         # many connections ask the same.
         self._heads: dict[tuple[int | None, int | None, str | None], str] = {}
-        # Those of errors and topics without ids, by topics of request and response, and errors.
-        self._facts: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], bytes] = {}
+        # Those of errors and topics without ids, by all that makes them.
+        self._facts: dict[tuple[object, ...], bytes] = {}
 
     def head(self) -> bytes:
         """Nothing."""
@@ -53,7 +54,7 @@ class FastLines(FilledLines):
     def line_of(self, exchange: Exchange, number: int) -> bytes:
         """The exchange of this number as a line of JSON."""
         texts = self._texts
-        asked, answered = exchange.request_summary(), exchange.response_summary()
+        asked, answered = listed_summaries(exchange)
         latency = exchange.latency_ns
         noted = anomalies(exchange) if has_anomalies(exchange) else "[]"
         close = "null" if exchange.close is None else compact_json(closed_row(exchange))
@@ -101,14 +102,14 @@ class FastLines(FilledLines):
         self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
     ) -> tuple[bytes, ...]:
         """All as one text."""
-        key = asked.topics, answered.topics, answered.errors
-        facts = None if is_learning else self._facts.get(key)
+        facts = None if is_learning else self._facts.get(_facts_key(asked, answered))
         return (facts or self._facts_of(exchange, asked, answered, is_learning),)
 
     # The parts
 
     def _facts_of(self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool) -> bytes:
-        """Errors, topics and their ids."""
+        """What the bodies bring to a line."""
+        more = more_of(asked, answered)
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)
         if is_learning:
@@ -116,10 +117,12 @@ class FastLines(FilledLines):
         text = (
             f'"errors":{error_names(answered.errors) if answered.errors else "[]"},'
             f'"topics":{self._texts.names(topics)},"topic_ids":{self._texts.ids(ids)},'
+            f'"group":{self._texts.names(more.groups)},"throttle":{number_or_null(more.throttle_ms)},'
+            f'"rack":{text_or_null(more.rack)},'
         )
         facts = text.encode("utf-8", "replace")
         if not is_learning:
-            keep(self._facts, (asked.topics, answered.topics, answered.errors), facts)
+            keep(self._facts, _facts_key(asked, answered), facts)
         return facts
 
     def _head(self, exchange: Exchange) -> str:
@@ -134,6 +137,10 @@ class FastLines(FilledLines):
             )
             keep(self._heads, kind, found)
         return found
+
+
+def _facts_key(asked: Summary, answered: Summary) -> tuple[object, ...]:
+    return asked.topics, answered.topics, answered.errors, *more_of(asked, answered)
 
 
 def _value(name: str) -> LinePart:

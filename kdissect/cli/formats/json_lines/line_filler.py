@@ -165,7 +165,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
         return None
     if response is None:
         return None if state is not _SILENT else (
-            exchange.connection, exchange.client_id, exchange.request_summary_cache,
+            exchange.connection, exchange.client_id,
             exchange.api_key, exchange.api_version, exchange.ordinal, exchange.correlation_id,
             request.data, exchange.request_body_offset, request.size,
             request.first_ref, request.last_ref, request.time_ns, request.end_time_ns,
@@ -173,7 +173,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     if state is not _COMPLETE or response.anomalies:
         return None
     return (
-        exchange.connection, exchange.client_id, exchange.request_summary_cache,
+        exchange.connection, exchange.client_id,
         exchange.api_key, exchange.api_version, exchange.ordinal, exchange.correlation_id,
         request.data, exchange.request_body_offset, request.size,
         request.first_ref, request.last_ref, request.time_ns, request.end_time_ns,
@@ -185,7 +185,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
 def _summarizers(key: int | None, version: int | None) -> Any:
     if key is None or version is None:
         return _nothing_known, _nothing_known
-    return request_summarizer(key, version), response_summarizer(key, version)
+    return request_summarizer(key, version, True), response_summarizer(key, version, True)
 
 
 def _nothing_known(data: bytes, offset: int) -> Summary:
