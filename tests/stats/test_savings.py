@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.stats.by_topic import savings as savings_module
 from kdissect.stats.by_topic.savings import Savings
 from tests.history.talk import Talk

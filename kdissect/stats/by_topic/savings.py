@@ -20,7 +20,7 @@ from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.state_table import Table
-from kdissect.history.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
