@@ -1,50 +1,19 @@
-"""Bodies of an exchange decoded for output.
-
-Those that were cut, or have a field that does not fit, as far as they go. The walk of such a body is that
-of trees (`tree_decoder`), so that all outputs say the same of it.
-"""
+"""Bodies of an exchange decoded for output."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kdissect.decoders import quirks
 from kdissect.decoders.as_json.json_bodies import json_reader, request_to_jsonable, response_to_jsonable
-from kdissect.decoders.as_json.jsonable import blanked, to_jsonable
-from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.compiled import Decoder
-from kdissect.decoders.payloads.nesting import jsonable_body
-from kdissect.decoders.payloads.scope import Facts, may_hold_secrets
-from kdissect.decoders.trees.tree_decoder import Part, decode_part
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
-from kdissect.schema.all_fields import has_payloads
 from kdissect.session.exchange import Exchange, ExchangeKind
 
-
-def body_part(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, facts: Facts
-) -> Part | None:
-    """What there is of the body at `offset`; None of one that the schema does not know. Raises nothing."""
-    version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
-    message = known_body(api_key, version, is_response)
-    if message is None:
-        return None
-    return decode_part(message, version, data, offset, enter=not may_hold_secrets(api_key, facts))
-
-
-def part_jsonable(part: Part, api_key: int, show_secrets: bool, facts: Facts) -> dict[str, Any]:
-    """A part of a body as a dict for JSON.
-
-    Near secrets all is masked that may be a piece of one, as in trees.
-    """
-    if has_payloads(part.message):
-        body = jsonable_body(part.value, show_secrets, facts, [])
-    else:
-        body = to_jsonable(part.value, show_secrets)
-    return body if show_secrets or not may_hold_secrets(api_key, facts) else blanked(body)
+if TYPE_CHECKING:
+    from kdissect.decoders.trees.tree_decoder import Part
 
 
 class DecodedBody(NamedTuple):
@@ -123,7 +92,7 @@ def part_of(exchange: Exchange, side: str) -> "Part | None":
     None where the header does not fit, so that nobody knows where the body begins, and of a body that the
     schema does not know.
     """
-    from kdissect.engine.exchange_bodies import body_part  # start-up: nearly all bodies fit
+    from kdissect.decoders.body_parts import body_part  # start-up: nearly all bodies fit
 
     is_response = side != "request"
     frame = exchange.response if is_response else exchange.request
@@ -136,7 +105,7 @@ def part_of(exchange: Exchange, side: str) -> "Part | None":
 
 def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str, Any] | None, str]":
     """The same as JSON, None for nothing, and the path of the first piece that does not fit."""
-    from kdissect.engine.exchange_bodies import part_jsonable  # start-up: nearly all bodies fit
+    from kdissect.decoders.body_parts import part_jsonable  # start-up: nearly all bodies fit
 
     part = part_of(exchange, side)
     if part is None or exchange.api_key is None:

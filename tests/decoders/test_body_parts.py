@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from kdissect.decoders.bodies import summarize_response
+from kdissect.decoders.body_parts import body_part, part_jsonable
 from kdissect.decoders.frames import dissect_response
 from kdissect.decoders.generated.projection import collected, projector
 from kdissect.decoders.trees.tree_decoder import decode_part, dissect, locate
 from kdissect.decoders.trees.tree_text import render
-from kdissect.engine.exchange_bodies import body_part, part_jsonable
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from tests.support.messages.batches import batch_bytes, record_bytes

@@ -25,7 +25,7 @@ from captures.record.sniffer import Sniffer
 from captures.record.spec import HOST, TLS13, TLS13_PLAIN, USERS
 from captures.record.tlsproxy import TlsProxy
 from kdissect.model.errors import CaptureWarning
-from kdissect.tap import tap_source as stream
+from kdissect.tap import tap_source
 from tests.support.console import CHECKOUT, command, run
 from tests.tap import kafka
 
@@ -367,7 +367,7 @@ def test_the_jvms_are_listed_with_what_kafka_they_have(broker: Cluster) -> None:
 def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
     """As in a container: nothing of kdissect but the jar."""
     target = tmp_path / "alone.pcapng"
-    jvm = [f"-javaagent:{stream.agent_jar()}=file={target}"]
+    jvm = [f"-javaagent:{tap_source.agent_jar()}=file={target}"]
     kafka.client(
         "4.4.0", kafka.secure(broker), "Produce", kafka.tls(), jvm=jvm, topic="alone", count=3
     ).wait()
@@ -379,7 +379,7 @@ def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
 
 def alone(where: str, topic: str, options: str, *jvm: str) -> kafka.Client:
     """An application under load in a JVM that has the agent from its start, with these options."""
-    words = [f"-javaagent:{stream.agent_jar()}={options}", *jvm]
+    words = [f"-javaagent:{tap_source.agent_jar()}={options}", *jvm]
     application = kafka.client("4.4.0", where, "Load", kafka.tls(), jvm=words, topic=topic, rate=100)
     application.until_read(100)
     return application

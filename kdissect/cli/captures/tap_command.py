@@ -22,8 +22,7 @@ from kdissect.cli.options.live.live_options import time_span
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.wording import plural
 from kdissect.report.printable import printable
-from kdissect.tap import ENGINES, PREFIX, TapError
-from kdissect.tap import tap_source as stream
+from kdissect.tap import ENGINES, PREFIX, TapError, tap_source
 from kdissect.tap.jvms import list_jvms
 
 if TYPE_CHECKING:
@@ -108,10 +107,10 @@ def _done(options: Namespace) -> int:
     if options.list:
         return _list()
     if options.print_agent:
-        print_text(f"{stream.agent_jar()}\n")
+        print_text(f"{tap_source.agent_jar()}\n")
         return OK
     if options.detach:
-        stream.detach(options.pid)
+        tap_source.detach(options.pid)
         say(f"process {options.pid}: no tap is in it")
         return OK
     return _listed(options) if _is_listing(options) else _record(options)
@@ -177,8 +176,8 @@ def _record(options: Namespace) -> int:
 
 def _begun(options: Namespace) -> tuple[TapSource, subprocess.Popen[bytes] | None]:
     if options.command:
-        return stream.launch(options.command, options.engines)
-    return stream.attach(options.pid, options.engines), None
+        return tap_source.launch(options.command, options.engines)
+    return tap_source.attach(options.pid, options.engines), None
 
 
 def _copy(source: ByteSource, out: BinaryIO) -> tuple[int, int, int]:
