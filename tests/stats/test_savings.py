@@ -12,7 +12,7 @@ from tests.stats.truth import Facts, told, truth
 from tests.support.messages.batches import batch_bytes, record_bytes
 
 NAME = "kafka44_java_savings"
-OFF = 0.02  # of what was really produced
+OFF = 0.005  # of what was really produced
 FILLED = "--batch-size", "16384", "--linger", "1000"  # as the scenario's producers
 WAYS = {"zstd": "as-zstd", "larger": "as-large", "larger_zstd": "as-large-zstd"}
 PRODUCE = 0
