@@ -330,6 +330,10 @@ def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
             assert raised.since_ns <= raised.shown_ns
             assert raised.settled_ns is None or raised.settled_ns >= raised.since_ns
         assert group.raises >= len(group.rebalances)
+        for who, raised in group.lost().items():
+            member = group.members.peek(who)
+            assert member is not None
+            assert member.last_ns < raised.shown_ns, ("lost, and heartbeating", key)
         assert set(group.behind) <= {member.member_id for member in group.members}
     for group in traffic.classic.groups:
         for rebalance in group.rebalances:

@@ -123,6 +123,18 @@ def test_members_that_leave_and_join_over_and_over(capfd: pytest.CaptureFixture[
     assert "left (consumer poll timeout has expired.)" in shown(capfd, "groups", name)
 
 
+@pytest.mark.parametrize("kind", ["classic", "consumer"])
+def test_a_member_killed_while_it_waited_is_missed(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    name = "kafka44_java_killed"
+    works, dies = f"{kind}-works", f"{kind}-dies"
+    assert f"{dies} was killed while {works} had not given it anything" in truth(name)["notes"]
+    (group,) = (row for row in told(capfd, "groups", name)["groups"] if row["kind"] == kind)
+    assert causes(group) == [{("first_member", works)}, {("member_joined", dies)}, {("member_lost", dies)}]
+    assert {row["client_id"]: row["gone"] for row in group["members"]} == {works: "left", dies: "lost"}
+    assert [one["members"] for one in group["rebalances"]] == [1, 2, 1]
+    assert (group["state"], group["rebalancing"]) == ("empty", None)
+
+
 # Made by hand.
 
 

@@ -90,6 +90,21 @@ def produce(
     return talk.ask(PRODUCE, 3, asked, {"responses": [{"name": "t", "partition_responses": [row]}]})
 
 
+def test_a_transaction_that_hangs_holds_all_behind_it(capfd: pytest.CaptureFixture[str]) -> None:
+    """Until an administrator ends it (KIP-664)."""
+    name = "kafka44_hanging_raw"
+    events = {row["what"]: row for row in truth(name)["events"]}
+    (held,) = told(capfd, "offsets", name)["held"]
+    hangs, found = events["hangs"], events["found"]
+    assert (held["transactional_id"], held["producer_id"], held["epoch"]) == (
+        hangs["id"], hangs["producer"], hangs["epoch"],
+    )  # fmt: skip
+    assert (held["last_stable_offset"], held["client_id"]) == (found["offset"], hangs["client_id"])
+    assert held["waiting"] == ["waits"]
+    assert held["moved"] is not None
+    assert held["held_ns"] > 5_000_000_000  # the scenario looks for so long
+
+
 def test_the_consumer_moved_as_its_script_says(capfd: pytest.CaptureFixture[str]) -> None:
     told_truth = truth(POSITIONS)
     steps = [

@@ -89,3 +89,33 @@ def test_tables(capfd: pytest.CaptureFixture[str]) -> None:
         "transactions", "what happened"
     ]  # fmt: skip
     assert any("PRODUCER_FENCED" in line and "fenced" in line for line in lines)
+
+
+def test_a_leader_that_moves_costs_retries_and_nothing_else(capfd: pytest.CaptureFixture[str]) -> None:
+    name = "kafka44_java_leader_moves"
+    sent, read = truth(name)["records"]["sent"], truth(name)["records"]["read"]
+    assert len({row["value"] for row in sent}) == len(sent) == len(read)  # nothing was lost or repeated
+    (row,) = (one for one in told(capfd, "producers", name)["producers"] if one["client_ids"] == ["writes"])
+    assert (row["records"], row["duplicates"], row["sequence_jumps"]) == (len(sent), 0, 0)
+    assert row["errors"].keys() == {"NOT_LEADER_OR_FOLLOWER"}
+    assert row["retries"] == row["errors"]["NOT_LEADER_OR_FOLLOWER"] == row["refusals"]
+    ends = {one["partition"]: one["next_sequence"] for one in row["partitions"]}
+    partitions = {one["partition"] for one in sent}
+    assert ends == {
+        f"moves-{number}": sum(one["partition"] == number for one in sent) for number in partitions
+    }
+    facts = told(capfd, "offsets", name)
+    assert (facts["positions"], facts["written_twice"], facts["gaps"]) == ([], [], [])
+    leaders = {
+        row["broker"] for row in told(capfd, "stats", name, "--api", "Produce", "--by", "broker")["rows"]
+    }
+    assert len(leaders) == len(partitions)
+
+
+def test_a_batch_outside_of_what_the_coordinator_knows(capfd: pytest.CaptureFixture[str]) -> None:
+    facts = told(capfd, "producers", "kafka44_hanging_raw")
+    (hangs,) = (row for row in truth("kafka44_hanging_raw")["events"] if row["what"] == "hangs")
+    (row,) = (one for one in facts["transactional_ids"] if one["transactional_id"] == hangs["id"])
+    assert (row["producer_id"], row["epoch"]) == (hangs["producer"], hangs["epoch"])
+    found = [(event["what"], event["where"], event["seen"]) for event in row["events"]]
+    assert found == [("produced_before_added", "stuck-0", ""), ("refused", "", "INVALID_TXN_STATE")]

@@ -14,6 +14,7 @@ from tests.support.console import CAPTURES
 
 EVERY = sorted(path.name.partition(".pcap")[0] for path in CAPTURES.iterdir() if ".pcap" in path.name)
 SIZE_FIELD = 4  # before each frame (spec/000)
+FETCH = 1
 BEATS = (12, 68, 76, 88)  # Heartbeat and those of newer groups
 USES = ("requests", "batches", "records", "bytes", "unconfirmed", "refused", "uncounted", "acquired")
 
@@ -80,3 +81,41 @@ def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
             assert one["first"] <= one["last"]
         for error, count in row["errors"].items():
             assert failed[error] >= count, error
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    plain = told(capfd, "stats", name)["total"]
+    facts = told(capfd, "stats", name, "--by", "client_rack,broker_rack")
+    assert facts["total"] == plain
+    for field in ("exchanges", "failed", "request_bytes", "response_bytes"):
+        assert total(facts["rows"], field) == plain[field], field
+    keys = [(row["client_rack"], row["broker_rack"]) for row in facts["rows"]]
+    assert len(keys) == len(set(keys))
+    for row in facts["racks"]["told_elsewhere"]:
+        assert 0 <= row["followed"] + row["ignored"] <= row["told"]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    fetches = sum(exchange.api_key == FETCH and exchange.request is not None for exchange in listed(name))
+    assert total(told(capfd, "fetch-sessions", name)["clients"], "requests") == fetches
+    facts = told(capfd, "offsets", name)
+    for row in facts["positions"]:
+        assert row["cause"] is None or row["cause_time_ns"] <= row["time_ns"], "a cause later than its effect"
+        assert row["before"] != row["after"]
+    for row in facts["held"]:
+        assert row["last_stable_offset"] < row["high_watermark"]
+        assert row["held_ns"] >= 0
+    for row in facts["gaps"]:
+        assert row["from"] <= row["to"]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_logins(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    facts = told(capfd, "logins", name)
+    assert total(facts["who"], "count") == sum(sum(row["outcomes"].values()) for row in facts["who"])
+    assert total(facts["who"], "count") >= len(facts["logins"])

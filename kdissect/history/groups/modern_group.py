@@ -22,6 +22,11 @@ MEMBERS_KEPT = 5_000  # of one group; group.consumer.max.size is unlimited by de
 # Who says nothing for longer was removed by then: the session timeout of all three kinds by default
 # (group.consumer.session.timeout.ms, KIP-848).
 SESSION_NS = 45_000_000_000
+# A heartbeat is late when it comes after twice the interval the coordinator asked for.
+LATE_AFTER = 2
+# Who missed so many is no member: a session is so much longer than the interval (45 s to 5 s, KIP-848).
+_MISSED = 9
+_MS = 1_000_000
 
 # What a member holds: (topic id, partition), and for streams (role, subtopology, partition).
 Holding = tuple[str | bytes, int] | tuple[str, str, int]
@@ -267,7 +272,26 @@ class ModernGroup:
         found = [rebalance for rebalance in self.rebalances if rebalance.epoch > least]
         return found or (list(self.rebalances)[-1:] if members else [])
 
+    def lost(self) -> dict[str, ModernRebalance]:
+        """Members that the coordinator missed and removed, each with the epoch that came of it.
+
+        Nobody says so. Such a member's heartbeat was late when an epoch was told that nothing else explains,
+        and it missed all since, for as long as a session takes.
+        """
+        found = {}
+        for member in self.members:
+            interval_ns = member.interval_ms * _MS
+            late_ns, silent_ns = LATE_AFTER * interval_ns, self.last_ns - member.last_ns
+            if not (member.is_joined and interval_ns and silent_ns > _MISSED * interval_ns):
+                continue
+            for rebalance in self.rebalances:
+                if not rebalance.causes and rebalance.shown_ns - member.last_ns > late_ns:
+                    found[member.member_id] = rebalance
+                    break
+        return found
+
     def waited_for(self) -> list[ModernMember]:
-        """Members that have not come to the epoch, but for those that were silent for too long."""
-        found = [self.members.peek(member_id) for member_id in sorted(self.behind)]
+        """Members that have not come to the epoch, but for those that were silent for too long, or lost."""
+        lost = self.lost()
+        found = [self.members.peek(member_id) for member_id in sorted(self.behind.difference(lost))]
         return [one for one in found if one is not None and self.last_ns - one.last_ns <= SESSION_NS]

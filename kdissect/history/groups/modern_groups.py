@@ -14,15 +14,20 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact, GroupKey
 from kdissect.history.groups.classic_group import Cause
 from kdissect.history.groups.group_attempts import JOIN_EPOCH, Attempts
-from kdissect.history.groups.modern_group import MEMBERS_KEPT, Holding, ModernGroup, ModernKind, ModernMember
+from kdissect.history.groups.modern_group import (
+    LATE_AFTER,
+    MEMBERS_KEPT,
+    Holding,
+    ModernGroup,
+    ModernKind,
+    ModernMember,
+)
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 500 bytes and 1 KB a member
 JOIN, LEAVE, STATIC_LEAVE = JOIN_EPOCH, -1, -2  # KIP-848
 _FIRST_EPOCH = 1  # that a member can have (KIP-848)
-# A heartbeat is late when it comes after twice the interval the coordinator asked for.
-LATE_AFTER = 2
 _MS = 1_000_000
 _KINDS = {
     apis.CONSUMER_GROUP_HEARTBEAT: ModernKind.CONSUMER,

@@ -70,9 +70,7 @@ def savings_columns() -> list[TableColumn]:
         number_column("records", "records", rank=1),
         TableColumn("bytes", lambda row: Cell(byte_count(row["as_sent"]["bytes"])), right=True),
         TableColumn("zstd", lambda row: _left(row, "zstd"), right=True),
-        TableColumn("larger", lambda row: Cell(str(row["larger"]["batches"])), rank=1, right=True),
         TableColumn("larger batches", lambda row: _left(row, "larger"), right=True),
-        TableColumn("larger, zstd", lambda row: Cell(str(row["larger_zstd"]["batches"])), rank=1, right=True),
         TableColumn("both", lambda row: _left(row, "larger_zstd"), right=True),
     ]
 

@@ -121,8 +121,10 @@ def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
 
     Asked again while a capture is read, the answer may have become another.
     """
-    groups = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
-    there = {member.member_id for group in groups if group is not None for member in group.members}
+    classic, modern = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
+    there = {member.member_id for group in (classic, modern) if group is not None for member in group.members}
+    if modern is not None:
+        there -= modern.lost().keys()
     for member in log.members:
         if member.left_ns is None:
             member.how = None  # found out here, the last time; nobody said so
@@ -248,27 +250,36 @@ def _attempt_names(group: ClassicGroup | ModernGroup) -> dict[str, str]:
 
 def _modern(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Facts:
     open_one = _reconciling(traffic, group, log)
-    state = "stable" if any(member.is_joined for member in group.members) else "empty"
+    lost, members = group.lost(), _members_of(group)
     names = _attempt_names(group)
     return {
         "kind": str(group.kind),
         "protocol": None,
-        "state": state if open_one is None else open_one.pop("state"),
+        "state": ("stable" if members else "empty") if open_one is None else open_one.pop("state"),
         "generation": group.epoch,
         "rebalance_count": group.raises,
-        "rebalances": [_raise(rebalance, log, names) for rebalance in group.rebalances],
+        "rebalances": [_raise(rebalance, lost, log, names) for rebalance in group.rebalances],
         "rebalancing": open_one,
     }
 
 
-def _raise(rebalance: ModernRebalance, log: GroupLog, names: Mapping[str, str]) -> Facts:
+def _members_of(group: ModernGroup) -> list[str]:
+    """Those that are members, as far as anybody can tell."""
+    lost = group.lost()
+    return [one.member_id for one in group.members if one.is_joined and one.member_id not in lost]
+
+
+def _raise(
+    rebalance: ModernRebalance, lost: Mapping[str, ModernRebalance], log: GroupLog, names: Mapping[str, str]
+) -> Facts:
     began, settled_ns = rebalance.since_ns, rebalance.settled_ns
-    causes = rebalance.why() or {Cause.UNKNOWN: set()}
+    missed = {who for who, raised in lost.items() if raised is rebalance}
+    causes = rebalance.why() or ({Cause.MEMBER_LOST: missed} if missed else {Cause.UNKNOWN: set()})
     return {
         "generation": rebalance.epoch,
         "time": rfc3339(began),
         "took_ns": None if settled_ns is None else max(settled_ns - began, 0),
-        "members": rebalance.members,
+        "members": rebalance.members - sum(one.epoch <= rebalance.epoch for one in lost.values()),
         "causes": _causes(causes.items(), log, names),
         "reasons": {},
     }
@@ -280,7 +291,7 @@ def _reconciling(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Fa
     A member that got an older epoch, or that holds what it is to give up, has not. What raises the epoch
     shows before any member is given it.
     """
-    is_empty = not any(member.is_joined for member in group.members)
+    is_empty = not _members_of(group)
     tries, late = group.trying(), group.waited_for()
     waiting = [one for one in tries if one.given_up_ns is None]
     expected = {} if is_empty else group.expected()

@@ -163,7 +163,11 @@ class ProducerTraffic:
                 log = self.producer_logs.get_or((capture_set, producer_id), ProducerLog)
                 log.add(fact, self.partition_text(capture_set, *where) if where else "", error)
             else:
-                self.id_logs.get_or((fact.key[0], fact.key[1]), ProducerLog).add(fact, "", error)
+                capture_set, transactional_id = fact.key[0], fact.key[1]
+                written = fact.seen if fact.kind is TransactionFact.PRODUCED_BEFORE_ADDED else None
+                place = "" if written is None else self.partition_text(capture_set, *written)
+                log = self.id_logs.get_or((capture_set, transactional_id), ProducerLog)
+                log.add(fact if written is None else fact._replace(seen=None), place, error)
 
 
 def _is_routine(fact: Fact) -> bool:

@@ -167,7 +167,8 @@ class Savings:
     def _compressed(self, content: bytes | bytearray) -> int:
         """The size of records by zstd, in a stream as producers write it: their size is not known before."""
         stream = self._compressor.compressobj()
-        return len(stream.compress(content)) + len(stream.flush())
+        found = stream.compress(content) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        return len(found) + len(stream.flush())  # the Java producer's stream ends with an empty block
 
     def _fill(self, key: _Key, new: _Open, rows: list[tuple[int, int, bytes]], time_ns: int) -> None:
         """Put records into a larger batch; begin one like `new` where they do not fit or came too late."""
