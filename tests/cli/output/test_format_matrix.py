@@ -230,6 +230,18 @@ def test_a_list_is_tsv_in_a_pipe_and_a_summary_a_table_everywhere() -> None:
     )
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_one_rule_for_pipes(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    line = RUNS[name]
+    formats = options_of(name)["--format"].choices or ()
+    style = "tsv" if name in LISTS else "text" if "text" in formats else "table"
+    assert printed(capfd, *line) == printed(capfd, *line, "--format", style)
+    rows = printed(capfd, *line, "--limit", "2", "--format", "jsonl").splitlines()
+    if name not in LISTS:
+        field = next(iter(json.loads(rows[0])))
+        assert printed(capfd, *line, "-e", field) == printed(capfd, *line, "-e", field, "--format", "tsv")
+
+
 def matrix() -> str:
     """What each command with rows has."""
     lines = [
