@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from kdissect.decoders.generated.summary import Summary
+from kdissect.decoders.bodies import request_summarizer, response_summarizer
+from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
@@ -127,6 +128,35 @@ Nest = Callable[[Row, Exchange], list[Anomaly]]
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
     """The names that stand in the frames. `history.topics.topic_names` knows those of topic ids too."""
     return union(asked.topics, answered.topics)
+
+
+class More(NamedTuple):
+    """What a line tells of bodies beside errors and topics."""
+
+    groups: tuple[str, ...]
+    throttle_ms: int | None
+    rack: str | None
+
+
+def more_of(asked: Summary, answered: Summary) -> More:
+    """What a line tells of the bodies with these summaries."""
+    return More(union(asked.groups, answered.groups), answered.throttle_ms, asked.rack)
+
+
+def listed_summaries(exchange: Exchange) -> tuple[Summary, Summary]:
+    """Summaries of request and response with all that a line shows. Raises nothing."""
+    key, version = exchange.api_key, exchange.api_version
+    asked = answered = NO_SUMMARY
+    if key is not None and version is not None:
+        if exchange.request is not None:
+            asked = request_summarizer(key, version, True)(
+                exchange.request.data, exchange.request_body_offset
+            )
+        if exchange.response is not None:
+            answered = response_summarizer(key, version, True)(
+                exchange.response.data, exchange.response_body_offset
+            )
+    return asked, answered
 
 
 class ExchangeRows:

@@ -64,6 +64,7 @@ class Limits(NamedTuple):
     # Names: 300 bytes a topic, up to 20 KB a row of a statistic, 1 KB a finding.
     topic_names: int = 100_000  # clusters have at most some ten thousand
     statistic_rows: int = 1000
+    sorted_rows: int = 50_000  # of a list with --sort: 5 KB each
     findings: int = 10_000  # a peer that breaks something new in every frame must not fill the memory
     # What a filter may cost.
     filter_characters: int = 16_384

@@ -3,11 +3,15 @@
 Tables at rest have the former in the row of the connection; a line has to say it by itself.
 """
 
-from typing import NamedTuple
-
-from kdissect.decoders.bodies import request_summarizer, response_summarizer
-from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
-from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, ExchangeRows, Row, RowField, union
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.exchange_rows import (
+    EXCHANGE_FIELDS,
+    ExchangeRows,
+    Row,
+    RowField,
+    listed_summaries,
+    more_of,
+)
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -57,35 +61,6 @@ class ListedRows(ExchangeRows):
         more = more_of(asked, answered)
         row = super().names(exchange, asked, answered)
         return row | {"group": list(more.groups), "throttle": more.throttle_ms, "rack": more.rack}
-
-
-class More(NamedTuple):
-    """What a line tells of bodies beside errors and topics."""
-
-    groups: tuple[str, ...]
-    throttle_ms: int | None
-    rack: str | None
-
-
-def more_of(asked: Summary, answered: Summary) -> More:
-    """What a line tells of the bodies with these summaries."""
-    return More(union(asked.groups, answered.groups), answered.throttle_ms, asked.rack)
-
-
-def listed_summaries(exchange: Exchange) -> tuple[Summary, Summary]:
-    """Summaries of request and response with all that a line shows. Raises nothing."""
-    key, version = exchange.api_key, exchange.api_version
-    asked = answered = NO_SUMMARY
-    if key is not None and version is not None:
-        if exchange.request is not None:
-            asked = request_summarizer(key, version, True)(
-                exchange.request.data, exchange.request_body_offset
-            )
-        if exchange.response is not None:
-            answered = response_summarizer(key, version, True)(
-                exchange.response.data, exchange.response_body_offset
-            )
-    return asked, answered
 
 
 def who_row(info: ConnectionInfo) -> Row:

@@ -110,8 +110,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         options, output, DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection), types
     )
     made = None
-    if options.columns:
-        from kdissect.cli.formats.made_values import made_values  # start-up: of -e
+    if options.columns or options.order:
+        from kdissect.cli.formats.made_values import made_values  # start-up: of -e, --sort
 
         made = made_values(dissection, options)
     lines = ConnectionLines(form, format_name(options, output) in ("tsv", "csv", "jsonl"), made)

@@ -35,7 +35,7 @@ class Writer(Protocol):
 def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
     """What makes bytes of the exchanges that are listed."""
     # at first use: start-up; each way to write loads much that the others do without
-    if options.format == "jsonl" and not options.fields and not output.is_terminal:
+    if options.format == "jsonl" and not (options.fields or options.order or output.is_terminal):
         return _lines(dissection, options)
     from kdissect.cli.formats.exchanges_as_rows import (  # start-up: other formats need none
         row_writer,
@@ -43,7 +43,7 @@ def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Wri
     )
 
     no_format = options.format is None and output.is_terminal
-    if options.format == "tree" or (no_format and options.bodies and not options.fields):
+    if options.format == "tree" or (no_format and options.bodies and not (options.fields or options.order)):
         return tree_writer(dissection, options, output)
     return row_writer(
         dissection, options, output, _DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())

@@ -19,6 +19,7 @@ from kdissect.cli.options.filter_option import add_filter, open_filtered, select
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
 from kdissect.cli.options.output_options import (
     OF_RECORDS,
+    UNSORTED,
     add_fields,
     add_forms,
     add_limit,
@@ -104,7 +105,9 @@ def _parser() -> ArgumentParser:
 
 def _check(options: Namespace) -> None:
     check_parquet(options)
-    if options.fields:
+    if options.sort and options.format == "parquet":
+        raise ValueError(UNSORTED)
+    if options.fields or options.sort:
         choose_columns(options, RECORD_FIELDS, OF_RECORDS)
         if options.format == "parquet" and any(
             column.is_made or "." in column.name for column in options.columns
@@ -166,8 +169,8 @@ def _lines(
     rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name)
     style = format_name(options, output)
     extra = None
-    if options.columns:
-        from kdissect.cli.formats.made_values import made_values  # start-up: of -e
+    if options.columns or options.order:
+        from kdissect.cli.formats.made_values import made_values  # start-up: of -e, --sort
 
         extra = made_values(dissection, options)
     if (
@@ -176,6 +179,7 @@ def _lines(
         or "json" in forms
         or output.is_terminal
         or extra is not None
+        or options.order is not None
     ):
         made = _made(dissection, options, rows, progress, faults.anomalies, form.line, extra)
         return islice(made, options.limit)

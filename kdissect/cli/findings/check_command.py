@@ -15,12 +15,13 @@ from kdissect.cli.event_loop import Reading, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
+from kdissect.cli.formats.titled_tables import ROW_FORMATS, add_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, was_read
 from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
-from kdissect.cli.output import Output, OutputError
+from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Finding, Severity, Who
 from kdissect.model.wording import plural
@@ -70,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
 
                 evidence.append(write_evidence(options, dissection, verdict, new_judge))
             reports.write(verdict, options.statistics)
-        output.write(render(options.format, verdict, options.statistics))
+        _write(options, output, verdict)
         output.flush()
         verdicts.append(verdict)
         reading.over()
@@ -83,6 +84,24 @@ def run(arguments: Sequence[str]) -> int:
     if dissection.guard.has_faults:
         return read or UNREADABLE  # not all of it can be trusted
     return _exit_code(verdicts[0], options, read, dissection)
+
+
+def _write(options: CheckOptions, output: Output, verdict: Verdict) -> None:
+    """The report, or the rows of one table."""
+    is_whole = not (options.fields or options.table or options.sort or options.limit)
+    if is_whole and (options.format is None or options.format in FORMATS):
+        output.write(render(options.format or "text", verdict, options.statistics))
+        return
+    # start-up: few choose rows
+    from kdissect.cli.findings.finding_tables import finding_tables
+    from kdissect.cli.formats.held_rows import write_rows
+
+    style = options.format or ("table" if output.is_terminal else "tsv")
+    style = "table" if style == "text" else style
+    if style not in ("table", *ROW_FORMATS):
+        raise UsageError(f"{style} is a report of everything: --table, -e, --sort and --limit go with rows")
+    tables = {table.name: table for table in finding_tables(verdict)}
+    write_rows(tables[options.table or "findings"], style, options, output)
 
 
 def _parser() -> ArgumentParser:
@@ -105,16 +124,15 @@ def _parser() -> ArgumentParser:
     _add_evidence(verdict)
     add_metrics(parser)
     report = parser.add_argument_group("the report").add_argument
-    report("--format", choices=FORMATS, default="text", help="default: text")
     report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
         "write another report to FILE, which is complete or absent; may be repeated"
     ))  # fmt: skip
     report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
-    report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
         "call an end NAME: END is an address, a host, client or broker"
     ))  # fmt: skip
+    add_tables(parser, "findings", "software", text="text", reports=FORMATS)
     return parser
 
 

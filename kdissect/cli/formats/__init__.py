@@ -62,6 +62,19 @@ def format_of(
     `-e` chooses the columns. Without it TSV and CSV have `columns`, JSON lines have whole rows, and a table
     has `table_columns()`. A `live` table shows each row at once.
     """
+    form = _format_of(options, output, columns, table_columns, live, types)
+    order = getattr(options, "order", None)
+    return form if order is None else order.over(form)
+
+
+def _format_of(
+    options: Namespace,
+    output: Output,
+    columns: Sequence[str],
+    table_columns: Callable[[], "list[TableColumn]"],
+    live: bool,
+    types: "Mapping[str, str] | None",
+) -> ColumnFormat:
     name = format_name(options, output)
     chosen: Sequence[Column] = getattr(options, "columns", ())
     and_usual: bool = getattr(options, "and_usual", False)

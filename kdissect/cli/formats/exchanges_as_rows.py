@@ -129,7 +129,8 @@ def row_writer(
 
 def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
     """What works out the columns that rows do not have by themselves; None where there are none."""
-    if not any(column.is_made for column in options.columns):
+    order = [] if options.order is None else [options.order.column]
+    if not any(column.is_made for column in (*options.columns, *order)):
         return None
     from kdissect.cli.formats.made_values import made_values  # start-up: the filter language
 

@@ -1,4 +1,4 @@
-"""Tables whose rows are held, in any format: which rows, in what order, how many, which columns."""
+"""Rows that are held, in any format: which rows, in what order, how many, which columns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.formats import delimited
-from kdissect.cli.formats.named_fields import Column, split_more, split_names
+from kdissect.cli.diagnostics import say
+from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats.named_fields import Column, Room, split_more, split_names
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output, UsageError
@@ -19,7 +20,9 @@ def write_rows(table: RowTable, style: str, options: Namespace, output: Output) 
     """Write the rows that the options ask for. Raises UsageError for names that no row has."""
     rows = list(table.rows())
     if options.sort:
-        rows = _sorted(rows, options.sort)
+        name, way = split_way(options.sort)
+        _check(name, rows)
+        rows = _sorted(rows, Column(name), way)
     rows = rows[: options.limit]
     names, and_usual = split_more(split_names(options.fields))
     for name in names:
@@ -30,7 +33,10 @@ def write_rows(table: RowTable, style: str, options: Namespace, output: Output) 
         from kdissect.cli.formats.text_table import chosen_columns  # start-up: rich
         from kdissect.cli.formats.text_table import table as text_table
 
-        shown = chosen_columns([*(usual if and_usual or not chosen else ()), *chosen])
+        shown = chosen_columns(chosen)
+        if and_usual or not chosen:  # of the usual ones the last are left out first
+            usual_shown = (one._replace(rank=rank) for rank, one in enumerate(chosen_columns(usual)))
+            shown = [*usual_shown, *shown]
         form: Any = text_table(shown, options, output, live=False)
     elif style == "parquet":
         from kdissect.cli.formats.parquet import ParquetFormat  # pyarrow is optional
@@ -82,14 +88,80 @@ def _paths(row: Facts, before: str = "") -> Iterable[str]:
             yield from _paths(value, f"{before}{name}.")
 
 
-def _sorted(rows: list[Facts], wanted: str) -> list[Facts]:
-    """Numbers: the largest first; texts: in their order; what has none comes last."""
+def split_way(wanted: str) -> tuple[str, str]:
+    """`--sort NAME:desc` as name and way; no way where that is left to the values."""
     name = wanted.removesuffix(ASCENDING).removesuffix(DESCENDING)
-    _check(name, rows)
-    column = Column(name)
+    return name, wanted[len(name) :]
+
+
+class Order:
+    """How the rows of a list are sorted; `most` of them are held, `is_asked` where the user said so many.
+
+    `is_shown`: the rows that are printed have its column.
+    """
+
+    def __init__(self, column: Column, way: str, most: int, is_asked: bool, is_shown: bool) -> None:
+        self.column = column
+        self.is_shown = is_shown
+        self.way = way
+        self.most = most
+        self.is_asked = is_asked
+
+    def over(self, form: Format) -> SortedFormat:
+        """The format, with its rows in this order."""
+        return SortedFormat(form, self)
+
+
+class SortedFormat:
+    """Holds the rows that come first in an order, and gives them to a format at the end."""
+
+    values = None
+    end = b""
+    is_stripped = False
+
+    def __init__(self, form: Format, order: Order) -> None:
+        self._form = form
+        self._order = order
+        self._rows: list[Facts] = []
+        self._seen = 0
+        self.head = form.head
+
+    def line(self, row: Facts) -> bytes:
+        """Nothing yet."""
+        self._seen += 1
+        self._rows.append(row)
+        if len(self._rows) >= 2 * self._order.most:
+            self._rows = self._first()
+        return b""
+
+    def tail(self) -> bytes:
+        """The rows; says how many there was no room for."""
+        rows, most = self._first(), self._order.most
+        if self._seen > most and not self._order.is_asked:
+            left = self._seen - most
+            say(f"--sort holds {most} rows: {left} behind them are left out (--limits sorted_rows=N)")
+        if not self._order.is_shown:
+            for row in rows:
+                row.pop(self._order.column.name)
+        return b"".join([*map(self._form.line, rows), self._form.tail()])
+
+    def cell(self, at: int, row: Facts) -> bytes:
+        """Of the format."""
+        raise NotImplementedError
+
+    def room(self, at: int, row: Facts) -> Room:
+        """Of the format."""
+        raise NotImplementedError
+
+    def _first(self) -> list[Facts]:
+        return _sorted(self._rows, self._order.column, self._order.way)[: self._order.most]
+
+
+def _sorted(rows: list[Facts], column: Column, way: str) -> list[Facts]:
+    """Numbers: the largest first; texts: in their order; what has none comes last."""
     filled = [row for row in rows if column.value(row) not in (None, "", [])]
     is_number = all(isinstance(column.value(row), int | float) for row in filled)
-    is_reversed = wanted.endswith(DESCENDING) or (is_number and not wanted.endswith(ASCENDING))
+    is_reversed = way == DESCENDING or (is_number and way != ASCENDING)
 
     def key(row: Facts) -> Any:
         value = column.value(row)

@@ -1,4 +1,4 @@
-"""What `-e` asks for and rows do not have by themselves."""
+"""What `-e` and `--sort` ask for and rows do not have by themselves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kdissect.query.fields.printed_fields import FieldValues
 
 def made_values(dissection: Dissection, options: Namespace) -> FieldValues | None:
     """What works out those columns; None where there are none."""
-    names = [column.name for column in options.columns if column.is_made]
+    order = [] if options.order is None else [options.order.column]
+    names = [column.name for column in (*options.columns, *order) if column.is_made]
     if not names:
         return None
     topics_of, files = dissection.topics.topics_of, dissection.file_names

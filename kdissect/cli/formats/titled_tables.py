@@ -24,14 +24,15 @@ def add_tables(
     text: str = "table",
     sort: str = "what rows come first",
     orders: Iterable[str] = (),
+    reports: Iterable[str] = (),
 ) -> None:
     """Add the options of rows that are held: `--format`, `--table`, `-e`, `--sort`, `--limit` and their like.
 
     `names` are those of the tables, `text` is what the form for people is called, `orders` are what
-    completion offers for `--sort`.
+    completion offers for `--sort`, `reports` are formats that have more than rows.
     """
     add = parser.add_argument_group("how to print them").add_argument
-    formats = (*dict.fromkeys((text, "table")), *ROW_FORMATS)
+    formats = tuple(dict.fromkeys((text, *reports, "table", *ROW_FORMATS)))
     add("--format", choices=formats, help=f"default: {text}, or what -o FILE ends with")
     add("--json", dest="format", action="store_const", const="json", help="short for --format json")
     add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")

@@ -13,6 +13,7 @@ from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
 from kdissect.cli.options.command_parser import add_limits, command_parser
 from kdissect.cli.options.output_options import (
+    UNSORTED,
     add_fields,
     add_forms,
     add_limit,
@@ -64,6 +65,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _check(options: Namespace) -> SegmentKind:
     check_parquet(options)
+    if options.sort and options.format == "parquet":
+        raise ValueError(UNSORTED)
     kind = kind_of(options)
     choose_columns(options, kind.fields)
     return kind

@@ -72,11 +72,13 @@ def _jobs(text: str) -> int:
 def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
-    if options.fields:
-        from kdissect.report.listed_rows import LISTED_FIELDS  # start-up: of -e
+    if options.fields or options.sort:
+        from kdissect.report.listed_rows import LISTED_FIELDS  # start-up: of -e, --sort
 
         choose_columns(options, LISTED_FIELDS, OF_EXCHANGES)
     if options.bodies and options.format == "table":
         raise ValueError("a table has no room for bodies: use --format tree or jsonl, or name fields with -e")
+    if options.sort and (options.format == "tree" or getattr(options, "jobs", 1) > 1):
+        raise ValueError("--sort holds rows: it goes with all formats but tree, in one process")
     if options.fields and options.format == "tree":
         raise ValueError("a tree shows everything: -e goes with all other formats")

@@ -10,8 +10,10 @@ from kdissect.cli.options.input_options import is_input, is_live, was_read
 from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.engine.exchange_rows import RowField
 from kdissect.model.extras import are_installed, how_to_install
+from kdissect.model.limits import in_force
 
 _FORMS = ("text", "hex", "json", "base64")
+UNSORTED = "parquet of records is written as they are read: --sort goes with other formats"
 CLOCKS = ("utc", "local", "relative", "delta")
 # What `query.fields.printed_fields.Behind` calls what stands behind a row.
 OF_NOTHING, OF_CONNECTIONS, OF_RECORDS, OF_EXCHANGES = (
@@ -33,13 +35,28 @@ def add_fields(parser: ArgumentParser, help_text: str) -> None:
 
 
 def choose_columns(options: Namespace, fields: Sequence[RowField], behind: str = OF_NOTHING) -> None:
-    """Set `options.columns` from `-e`, as `named_fields.columns_of` has them. Raises ValueError."""
-    if not options.fields:
+    """Set `options.columns` from `-e`, as `named_fields.columns_of` has them, and `options.order`.
+
+    The order then cares for `--limit`. Raises ValueError.
+    """
+    if not options.fields and not options.sort:
         return
     from kdissect.cli.formats.named_fields import columns_of, split_more, split_names  # start-up: of -e
 
     options.fields, options.and_usual = split_more(split_names(options.fields))
     options.columns = columns_of(options.fields, fields, behind)
+    if not options.sort:
+        return
+    from kdissect.cli.formats.held_rows import Order, split_way  # start-up: of --sort
+    from kdissect.cli.formats.named_fields import needs_bodies
+
+    name, way = split_way(options.sort)
+    (column,) = columns_of([name], fields, behind)
+    if needs_bodies([column]) and not (needs_bodies(options.columns) or getattr(options, "bodies", False)):
+        raise ValueError(f"lines have no bodies: name {name} in -e, too")
+    is_shown = not column.is_made or column.name in options.fields
+    most = options.limit or in_force().sorted_rows
+    options.order, options.limit = Order(column, way, most, options.limit is not None, is_shown), None
 
 
 def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
@@ -132,8 +149,13 @@ def add_forms(parser: ArgumentParser) -> None:
 
 
 def add_limit(parser: ArgumentParser) -> None:
-    """Add `--limit`."""
-    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines")
+    """Add `--limit` and `--sort`."""
+    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines; sorted: the first N")
+    parser.add_argument("--sort", metavar="FIELD", help=(
+        "hold the lines until the end, and print those that come first: numbers the largest first, texts in "
+        "their order; FIELD:asc, FIELD:desc"
+    ))  # fmt: skip
+    parser.set_defaults(order=None)
 
 
 def settle_format(parser: ArgumentParser, options: Namespace) -> None:

@@ -21,6 +21,7 @@ UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
 POSITIONS = str(CAPTURES / "kafka44_java_positions.pcapng")
 LOGINS = str(CAPTURES / "kafka44_franz_sasl.pcapng")
+ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
 SEGMENTS = CHECKOUT / "captures" / "logs"
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 OPTIONS = ("-e", "--sort", "--limit", "--since", "--until", "-i")
@@ -39,6 +40,7 @@ RUNS: dict[str, list[str]] = {
     "offsets": ["offsets", POSITIONS],
     "logins": ["logins", LOGINS],
     "changes": ["changes", str(CAPTURES / "kafka28_java_admin.pcapng")],
+    "check": ["check", ACKS, "--exit-zero"],
     "upgrade": ["upgrade", TXN, "--target", "4.0", "--all", "--fail-on", "never"],
     "fields": ["fields"],
     "limits": ["limits"],
@@ -50,6 +52,7 @@ PARTS = [
     *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
     ("topics", "users"), ("stats", "errors"), ("stats", "over_time"),
     ("stats", "told_elsewhere"), ("topics", "savings"), ("info", "files"),
+    ("check", "software"),
 ]  # fmt: skip
 LISTS = ("inspect", "live", "connections", "records", "segments")
 
@@ -152,6 +155,56 @@ def test_since_and_until_are_part_of_the_filter(command: str, capfd: pytest.Capt
     assert capfd.readouterr().out != outputs[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (["inspect", TXN], "latency_ns"),
+        (["inspect", TXN], "latency"),
+        (["inspect", TXN], "throttle"),
+        (["inspect", TXN], "batch.count:asc"),
+        (["inspect", TXN], "request.transactional_id"),
+        (["connections", TXN], "exchanges"),
+        (["connections", TXN], "client.port"),
+        (["records", TXN], "offset:desc"),
+        (["records", TXN], "client.port"),
+        (["segments", str(SEGMENTS)], "last_offset:desc"),
+    ],
+)
+def test_lists_are_sorted(line: list[str], field: str, capfd: pytest.CaptureFixture[str]) -> None:
+    name = field.partition(":")[0]
+    every = [
+        json.loads(text)[name] for text in printed(capfd, *line, "-e", name, "--format", "jsonl").splitlines()
+    ]
+    filled = [value for value in every if value not in (None, "", [])]
+    is_down = not field.endswith(":asc") and (field.endswith(":desc") or isinstance(filled[0], int))
+    assert len(filled) > 1
+    expected = sorted(filled, key=str if isinstance(filled[0], list) else None, reverse=is_down)
+    for limit in ("3", "100000"):
+        more = [*line, "--sort", field, "--limit", limit, "-e", name]
+        rows = [json.loads(text)[name] for text in printed(capfd, *more, "--format", "jsonl").splitlines()]
+        assert rows[: len(filled)] == expected[: int(limit)]
+        assert len(rows) == min(len(every), int(limit))
+        assert len(printed(capfd, *more, "--format", "tsv").splitlines()) == len(rows) + 1
+    if name.startswith("request."):
+        assert main([*line, "--sort", field]) == 2
+        return
+    usual = printed(capfd, *line, "--format", "jsonl").splitlines()
+    assert sorted(printed(capfd, *line, "--sort", field, "--format", "jsonl").splitlines()) == sorted(usual)
+
+
+def test_a_sorted_list_holds_no_more_than_it_may(capfd: pytest.CaptureFixture[str]) -> None:
+    line = ["inspect", TXN, "--sort", "latency_ns", "-e", "latency_ns", "--no-header", "--format", "tsv"]
+    whole = printed(capfd, *line).split()
+    assert main([*line, "--limits", "sorted_rows=5"]) == 0
+    out, err = capfd.readouterr()
+    assert out.split() == whole[:5]
+    assert (
+        f"--sort holds 5 rows: {len(printed(capfd, *line[:-2], '--format', 'tsv').splitlines()) - 5} behind"
+        in err
+    )
+    assert main([*line[:-2], "--format", "tree"]) == 2
+
+
 def test_json_of_a_list_is_one_document(capfd: pytest.CaptureFixture[str]) -> None:
     assert json.loads(printed(capfd, "inspect", TXN, "-Y", "api == 'Fetch' and number < 0", "--json")) == []
     assert len(json.loads(printed(capfd, "connections", TXN, "--json"))) > 3
@@ -176,6 +229,18 @@ def test_a_list_is_tsv_in_a_pipe_and_a_summary_a_table_everywhere() -> None:
         run_on_terminal(["groups", GROUPS, "-e", "group,lag", "--color", "never"]).out
         == run("groups", GROUPS, "-e", "group,lag", "--format", "table").out
     )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_one_rule_for_pipes(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    line = RUNS[name]
+    formats = options_of(name)["--format"].choices or ()
+    style = "tsv" if name in LISTS else "text" if "text" in formats else "table"
+    assert printed(capfd, *line) == printed(capfd, *line, "--format", style)
+    rows = printed(capfd, *line, "--limit", "2", "--format", "jsonl").splitlines()
+    if name not in LISTS:
+        field = next(iter(json.loads(rows[0])))
+        assert printed(capfd, *line, "-e", field) == printed(capfd, *line, "-e", field, "--format", "tsv")
 
 
 def matrix() -> str:

@@ -20,9 +20,16 @@ from kdissect.cli.formats.json_lines.line_parts import (
     text_or_null,
 )
 from kdissect.decoders.generated.summary import Summary
-from kdissect.engine.exchange_rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
+from kdissect.engine.exchange_rows import (
+    TopicsOf,
+    closed_row,
+    has_anomalies,
+    listed_summaries,
+    more_of,
+    union,
+    wire_topics,
+)
 from kdissect.model.packets.packet import FILE_SHIFT
-from kdissect.report.listed_rows import listed_summaries, more_of
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
