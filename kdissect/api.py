@@ -39,6 +39,8 @@ class Dissection:
     `only_ports`: connections without one of these are left out.
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
     `shard`: only its connections (`engine.shards`).
+    `brokers` and `taps` are what is known of all inputs, where these are some of them: nothing is looked for
+    again.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class Dissection:
         limits: Limits | None = None,
         only_ports: Iterable[int] = (),
         shard: "Shard | None" = None,
+        brokers: Brokers | None = None,
+        taps: "DuplicateTaps | None" = None,
     ) -> None:
         start_run()
         self.captures: Captures = _captures(paths)
@@ -65,18 +69,21 @@ class Dissection:
         self._limits = limits
         sets = {file.capture_set for file in files}
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
-        self._brokers = Brokers(rescan=(lambda: self._proven_in(seekable)) if seekable else None)
+        may_rescan = seekable and brokers is None
+        self._brokers = brokers or Brokers(rescan=(lambda: self._proven_in(seekable)) if may_rescan else None)
+        if taps is None and brokers is None and len(sets) > 1:
+            taps = _duplicate_taps()
         arguments = (
             self.ports,
             lambda index: files[index].capture_set,
             self.key_logs,
             hosts,
             limits,
-            _duplicate_taps() if len(sets) > 1 else None,
+            taps,
             self._brokers,
         )
         self.analyzer = Analyzer(*arguments) if shard is None else _shard_analyzer(shard, arguments)
-        self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
+        self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if may_rescan else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
         self.guard = Guard(files, self.analyzer)
         """Has what raises end one input only, where faults are not raised (`model.faults`)."""

@@ -105,9 +105,13 @@ class ShardAnalyzer(Analyzer):
             place = (0 if info.over_ns else len(silent)) + sets[info.capture_set]
             yield _ended(LAST_BATCH, place, event, number), event
 
+    def _takes(self, flow: bytes) -> bool:
+        """Whether a flow belongs to the shard."""
+        return shard_of(flow, self._shard.of) == self._shard.number
+
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         flow = segment[0]
-        if flow in self._flows or shard_of(flow, self._shard.of) == self._shard.number:
+        if flow in self._flows or self._takes(flow):
             if self.latest_ns is None:  # else `event_order` has it
                 self.place = self._batch, self.index
             super()._feed_segment(segment, ref, time_ns)

@@ -1,4 +1,4 @@
-"""What a run reads: files in canonical order, and how they are dealt out to tasks."""
+"""What a run reads: files in canonical order."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -58,19 +58,6 @@ class Inputs(NamedTuple):
     def total_bytes(self) -> int:
         """Bytes on disk."""
         return sum(file.size or 0 for file in self.files)
-
-    def tasks(self, task_bytes: int = TASK_BYTES) -> list[list[Input]]:
-        """Files for each task: small ones together, in their order."""
-        tasks: list[list[Input]] = []
-        filled = task_bytes
-        for file in self.files:
-            size = file.size or 0
-            if filled + size > task_bytes:
-                tasks.append([])
-                filled = 0
-            tasks[-1].append(file)
-            filled += size
-        return tasks
 
 
 def find(paths: Sequence[str], recursive: bool = False) -> Inputs:

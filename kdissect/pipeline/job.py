@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
+from kdissect.engine.shards import Shard
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.limits import in_force, use
-from kdissect.pipeline.flow_shuffle.reduction import Reduction, parts_in
-from kdissect.pipeline.flow_shuffle.shuffle import parts_for, through_spark
 from kdissect.pipeline.inputs import Inputs
-from kdissect.pipeline.job_progress import FIRST, JOINING, SECOND, begin
+from kdissect.pipeline.job_progress import COMPARING, FIRST, JOINING, begin
+from kdissect.pipeline.share_task import Known, Result, ShareTask
+from kdissect.pipeline.shares import Task, tasks_of
 from kdissect.pipeline.table_files.commit import OutputDirectory
-from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, late_brokers, names_in
-from kdissect.pipeline.table_files.parquet_parts import WRITTEN_DDL, WrittenFile, written_batch
+from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, names_in
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
+from kdissect.pipeline.tap_marks import RESULT_DDL, ListEnds, MarkTaps, shared_ends
 from kdissect.pipeline.task_setup import Setup
+from kdissect.session.detection.known_brokers import End
 from kdissect.session.info import ConnectionKind
-from kdissect.stages.per_capture_set import run_capture_set_stage
-from kdissect.stages.per_flow import FORWARDED, OF_JUDGES
+from kdissect.stages.per_flow import OF_JUDGES
+from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.rows.table_rows import TableRows, batch_of
-from kdissect.stages.topic_id_names import Names
+from kdissect.stages.topic_id_names import WITH_NAMES, Names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,9 +40,12 @@ if TYPE_CHECKING:
 # Errors are rows of this table: a run without it could hide what it did not read.
 ALWAYS = "files"
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
-_FORWARDED_DDL = "part INT, capture_set STRING, event_order BINARY, blob BINARY"
-# Rows of a batch on its way out of Python: an event is some hundred bytes to some kilobytes.
-_ROWS = 4096
+# Tables whose rows ask for the names of topic ids.
+WITH_TOPICS = WITH_NAMES | {"topics", "groups", "producers", "transactions"}
+# Tasks that look for what was captured twice: each reads all sets that may have some of it.
+MAX_MARKING = 4
+
+Function = Callable[[Iterable[Any]], Iterator[Any]]
 
 
 class OutputExistsError(Exception):
@@ -151,37 +155,124 @@ def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
 
 def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     """All files of all tables, staged."""
-    filesystem, root = filesystem_of(staging)
-    files = _reduced(spark, job, staging)
-    late = late_brokers(filesystem, root, files)
-    if late:  # some connections are Kafka because of others: what was made without knowing stays behind
-        files = _reduced(spark, job._replace(setup=job.setup._replace(brokers=late)), staging)
-    names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
-    crossing = CaptureSetTask(staging, job.tables, job.partition_by, names)
-    begin(spark, SECOND)
-    files += run_capture_set_tasks(spark, files, staging, job.inputs.capture_sets, crossing)
+    found = _Analysis(spark, job, staging).results()
+    files = [file for result in found for file in result.written]
+    files += _of_files(job, staging, found)
     files += _judged(job, staging, files)
     files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)
     begin(spark, JOINING)
-    return stay + joined(spark, groups, staging, names)
+    return stay + joined(spark, groups, staging, Names())
 
 
-def _reduced(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
-    """What the per-flow stage writes."""
-    parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
-    reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
-    begin(spark, FIRST)
-    rows: list[Any] = through_spark(spark, job.inputs, parts, reduction, WRITTEN_DDL).collect()
-    return [WrittenFile(*row) for row in rows]
+class _Analysis:
+    """All tasks of a run, and once more those that lacked what others found."""
+
+    def __init__(self, spark: SparkSession, job: Job, staging: str) -> None:
+        self._spark = spark
+        self._staging = staging
+        self._wanted = job.parts or cores(spark)
+        self._known = TopicNames(job.topic_ids)
+        self._tasks = tasks_of(job.inputs, job.tables | {ALWAYS}, self._wanted)
+        self._marks: dict[int, dict[str, str]] = {}
+        self._setup = job.setup
+        self._job = job
+
+    def results(self) -> list[Result]:
+        """What the tasks came to."""
+        if len(self._job.inputs.capture_sets) > 1:
+            self._compare_sets()
+        begin(self._spark, FIRST)
+        tasks = dict(enumerate(self._tasks))
+        found = self._ran(tasks, self._known)
+        late = _late_brokers(found.values())
+        if late:  # some connections are Kafka because of others
+            tasks_again = {number: tasks[number] for number in tasks if found[number].asked & late}
+            found |= self._ran(tasks_again, self._known, late)
+        return list(self._named(found, late).values())
+
+    def _named(self, found: dict[int, Result], late: frozenset[End]) -> dict[int, Result]:
+        """With the rows of tasks that had no name for what another one knows the name of."""
+        filesystem, root = filesystem_of(self._staging)
+        files = [file for result in found.values() for file in result.written]
+        names = names_in(filesystem, root, files, self._known).topics
+        again: dict[int, Task] = {}
+        for number, result in found.items():
+            if result.nameless is None or any(names.name_at(*place) is not None for place in result.nameless):
+                named = (share._replace(tables=share.tables & WITH_TOPICS) for share in self._tasks[number])
+                again[number] = tuple(share for share in named if share.tables)
+        for number, result in self._ran(again, names, late).items():
+            before = found[number]
+            kept = (file for file in before.written if file.table not in WITH_TOPICS)
+            made = (file for file in result.written if file.table in WITH_TOPICS)
+            found[number] = before._replace(written=(*kept, *made))
+        return found
+
+    def _compare_sets(self) -> None:
+        """Learn which connections several capture sets have."""
+        begin(self._spark, COMPARING)
+        sets = range(len(self._job.inputs.capture_sets))
+        dealt = [list(sets[start :: self._wanted]) for start in range(min(self._wanted, len(sets)))]
+        listed = self._collected(dealt, ListEnds(self._setup))
+        secrets = [data for one in sorted(listed, key=itemgetter(0)) for data in one.secrets]
+        several, shared = shared_ends(listed)
+        if several:
+            count = min(self._wanted, MAX_MARKING)
+            shards = [Shard(number, count) for number in range(count)]
+            numbers = {name: number for number, name in enumerate(self._job.inputs.capture_sets)}
+            for of_shard in self._collected(shards, MarkTaps(self._setup, several, shared)):
+                for name, marks in of_shard.items():
+                    self._marks.setdefault(numbers[name], {}).update(marks)
+        self._setup = self._setup.with_secrets(secrets)
+
+    def _ran(
+        self, tasks: Mapping[int, Task], names: TopicNames, brokers: frozenset[End] = frozenset()
+    ) -> dict[int, Result]:
+        """The results of tasks, by number."""
+        rows = []
+        for number, task in tasks.items():
+            sets = {share.capture_set for share in task}
+            marks = {name: root for one in sets for name, root in self._marks.get(one, {}).items()}
+            rows.append((number, task, Known(names, brokers, marks)))
+        function = ShareTask(self._setup, self._staging, self._job.partition_by)
+        found: list[Result] = self._collected(rows, function)
+        return {result.number: result for result in found}
+
+    def _collected(self, rows: Sequence[Any], function: Function) -> list[Any]:
+        """What a function makes of rows, each of which is one task."""
+        if not rows:
+            return []
+        tasks = [(number, pickle.dumps(row)) for number, row in enumerate(rows)]
+        frame = self._spark.createDataFrame(tasks, "number INT, task BINARY")
+        made = frame.repartitionById(len(tasks), "number").mapInArrow(function, RESULT_DDL)
+        return [pickle.loads(row[0]) for row in made.collect()]
 
 
-def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
-    """A file for each table without rows: who queries it finds its columns."""
-    parts = parts_in(staging, job.partition_by)
-    for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
-        parts.add(table, batch_of(table, []))
-    return parts.close()
+def _late_brokers(results: Iterable[Result]) -> frozenset[End]:
+    """Ends that a task asked for and another one proved."""
+    proven: set[End] = set()
+    asked: set[End] = set()
+    for result in results:
+        proven |= result.proven
+        asked |= result.asked
+    return frozenset(proven & asked)
+
+
+def _of_files(job: Job, staging: str, results: Iterable[Result]) -> list[WrittenFile]:
+    """The tables about files. What any task that read a file found wrong with it counts."""
+    told: dict[int, FileRows] = {}
+    for result in results:
+        for number, file in result.files.items():
+            if number not in told or (told[number].file["error"] is None and file.file["error"] is not None):
+                told[number] = file
+    files = [told[number] for number in sorted(told)]
+    rows = TableRows((job.tables | {ALWAYS}) & {ALWAYS, "anomalies"})
+    for file in files:
+        rows.add(ALWAYS, file.file)
+        if "anomalies" in job.tables:
+            for row in file.anomalies:
+                rows.add("anomalies", row)
+    return _staged(job, staging, rows)
 
 
 def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
@@ -191,78 +282,25 @@ def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFil
         return []
     filesystem, root = filesystem_of(staging)
     judgement = judgements_in(filesystem, root, files)
-    made = {"findings": finding_rows(judgement, job.setup.files), "coverage": coverage_rows(judgement)}
+    made = {"findings": finding_rows(judgement, job.setup.file_names), "coverage": coverage_rows(judgement)}
     rows = TableRows(wanted)
     for table in wanted:
         for row in made[table]:
             rows.add(table, row)
+    return _staged(job, staging, rows)
+
+
+def _staged(job: Job, staging: str, rows: TableRows) -> list[WrittenFile]:
+    """The files of rows that the driver made."""
     parts = parts_in(staging, job.partition_by)
     for table, batch in rows.close():
         parts.add(table, batch)
     return parts.close()
 
 
-# The per-capture-set stage on Spark: sorted forwarded events to what crosses connections.
-class Reading:
-    """Staged files of forwarded events to rows with the number of their capture set."""
-
-    def __init__(self, staging: str, capture_sets: Sequence[str]) -> None:
-        self._staging = staging
-        self._numbers = {name: number for number, name in enumerate(capture_sets)}
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        filesystem, root = filesystem_of(self._staging)
-        for batch in batches:
-            for task in batch.column("task").to_pylist():
-                with pq.ParquetFile(f"{root}/{task.decode()}", filesystem=filesystem) as opened:
-                    for rows in opened.iter_batches(_ROWS):
-                        numbers = [self._numbers[name] for name in rows.column("capture_set").to_pylist()]
-                        yield rows.add_column(0, "part", pa.array(numbers, pa.int32()))
-
-
-class CaptureSetTask:
-    """The function of the task: sorted events of capture sets to tables and judgements."""
-
-    def __init__(
-        self, staging: str, tables: frozenset[str], partition_by: tuple[str, ...], names: Names
-    ) -> None:
-        self._staging = staging
-        self._tables = tables
-        self._partition_by = partition_by
-        self._names = names
-        self._limits = in_force()  # of the driver
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        use(self._limits)
-        parts = parts_in(self._staging, self._partition_by)
-        for capture_set, rows in groupby(_table_rows(batches), key=itemgetter(0)):
-            events = ((order, blob) for _, order, blob in rows)
-            for name, batch in run_capture_set_stage(
-                capture_set, events, self._tables, names=self._names.topics
-            ):
-                parts.add(name, batch)
-        yield written_batch(parts.close())
-
-
-def run_capture_set_tasks(
-    spark: SparkSession,
-    files: Sequence[WrittenFile],
-    staging: str,
-    capture_sets: Sequence[str],
-    function: CaptureSetTask,
-) -> list[WrittenFile]:
-    """Run it over the staged files; gives what it wrote."""
-    tasks = [(number, file.path.encode()) for number, file in enumerate(files) if file.table == FORWARDED]
-    if not tasks:
-        return []
-    frame = spark.createDataFrame(tasks, "number INT, task BINARY").repartitionById(len(tasks), "number")
-    forwarded = frame.mapInArrow(Reading(staging, capture_sets), _FORWARDED_DDL)
-    by_set = forwarded.repartitionById(len(capture_sets), "part")
-    in_order = by_set.sortWithinPartitions("capture_set", "event_order")
-    return [WrittenFile(*row) for row in in_order.mapInArrow(function, WRITTEN_DDL).collect()]
-
-
-def _table_rows(batches: Iterable[Any]) -> Iterator[tuple[str, bytes, bytes]]:
-    for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("capture_set", "event_order", "blob")]
-        yield from zip(*columns, strict=True)
+def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
+    """A file for each table without rows: who queries it finds its columns."""
+    parts = parts_in(staging, job.partition_by)
+    for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
+        parts.add(table, batch_of(table, []))
+    return parts.close()

@@ -23,17 +23,17 @@ _EVERY_S = 0.3
 _WIDTH = 30
 READING = "reading"
 # Jobs, and what their stages are for people. Spark's first stage of each deals out tasks, in no time.
-FIRST, SECOND, JOINING = "per-flow stage", "per-capture-set stage", "joining"
+COMPARING, FIRST, JOINING = "comparing", "analysing", "joining"
 _STAGES = {
-    FIRST: ("starting", READING, "analysing"),
-    SECOND: ("starting", "what crosses connections", "what crosses connections"),
+    COMPARING: ("starting", "looking for what was captured twice"),
+    FIRST: ("starting", "analysing"),
     JOINING: ("starting", "writing"),
 }
 Result = TypeVar("Result")
 
 
 def begin(spark: SparkSession, job: str) -> None:
-    """The next job of this thread is FIRST, SECOND or JOINING."""
+    """The next job of this thread is COMPARING, FIRST or JOINING."""
     try:
         spark.sparkContext.setJobGroup(job, f"kdissect: {job}")
     except Exception:  # Spark Connect, and whoever stands in for Spark: there is no line then

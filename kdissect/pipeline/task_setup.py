@@ -1,37 +1,34 @@
-"""What every task needs besides its rows: small, picklable, the same for all."""
+"""What every task needs besides its share: picklable, the same for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kdissect.capture.files import numbers_in_sets
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.files import CaptureSet
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
-from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.model import faults
 from kdissect.model.endpoint import ANY_PORTS, Ports
-from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
-from kdissect.pipeline.flow_shuffle.sent_to_all import News
+from kdissect.model.errors import CaptureError
+from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force, use
+from kdissect.model.packets.packet import PlainPacket
 from kdissect.pipeline.inputs import Inputs
-from kdissect.session.detection.known_brokers import Brokers, End
 
 
 class Setup(NamedTuple):
-    """Settings and names. `set_of_file` is the capture set's number by file index.
+    """Settings and inputs.
 
     `key_logs` are read already: the paths mean nothing on another machine. A task has `limits` hold in its
     process before anything else: Spark runs the next task, of another job, in the same one.
     """
 
-    files: tuple[str, ...]
-    set_of_file: tuple[int, ...]
-    capture_sets: tuple[str, ...]
+    inputs: Inputs
     ports: Ports = ANY_PORTS
     hosts: Mapping[str, str] | None = None
     key_logs: tuple[KeyLogFile, ...] = ()
     limits: Limits = DEFAULT_LIMITS
-    brokers: frozenset[End] = frozenset()
-    """Ends that were proven to be brokers in a run before this one."""
+    listener: faults.Listener | None = None
 
     @classmethod
     def of(
@@ -43,39 +40,59 @@ class Setup(NamedTuple):
     ) -> Setup:
         """The setup for some inputs, with the limits of this process; reads the key logs."""
         logs = KeyLogs(key_logs)
-        files = inputs.files
-        return cls(
-            tuple(file.name for file in files),
-            tuple(file.capture_set for file in files),
-            inputs.capture_sets,
-            ports,
-            hosts,
-            tuple(logs.files),
-            in_force(),
-        )
+        return cls(inputs, ports, hosts, tuple(logs.files), in_force(), faults.in_force())
 
-    def analyzer(self, secrets: KeyLogs, brokers: Brokers) -> Analyzer:
-        """An analyzer for the packets of one flow."""
-        duplicate_taps = DuplicateTaps() if len(self.capture_sets) > 1 else None
-        return Analyzer(
-            self.ports, self.capture_set_of, secrets, self.hosts, self.limits, duplicate_taps, brokers
-        )
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Names of the inputs by file index, as rows have them."""
+        return tuple(file.name for file in self.inputs.files)
 
-    def capture_set_of(self, file: int) -> str:
-        """Name of the capture set a file belongs to."""
-        return self.capture_sets[self.set_of_file[file]]
+    def begin(self) -> None:
+        """Have the settings of the driver hold in the process of a task."""
+        use(self.limits)
+        faults.use(self.listener)
 
-    def numbers(self) -> list[int]:
-        """The number of each file within its capture set."""
-        return numbers_in_sets(map(self.capture_set_of, range(len(self.files))))
+    def with_secrets(self, blocks: Sequence[bytes]) -> Setup:
+        """With secrets that stand in captures, which other capture sets may need."""
+        if not blocks:
+            return self
+        found = KeyLogFile("")
+        for data in blocks:
+            found.log.feed(data)
+        found.log.close()
+        return self._replace(key_logs=(*self.key_logs, found))
 
-    def secrets(self, news: News) -> KeyLogs:
-        """Secrets of the key logs, and of the captures."""
-        logs = KeyLogs(captures=(news,))
-        logs.files = list(self.key_logs)
-        return logs
 
-    def ends_of(self, files: Iterable[int], news: News) -> dict[str, int]:
-        """The time of the last packet of each capture set that some files belong to, by the set's name."""
-        numbers = sorted({self.set_of_file[file] for file in files})
-        return {self.capture_sets[number]: news.last_times[number] for number in numbers}
+class OwnCaptures:
+    """The files of some capture sets among all: packets of the others do not come.
+
+    `files` are all, in canonical order, so that the index of a file is its number in the run.
+    """
+
+    is_live = False
+
+    def __init__(self, inputs: Inputs, capture_sets: Collection[int]) -> None:
+        self.files: list[CaptureFile] = [file.open() for file in inputs.files]
+        self._numbers = [file.number for file in inputs.files if file.capture_set in capture_sets]
+        self._own = CaptureSet(self.own)
+        for file, found in zip(self.files, inputs.files, strict=True):
+            file.index = found.number
+
+    @property
+    def own(self) -> list[CaptureFile]:
+        """The files of these sets."""
+        return [self.files[number] for number in self._numbers]
+
+    @property
+    def errors(self) -> list[CaptureError]:
+        """As of `CaptureSet`."""
+        return self._own.errors
+
+    @property
+    def total_bytes(self) -> int | None:
+        """As of `CaptureSet`."""
+        return self._own.total_bytes
+
+    def batches(self) -> Iterator[Sequence[PlainPacket]]:
+        """As of `CaptureSet`."""
+        return self._own.batches()

@@ -30,38 +30,63 @@ def produce(
     dissection: Dissection, tables: frozenset[str], judging: Judging | None = None
 ) -> Iterator[tuple[str, Any]]:
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input."""
-    captures, guard = dissection.captures, dissection.guard
-    numbers = numbers_in_sets(file.capture_set for file in captures.files)
-    ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
-    production = _Production(dissection, ordered, tables, judging or Judging())
-    for packets in captures.batches():
-        for events in guard.fed(packets, ordered):
-            production.take(events)
-            yield from production.rows.take()
-    ends = ends_of(captures.files)
-    for placed in guard.closed(ordered.analyzer, lambda: ordered.close_each(ends)):
-        production.take(placed)
-        yield from production.rows.take()
-    dissection.is_over = True
-    yield from production.close()
+    production = Production(dissection, tables, judging)
+    yield from production.of_connections()
+    rows, files, names = TableRows(tables), dissection.captures.files, dissection.file_names
+    made = [("files", file_rows(files, names)), ("anomalies", file_anomaly_rows(files, names))]
+    judgement = production.judgement()
+    if judgement is not None:
+        made += [("findings", finding_rows(judgement, names)), ("coverage", coverage_rows(judgement))]
+    for table, found in made:
+        if table in tables:
+            for row in found:
+                rows.add(table, row)
+    yield from rows.close()
 
 
-class _Production:
+class Production:
     """Feeds each event to everything that makes rows of it."""
 
     def __init__(
-        self, dissection: Dissection, ordered: OrderedAnalyzer, tables: frozenset[str], judging: Judging
+        self, dissection: Dissection, tables: frozenset[str], judging: Judging | None = None
     ) -> None:
+        numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
         self._dissection = dissection
-        self._ordered = ordered
+        self._ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
         self._tables = tables
-        self.rows = TableRows(tables)
+        self._rows = TableRows(tables)
         self._pieces = SnapshotPieces()
-        self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
+        self._connections = ExchangeTables(dissection.file_names, self._rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
         self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES)
-        self._judge = Judge(*judging) if tables & OF_JUDGES else None
+        self._judge = Judge(*(judging or Judging())) if tables & OF_JUDGES else None
         self._sets: dict[str, CaptureSetStage] = {}
+
+    def of_connections(self) -> Iterator[tuple[str, Any]]:
+        """The tables of connections, and of what crosses them, as the inputs are read."""
+        dissection, ordered = self._dissection, self._ordered
+        captures, guard = dissection.captures, dissection.guard
+        for packets in captures.batches():
+            for events in guard.fed(packets, ordered):
+                self.take(events)
+                yield from self._rows.take()
+        ends = ends_of(captures.files)
+        for placed in guard.closed(ordered.analyzer, lambda: ordered.close_each(ends)):
+            self.take(placed)
+            yield from self._rows.take()
+        dissection.is_over = True
+        yield from self._rows.close()
+        for stage in self._sets.values():
+            yield from stage.close()
+
+    def judgement(self) -> Judgement | None:
+        """Once all was read: what the judge came to; None where nobody judges."""
+        if self._judge is None:
+            return None
+        self._judge.finish()
+        judgement = Judgement()
+        judgement.merge(self._judge)
+        return judgement
 
     def take(self, events: PlacedEvents) -> None:
         """Take the next events, but for what raises."""
@@ -120,26 +145,3 @@ class _Production:
             found = CaptureSetStage(capture_set, states, names, counts_blocks=True)
             self._sets[capture_set] = found
         return found
-
-    def close(self) -> Iterator[tuple[str, Any]]:
-        dissection = self._dissection
-        for table, rows in (
-            ("files", file_rows(dissection.captures.files, dissection.file_names)),
-            ("anomalies", file_anomaly_rows(dissection.captures.files, dissection.file_names)),
-            *self._judged(),
-        ):
-            if table in self._tables:
-                for row in rows:
-                    self.rows.add(table, row)
-        yield from self.rows.close()
-        for stage in self._sets.values():
-            yield from stage.close()
-
-    def _judged(self) -> Iterator[tuple[str, Any]]:
-        if self._judge is None:
-            return
-        self._judge.finish()
-        judgement = Judgement()
-        judgement.merge(self._judge)
-        yield "findings", finding_rows(judgement, self._dissection.file_names)
-        yield "coverage", coverage_rows(judgement)

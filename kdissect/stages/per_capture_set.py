@@ -7,8 +7,7 @@ bytes are those of the exchanges without records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any
 
 from kdissect.engine.exchange_rows import Row
@@ -17,10 +16,9 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker
-from kdissect.stages.forwarding import NAMES, Silenced
+from kdissect.stages.forwarding import Silenced
 from kdissect.stages.judges import CaptureSetJudge, Judgement
 from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
-from kdissect.stages.replay import replay
 from kdissect.stages.rows.latency_rows import LatencyRows
 from kdissect.stages.rows.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
 from kdissect.stages.rows.table_rows import TableRows
@@ -30,40 +28,6 @@ from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
-
-Ordered = tuple[bytes, bytes]
-"""`event_order` and blob of a forwarded event."""
-
-
-def run_capture_set_stage(
-    capture_set: str,
-    forwarded: Iterable[Ordered],
-    tables: frozenset[str],
-    judging: Judging | None = None,
-    names: TopicNames | None = None,
-) -> Iterator[tuple[str, Any]]:
-    """(name, record batch) of tables and of JUDGEMENT, from the forwarded events of a capture set, sorted.
-
-    `names` are those of topic ids that were known before; it learns those that the events tell.
-    """
-    rows = iter(forwarded)
-    names = names or TopicNames()
-    first = learn_names(names, rows)
-    stage = CaptureSetStage(capture_set, tables, names, judging)
-    for event, silenced in replay(blob for _, blob in chain(first, rows)):
-        stage.add(event, silenced)
-    yield from stage.close()
-
-
-def learn_names(names: TopicNames, rows: Iterator[Ordered]) -> list[Ordered]:
-    """Learn from the rows that stand before all events; gives the first event, or nothing."""
-    for order, blob in rows:
-        if not order.startswith(NAMES):
-            return [(order, blob)]
-        for event, _ in replay([blob]):
-            if isinstance(event, Exchange):
-                names.learn(event)
-    return []
 
 
 class CaptureSetStage:

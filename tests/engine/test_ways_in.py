@@ -431,9 +431,7 @@ def test_tables_have_processes_with_connections(
 
 def test_many_tasks_know_the_processes_that_one_knows(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
-    from tests.pipeline.single import by_one_process, by_tasks
+    from tests.pipeline.parquet import compare, of_run
 
-    path = commented(tmp_path / "c", "both")
-    one = by_one_process([path])
-    assert '"pod"' in str(one) or "'pod'" in str(one)
-    assert by_tasks([path], 3) == one
+    compare([Path(commented(tmp_path / "c", "both"))], tmp_path / "tables", tables={"connections"}, parts=3)
+    assert "'pod'" in str(of_run(tmp_path / "tables", "connections"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,11 @@ import pyarrow.dataset as ds
 from kdissect.api import Dissection
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.pipeline.inputs import find
+from kdissect.pipeline.job import Job, Summary, run
+from kdissect.pipeline.task_setup import Setup
 from kdissect.stages.one_process import produce
+from tests.pipeline.frames import Frames
 
 _PARTITIONS = ds.partitioning(pa.schema([("day", pa.date32()), ("broker", pa.string())]), flavor="hive")
 Rows = list[dict[str, Any]]
@@ -36,6 +40,24 @@ def of_stream(output: Path, table: str) -> Rows:
     )
     columns = arrow_schema(TABLES[table])
     return _sorted(table, [found.to_table().select(columns.names)] if paths else [])
+
+
+def compare(
+    paths: Sequence[Path],
+    output: Path,
+    keys: Sequence[str] = (),
+    tables: Collection[str] = TABLES,
+    parts: int = 5,
+) -> Summary:
+    """Run the tasks of a run, here without Spark, and hold each table to that of one process."""
+    inputs = find([str(path) for path in paths])
+    setup = Setup.of(inputs, key_logs=tuple(keys))
+    job = Job(inputs, setup, str(output), frozenset(tables), parts=parts)
+    summary = run(Frames(), job)  # type: ignore[arg-type]
+    one = of_one_process(paths, keys)
+    for table in tables:
+        assert of_run(output, table) == one[table], table
+    return summary
 
 
 def of_one_process(paths: Sequence[Path], key_logs: Sequence[str] = ()) -> dict[str, Rows]:

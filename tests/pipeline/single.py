@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.exchange_rows import ExchangeRows, Row
-from kdissect.pipeline.flow_shuffle.reduction import flows
-from kdissect.pipeline.flow_shuffle.shuffle import Mapping
-from kdissect.pipeline.inputs import Inputs, find
-from kdissect.pipeline.task_setup import Setup
-from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -35,19 +30,6 @@ def by_one_process(paths: Sequence[str | Path], key_logs: Sequence[str] = ()) ->
     dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
     events = dissection.events()
     return rows_of(events, dissection.file_names)
-
-
-def by_tasks(paths: Sequence[str | Path], parts: int, key_logs: Sequence[str] = ()) -> Found:
-    """The functions of the tasks, without Spark: what it does in between is sorting."""
-    inputs = find([str(path) for path in paths])
-    setup = Setup.of(inputs, key_logs=tuple(key_logs))
-    brokers = [Brokers() for _ in range(parts)]
-    found = rows_of(_events(inputs, setup, brokers), setup.files)
-    late = set().union(*(one.proven for one in brokers)) & set().union(*(one.asked for one in brokers))
-    if late:  # as `job` does
-        setup = setup._replace(brokers=frozenset(late))
-        found = rows_of(_events(inputs, setup, [Brokers(late) for _ in range(parts)]), setup.files)
-    return found
 
 
 def order_of(paths: Sequence[str | Path]) -> list[Identity]:
@@ -77,14 +59,3 @@ def rows_of(events: Iterable[Event], files: Sequence[str]) -> Found:
         elif isinstance(event, ConnectionClosed):
             found.connections[event.connection.id] = connection_row(0, event.connection)
     return found
-
-
-def _events(inputs: Inputs, setup: Setup, brokers: Sequence[Brokers]) -> Iterable[Event]:
-    parts = len(brokers)
-    runs: list[Any] = [run for task in inputs.tasks(1 << 20) for run in Mapping(parts).runs(task)]
-    for part, known in enumerate(brokers):
-        mine = [run for run in runs if run.part == part]
-        for events in flows(
-            sorted(mine, key=lambda run: (run.key, run.order_ns, run.ref)), setup, None, known
-        ):
-            yield from (event for _, event in events)

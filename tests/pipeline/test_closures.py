@@ -8,13 +8,12 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
+
 from kdissect.api import Dissection
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.pipeline.flow_shuffle.reduction import Reduction
-from kdissect.pipeline.flow_shuffle.sent_to_all import News
-from kdissect.pipeline.flow_shuffle.shuffle import Mapping
 from kdissect.pipeline.inputs import find
-from kdissect.pipeline.job import CaptureSetTask
+from kdissect.pipeline.share_task import Known, ShareTask
+from kdissect.pipeline.tap_marks import ListEnds, MarkTaps
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.exchange import Exchange
 from kdissect.stages.topic_id_names import Names
@@ -27,14 +26,14 @@ def test_functions_of_tasks_survive_the_way() -> None:
     inputs = find([str(CAPTURES / "kafka44_java_tls13.pcapng")])
     keys = str(CAPTURES / "kafka44_java_tls13.keys")
     setup = Setup.of(inputs, frozenset({9092}), {"10.0.0.1": "broker"}, (keys,))
-    reduction = Reduction(setup, "out", frozenset({"exchanges"}), ("day",))
-    for function in (Mapping(3), reduction, CaptureSetTask("out", frozenset(), (), Names())):
+    taps = MarkTaps(setup, frozenset({0}), frozenset({b"ends"}))
+    for function in (ShareTask(setup, "out", ("day",)), ListEnds(setup), taps, Known(TopicNames())):
         assert type(pickle.loads(pickle.dumps(function))) is type(function)
     there = pickle.loads(pickle.dumps(setup))
-    assert there.files == setup.files
+    assert there.inputs == inputs
     sessions = setup.key_logs[0].log.__dict__ if hasattr(setup.key_logs[0].log, "__dict__") else None
     assert sessions is None or there.key_logs[0].log.__dict__ == sessions
-    assert there.secrets(News()).is_given
+    assert there.with_secrets([b""]).key_logs[0].log.__class__ is setup.key_logs[0].log.__class__
 
 
 def test_names_that_were_learned_survive_the_way() -> None:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.engine.tables.all_tables import TABLES
-from kdissect.pipeline.inputs import find
-from kdissect.pipeline.job import Job, Summary, run
-from kdissect.pipeline.task_setup import Setup
 from tests.pipeline.conftest import BENCHMARKS, CHECKOUT
-from tests.pipeline.frames import Frames
-from tests.pipeline.parquet import of_one_process, of_run
+from tests.pipeline.parquet import compare, of_one_process, of_run
 from tests.support.packets.broken_frames import every_broken_frame
 from tests.support.packets.pcaps import write_pcap
 from tests.support.packets.taps import tap
@@ -36,26 +30,16 @@ NAMES = (
 )
 
 
-def _compare(paths: Sequence[Path], output: Path, keys: Sequence[str] = (), parts: int = 3) -> Summary:
-    inputs = find([str(path) for path in paths])
-    setup = Setup.of(inputs, key_logs=tuple(keys))
-    summary = run(Frames(), Job(inputs, setup, str(output), frozenset(TABLES), parts=parts))  # type: ignore[arg-type]
-    one = of_one_process(paths, keys)
-    for table in TABLES:
-        assert of_run(output, table) == one[table], table
-    return summary
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str, tmp_path: Path) -> None:
-    _compare([CAPTURES / name], tmp_path / "tables")
+    compare([CAPTURES / name], tmp_path / "tables")
 
 
 def test_brokers_that_other_connections_prove(tmp_path: Path) -> None:
     """The task that has a broken connection does not have the one that proves its broker."""
     path = Path(write_pcap(tmp_path / "a.pcap", every_broken_frame()))
-    _compare([path], tmp_path / "tables", parts=5)
+    compare([path], tmp_path / "tables")
     kinds = [row["kind"] for row in of_run(tmp_path / "tables", "connections")]
     assert kinds == ["kafka"] * len(kinds)
 
@@ -63,7 +47,7 @@ def test_brokers_that_other_connections_prove(tmp_path: Path) -> None:
 def test_encrypted_captures_with_their_keys(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="needs the extra tls")
     keys = [str(CAPTURES / "kafka44_java_tls13.keys")]
-    summary = _compare([CAPTURES / "kafka44_java_tls13.pcapng"], tmp_path / "tables", keys)
+    summary = compare([CAPTURES / "kafka44_java_tls13.pcapng"], tmp_path / "tables", keys)
     assert summary.tables["exchanges"][1] > 0
 
 
@@ -72,12 +56,12 @@ def test_rotated_files_of_the_reference_material(reference: Path, tmp_path: Path
     files = sorted((reference / "captures").glob("tansu_rdk216_rotated.pcap*"))
     if not files:
         pytest.skip("no rotated captures in the reference material")
-    assert _compare(files, tmp_path / "tables").tables["exchanges"][1] > 300
+    assert compare(files, tmp_path / "tables").tables["exchanges"][1] > 300
 
 
 @pytest.mark.exhaustive
 def test_rotated_files_with_reordering_and_loss(rotated: Path, tmp_path: Path) -> None:
-    _compare([rotated], tmp_path / "tables", parts=4)
+    compare([rotated], tmp_path / "tables")
 
 
 @pytest.mark.exhaustive
@@ -96,7 +80,7 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
         run_it = [sys.executable, str(BENCHMARKS / "generate.py"), *options]
         subprocess.run(run_it, check=True, capture_output=True)
     files = [tmp_path / "skew.pcap", tmp_path / "skew.pcap1"]
-    _compare(files, tmp_path / "tables")
+    compare(files, tmp_path / "tables")
     rows = of_run(tmp_path / "tables", "connections")
     sizes = sorted(row["client_bytes"] + row["broker_bytes"] for row in rows)
     assert sizes[-1] > 0.8 * sum(sizes), "the set is not skewed: the test tests nothing"
@@ -112,7 +96,7 @@ def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
         tap(CAPTURES / name, tmp_path / "host_a" / f"{name}.pcap")
         lossy = tmp_path / "host_b" / f"{name}.pcap"
         tap(CAPTURES / name, lossy, 700_000_000, lambda number: number % 50 != 7)
-    _compare([tmp_path / "host_a", tmp_path / "host_b"], tmp_path / "tables")
+    compare([tmp_path / "host_a", tmp_path / "host_b"], tmp_path / "tables")
     exchanges = of_run(tmp_path / "tables", "exchanges")
     of_b = [row for row in exchanges if row["capture_set"].startswith("host_b/")]
     assert {row["same_as"] for row in exchanges if row not in of_b} == {None}
@@ -132,7 +116,7 @@ def test_traffic_tapped_twice_into_one_set_is_counted_once(tmp_path: Path) -> No
     once = len(of_one_process([capture])["exchanges"])
     for name in ("tap.pcap", "tap.pcap1"):
         (tmp_path / name).write_bytes(capture.read_bytes())
-    summary = _compare([tmp_path / "tap.pcap", tmp_path / "tap.pcap1"], tmp_path / "tables")
+    summary = compare([tmp_path / "tap.pcap", tmp_path / "tap.pcap1"], tmp_path / "tables")
     assert summary.tables["exchanges"][1] == once
     rows = of_run(tmp_path / "tables", "connections")
     assert sum(row["duplicates"] for row in rows) > 0

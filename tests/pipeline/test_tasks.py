@@ -1,73 +1,90 @@
-"""The functions of the tasks give what one process gives, row by row, whatever the number of partitions."""
+"""How a run is dealt out to tasks, and that what one of them lacks comes from the others."""
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 
-from kdissect.pipeline.flow_shuffle.run import Run, flow_key, merged, pack, unpack
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+from kdissect.engine.shards import Shard
+from kdissect.engine.tables.all_tables import TABLES
+from kdissect.pipeline import job
+from kdissect.pipeline.inputs import Input, Inputs
+from kdissect.pipeline.shares import Task, tasks_of
+from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES
 from tests.pipeline.conftest import CHECKOUT
-from tests.pipeline.single import by_one_process, by_tasks
+from tests.pipeline.parquet import compare, of_run
 
 CAPTURES = CHECKOUT / "captures"
+ALL = frozenset(TABLES) - {"records"}
+MB = 10**6
 
 
-def test_rotated_files_with_reordering_and_loss_give_the_same_rows(rotated: Path) -> None:
-    one = by_one_process([rotated])
-    assert by_tasks([rotated], 4) == one
-    assert any(row["gaps"] for row in one.connections.values())
-    borders = [row for row in one.exchanges.values() if _crosses(row)]
+def dealt(sizes: list[int], wanted: int, tables: frozenset[str] = ALL) -> list[Task]:
+    files = [Input(number, "a", "a", number, "a", size, None, "a") for number, size in enumerate(sizes)]
+    return tasks_of(Inputs(tuple(files), tuple(map(str, range(len(sizes))))), tables, wanted)
+
+
+def test_with_as_many_sets_as_tasks_nothing_is_read_twice() -> None:
+    for sizes in ([2000 * MB], [100 * MB, 100 * MB], [50 * MB] * 40):
+        tasks = dealt(sizes, min(2, len(sizes)))
+        assert sorted(share.capture_set for task in tasks for share in task) == list(range(len(sizes)))
+        assert {share.tables for task in tasks for share in task} == {ALL}
+
+
+def test_small_sets_share_a_task() -> None:
+    assert [len(task) for task in dealt([MB] * 700, 2)] == [(350 * MB < 64 << 20 and 700) or 67] * 10 + [30]
+
+
+@pytest.mark.parametrize("wanted", range(2, 9))
+def test_a_large_set_is_shared_by_tables_and_by_connections(wanted: int) -> None:
+    tasks = dealt([2000 * MB], wanted)
+    assert len(tasks) == wanted
+    shares = [share for task in tasks for share in task]
+    of_connections = [share for share in shares if share.tables & OF_CONNECTIONS]
+    assert [share.shard for share in of_connections] == [
+        Shard(number, len(of_connections)) for number in range(len(of_connections))
+    ]
+    others = [table for share in shares if share not in of_connections for table in share.tables]
+    assert sorted(others) == sorted(ALL & (OF_JUDGES | OF_STATES))
+
+
+def test_rotated_files_with_reordering_and_loss_give_the_same_rows(rotated: Path, tmp_path: Path) -> None:
+    compare([rotated], tmp_path / "tables", tables={"connections", "exchanges"}, parts=4)
+    assert any(row["gaps"] for row in of_run(tmp_path / "tables", "connections"))
+    borders = [row for row in of_run(tmp_path / "tables", "exchanges") if _crosses(row)]
     assert borders, "no exchange crosses a file's end: the set tests nothing"
 
 
-def test_secrets_of_a_key_log_reach_the_tasks() -> None:
-    pytest.importorskip("cryptography", reason="needs the extra tls")
-    path, keys = CAPTURES / "kafka44_java_tls13.pcapng", [str(CAPTURES / "kafka44_java_tls13.keys")]
-    found = by_tasks([path], 2, keys)
-    assert found == by_one_process([path], keys)
-    assert found.exchanges
+def test_names_that_another_task_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections that fetch by topic ids are in one task, the one that asks for metadata in another."""
+    ran: list[list[int]] = []
+    run_tasks = job._Analysis._ran
+
+    def noted(self: job._Analysis, tasks: dict[int, Task], *more: object) -> object:
+        ran.append(sorted(tasks))
+        return run_tasks(self, tasks, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(job._Analysis, "_ran", noted)
+    path = CAPTURES / "kafka44_java_kip848.pcapng"
+    compare([path], tmp_path / "tables", tables={"exchanges", "batches"}, parts=8)
+    first, *later = ran
+    assert first == list(range(8))
+    assert 0 < len(later[-1]) < 8
 
 
-def test_capture_points_stay_apart(rotated: Path, tmp_path: Path) -> None:
+def test_capture_points_stay_apart_and_are_marked(rotated: Path, tmp_path: Path) -> None:
     first, *_ = sorted(rotated.iterdir())
     for host in ("host_a", "host_b"):
         (tmp_path / host).mkdir()
         (tmp_path / host / "trace.pcap").write_bytes(first.read_bytes())
     paths = [tmp_path / "host_a", tmp_path / "host_b"]
-    found = by_tasks(paths, 2)
-    assert found == by_one_process(paths)
-    assert {row["capture_set"] for row in found.connections.values()} == {"host_a/trace", "host_b/trace"}
-
-
-def test_segments_come_back_as_they_were() -> None:
-    flow = bytes((10, 0, 0, 2, 10, 0, 0, 1)) + (50000).to_bytes(2) + (9092).to_bytes(2)
-    key, direction = flow_key(flow)
-    segment = flow, (1 << 32) - 1, 7, 0x18, 500, b"payload", 3, -1
-    assert unpack(key, pack(11, 12, 13, direction, segment)) == [(11, 12, segment, 13)]
-
-
-def test_runs_of_overlapping_files_are_merged() -> None:
-    dice = random.Random(1)
-    flow = bytes(8) + bytes((1, 2, 3, 4))
-    key, direction = flow_key(flow)
-    runs = []
-    for file in range(3):
-        order = 0
-        for number in range(20):
-            data = b""
-            first = None
-            for index in range(dice.randrange(1, 6)):
-                order += dice.randrange(5)
-                place = order, (file << 40) + number * 10 + index
-                first = first or place
-                data += pack(*place, order, direction, (flow, 0, 0, 16, 1, b"x", 0, 0))
-            assert first is not None
-            runs.append(Run(0, key, *first, data))
-    runs.sort(key=lambda run: (run.key, run.order_ns, run.ref))
-    places = [placed[:2] for placed in merged(iter(runs))]
-    assert places == sorted(placed[:2] for run in runs for placed in unpack(key, run.data))
+    compare(paths, tmp_path / "tables", tables={"connections", "exchanges"})
+    rows = of_run(tmp_path / "tables", "connections")
+    assert {row["capture_set"] for row in rows} == {"host_a/trace", "host_b/trace"}
+    assert sum(row["same_as"] is not None for row in rows) == len(rows) / 2 > 0
 
 
 def _crosses(row: dict[str, object]) -> bool:

@@ -12,10 +12,12 @@ from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
+from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
 from kdissect.stages.one_process import produce
-from kdissect.stages.per_capture_set import run_capture_set_stage
+from kdissect.stages.per_capture_set import CaptureSetStage
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, FlowStage
+from kdissect.stages.replay import replay
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.topic_id_names import Names
@@ -118,8 +120,13 @@ def _first(dissection: Dissection, flows: list[Any], tables: frozenset[str]) -> 
 
 def _second(forwarded: list[Row], names: Names) -> Iterator[tuple[str, Any]]:
     for capture_set in sorted({row["capture_set"] for row in forwarded}):
-        rows = [(r["event_order"], r["blob"]) for r in forwarded if r["capture_set"] == capture_set]
-        yield from run_capture_set_stage(capture_set, rows, ALL, names=names.topics)
+        rows = [row for row in forwarded if row["capture_set"] == capture_set]
+        stage = CaptureSetStage(capture_set, ALL, names.topics)
+        for event, silenced in replay(
+            row["blob"] for row in rows if not row["event_order"].startswith(NAMES)
+        ):
+            stage.add(event, silenced)
+        yield from stage.close()
 
 
 def ordered(name: str, rows: list[Row]) -> list[Row]:

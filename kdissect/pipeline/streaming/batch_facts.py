@@ -10,10 +10,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from kdissect.model.packets.packet import NUMBER_MASK, packet_ref
-from kdissect.pipeline.flow_shuffle.run import Run, merged, pack, unpack
-from kdissect.pipeline.flow_shuffle.run_reader import RunReader
-from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, facts_of, news_of
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
+from kdissect.pipeline.streaming.flow_shuffle.run import Run, merged, pack, unpack
+from kdissect.pipeline.streaming.flow_shuffle.run_reader import RunReader
+from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, facts_of, news_of
 
 BATCH, END = b"B", b"E"
 _END = Struct("<q")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.exchange_rows import Row
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
 from kdissect.pipeline.sink.table_directory import Rewritten, StreamDirectory
@@ -34,7 +33,7 @@ from kdissect.pipeline.streaming.set_log import FIRST, SetRecord, Step
 from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, STAGED, learn_names
-from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.table_files.whole_object import names_in as files_named
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole

@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 from kdissect.pipeline.streaming.flows.flow import Judged
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import KEPT_NS, Mark
-from kdissect.stages.per_capture_set import Ordered
 
 # Of one capture set: compressed events, some 300 bytes each.
 _LOG_BYTES = 256 << 20
 _FAST = 1  # of zlib
+Ordered = tuple[bytes, bytes]
+"""`event_order` and blob of a forwarded event."""
 
 
 class Segment(NamedTuple):

@@ -14,18 +14,17 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.exchange_rows import Row
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.limits import use
-from kdissect.pipeline.flow_shuffle.reduction import parts_in
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.flow import Judged
 from kdissect.pipeline.streaming.flows.freezer import Freezer
 from kdissect.pipeline.streaming.flows.shard import TOO_LATE, Report
-from kdissect.pipeline.streaming.set_log import Segment, SetRecord, Step
+from kdissect.pipeline.streaming.set_log import Ordered, Segment, SetRecord, Step
 from kdissect.pipeline.streaming.stream_settings import Settings
-from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
-from kdissect.stages.per_capture_set import CaptureSetStage, Ordered
+from kdissect.stages.per_capture_set import CaptureSetStage
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, OF_JUDGES, OF_STATES
 from kdissect.stages.replay import Replay
 from kdissect.stages.rows.file_rows import EMPTY, FileRows

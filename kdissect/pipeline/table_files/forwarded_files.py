@@ -1,5 +1,4 @@
-"""What the per-flow stage forwards, staged as files like tables: events, names of topics,
-brokers, judgements."""
+"""What tasks tell others, staged as files like tables: events, names of topics, judgements."""
 
 from __future__ import annotations
 
@@ -7,20 +6,18 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.stages import forwarding
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_flow import FORWARDED, JUDGEMENT
 from kdissect.stages.topic_id_names import Names
 
-NAMES, BROKERS = "_names", "_brokers"
-STAGED = frozenset({FORWARDED, NAMES, BROKERS, JUDGEMENT})
+NAMES = "_names"
+STAGED = frozenset({FORWARDED, NAMES, JUDGEMENT})
 """Names that are of no table: what was written under them is never committed."""
 
 
@@ -46,25 +43,6 @@ def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names:
         for row in batch.to_pylist()
     ]
     names.learn(sorted(told))
-
-
-def brokers_batch(brokers: Brokers) -> Any:
-    """The ends that a task proved to be brokers, and those it asked for."""
-
-    blob = pickle.dumps((brokers.proven, brokers.asked))
-    return pa.RecordBatch.from_arrays([pa.array([blob], pa.binary())], names=["blob"])
-
-
-def late_brokers(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> frozenset[End]:
-    """Ends that a task asked for and another one proved."""
-    proven: set[End] = set()
-    asked: set[End] = set()
-    for batch in _batches(filesystem, root, files, BROKERS):
-        for blob in batch.column("blob").to_pylist():
-            of_task = pickle.loads(blob)
-            proven |= of_task[0]
-            asked |= of_task[1]
-    return frozenset(proven & asked)
 
 
 def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Judgement:

@@ -12,10 +12,12 @@ Rules:
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.table_files.hive_partitions import split
 
 GROUP_BYTES = 6 << 20
@@ -139,6 +141,12 @@ class ParquetParts:
             WrittenFile(part.table, part.directory, part.path, part.rows, size, part.has_ids)
         )
         part.writer = None
+
+
+def parts_in(staging: str, partition_by: tuple[str, ...]) -> ParquetParts:
+    """Files of an attempt of its own, below a directory that a path or URL names."""
+    filesystem, root = filesystem_of(staging)
+    return ParquetParts(filesystem, root, partition_by, uuid4().hex[:12])
 
 
 def table_writer(stream: Any, schema: Any) -> Any:

@@ -72,8 +72,9 @@ def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
     path = f"{first.path.removesuffix('.parquet')}-joined.parquet"
     schema = pq.read_schema(f"{root}/{first.path}", filesystem=filesystem)
     found = batches_of(filesystem, [f"{root}/{file.path}" for file in group.files])
-    named = (named_rows(batch, first.table, first.directory, names) for batch in found)
-    rows, size = write_rows(filesystem, f"{root}/{path}", schema, named)
+    if any(file.has_ids for file in group.files):
+        found = (named_rows(batch, first.table, first.directory, names) for batch in found)
+    rows, size = write_rows(filesystem, f"{root}/{path}", schema, found)
     return WrittenFile(first.table, first.directory, path, rows, size, False)
 
 

@@ -302,10 +302,10 @@ def test_those_of_the_process_hold_where_none_are_given(tmp_path: Path) -> None:
 def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     """Each process sets those it was given, whatever another job left in force."""
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
-    from kdissect.pipeline.flow_shuffle.reduction import Reduction
-    from kdissect.pipeline.flow_shuffle.shuffle import Mapping
     from kdissect.pipeline.inputs import find
+    from kdissect.pipeline.share_task import ShareTask
     from kdissect.pipeline.spark_source.source_options import SourceOptions
+    from kdissect.pipeline.tap_marks import ListEnds, MarkTaps
     from kdissect.pipeline.task_setup import Setup
 
     path = tmp_path / "a.pcap"
@@ -314,7 +314,8 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     try:
         use(few)
         setup = Setup.of(find([str(path)]))
-        tasks = [Mapping(1), Reduction(setup, str(tmp_path / "staged"), frozenset({"files"}), ())]
+        staging = str(tmp_path / "staged")
+        tasks = [ShareTask(setup, staging, ()), ListEnds(setup), MarkTaps(setup, frozenset(), None)]
     finally:
         use(DEFAULT_LIMITS)
     assert setup.limits == few

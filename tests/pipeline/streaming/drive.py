@@ -10,7 +10,6 @@ from typing import Any
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.all_tables import TABLES
-from kdissect.pipeline.flow_shuffle.run import Run, from_batches, to_batches
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue, Registry
@@ -23,6 +22,7 @@ from kdissect.pipeline.streaming.arrivals.offsets import (
 )
 from kdissect.pipeline.streaming.arrivals.scanner import Scanner
 from kdissect.pipeline.streaming.batch_facts import StreamMapping
+from kdissect.pipeline.streaming.flow_shuffle.run import Run, from_batches, to_batches
 from kdissect.pipeline.streaming.flows.shard import Report, work_through
 from kdissect.pipeline.streaming.micro_batch import Batches, Done
 from kdissect.pipeline.streaming.stream_settings import Settings

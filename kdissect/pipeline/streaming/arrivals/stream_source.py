@@ -21,7 +21,6 @@ from pyspark.sql.streaming.datasource import (
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.flow_shuffle.run import RUN_DDL, to_batches
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken
 from kdissect.pipeline.streaming.arrivals.offsets import (
     Offset,
@@ -32,6 +31,7 @@ from kdissect.pipeline.streaming.arrivals.offsets import (
 )
 from kdissect.pipeline.streaming.arrivals.scanner import Scanner
 from kdissect.pipeline.streaming.batch_facts import BatchFacts, StreamMapping
+from kdissect.pipeline.streaming.flow_shuffle.run import RUN_DDL, to_batches
 from kdissect.pipeline.streaming.stream_settings import Settings
 
 NAME = "kdissect-stream"

@@ -16,9 +16,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.flow_shuffle.run import Run
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
+from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.pipeline.streaming.flows.shard import work_through
 from kdissect.pipeline.streaming.micro_batch import staging_url
 from kdissect.pipeline.streaming.stream_settings import Settings

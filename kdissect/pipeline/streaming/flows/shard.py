@@ -25,18 +25,17 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.taps.tap_matches import Sighting
 from kdissect.model.packets.packet import FILE_SHIFT, packet_ref
-from kdissect.pipeline.flow_shuffle.reduction import parts_in
-from kdissect.pipeline.flow_shuffle.run import Run
-from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.batch_facts import BATCH, END, BatchFacts, end_of, in_order, packed
+from kdissect.pipeline.streaming.flow_shuffle.run import Run
+from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.streaming.flows.flow import Flow, Judged, Surroundings
 from kdissect.pipeline.streaming.flows.flow_store import NOTHING, ShardStore, Store
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import KnownDuplicateTaps, Mark
 from kdissect.pipeline.streaming.flows.open_flows import FlowRows, OpenFlows
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, split_forwarded
-from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 from kdissect.stages.per_flow import FORWARDED, forwarded_batch
 from kdissect.stages.rows.file_rows import FileRows

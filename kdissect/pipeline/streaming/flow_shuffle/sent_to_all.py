@@ -9,7 +9,7 @@ from struct import Struct
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packets.packet import packet_ref
-from kdissect.pipeline.flow_shuffle.run import Run
+from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.stages.rows.file_rows import FileRows
 
 KEY = b""

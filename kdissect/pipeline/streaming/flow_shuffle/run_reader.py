@@ -15,7 +15,7 @@ from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.process import as_segment
 from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
-from kdissect.pipeline.flow_shuffle.run import Run, flow_key, pack
+from kdissect.pipeline.streaming.flow_shuffle.run import Run, flow_key, pack
 
 # A run is a row that Spark sorts and copies: long enough that rows do not count, short enough for its pages.
 _RUN_BYTES = 1 << 16

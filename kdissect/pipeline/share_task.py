@@ -1,0 +1,152 @@
+"""What a task of a run does: reads the files of its shares, analyses, and writes rows as Parquet.
+
+It analyses as `kdissect tables` does, and writes the files itself: one pass fills all tables, and what a task
+that failed half-way has written is never named. What it did not know, and others may, it says at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kdissect.api import Dissection
+from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
+from kdissect.model.limits import in_force
+from kdissect.pipeline.shares import WHOLE, Share, Task
+from kdissect.pipeline.table_files.forwarded_files import NAMES
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
+from kdissect.pipeline.tap_marks import KnownTaps, Marks, pickled, pickled_in
+from kdissect.pipeline.task_setup import OwnCaptures, Setup
+from kdissect.session.detection.known_brokers import Brokers, End
+from kdissect.session.exchange import Exchange
+from kdissect.stages.forwarding import ForwardedEvent, Forwarder
+from kdissect.stages.one_process import Production
+from kdissect.stages.per_flow import JUDGEMENT, forwarded_batch, judgement_batch
+from kdissect.stages.rows.file_rows import FileRows
+from kdissect.stages.rows.table_rows import BATCH_ROWS
+
+Place = tuple[str, str, bytes]
+"""Capture set, address of a broker, and id of a topic."""
+
+_LAST = (1 << 63) - 1  # behind every time
+
+
+class Known(NamedTuple):
+    """What tasks are told: names of topic ids, brokers, and connections that were captured twice."""
+
+    names: TopicNames
+    brokers: frozenset[End] = frozenset()
+    marks: Marks | None = None
+
+
+class Result(NamedTuple):
+    """What a task comes to. `nameless` are the ids without a name there; None for too many."""
+
+    number: int
+    written: tuple[WrittenFile, ...]
+    files: Mapping[int, FileRows]
+    proven: frozenset[End]
+    asked: frozenset[End]
+    nameless: frozenset[Place] | None
+
+
+class ShareTask:
+    """The function of the task, for `mapInArrow`: rows hold a pickled number, `Task` and `Known`.
+
+    `staging` is where it writes.
+    """
+
+    def __init__(self, setup: Setup, staging: str, partition_by: tuple[str, ...]) -> None:
+        self._setup = setup
+        self._staging = staging
+        self._partition_by = partition_by
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        self._setup.begin()
+        for number, task, known in pickled_in(batches):
+            yield pickled([self.result(number, task, known)])
+
+    def result(self, number: int, task: Task, known: Known) -> Result:
+        """Do it."""
+        parts = parts_in(self._staging, self._partition_by)
+        files: dict[int, FileRows] = {}
+        names = _AskedNames(known.names)
+        brokers = Brokers(known.brokers)
+        for share in task:
+            files.update(self._share(share, known, names, brokers, parts))
+        names.plain_names()  # learns what is pending
+        _add_told(names, parts, least=1)
+        written = tuple(file._replace(has_ids=False) for file in parts.close())
+        nameless = frozenset(names.nameless) if len(names.nameless) < names.most else None
+        return Result(number, written, files, frozenset(brokers.proven), frozenset(brokers.asked), nameless)
+
+    def _share(
+        self, share: Share, known: Known, names: _AskedNames, brokers: Brokers, parts: ParquetParts
+    ) -> Iterator[tuple[int, FileRows]]:
+        setup = self._setup
+        captures = OwnCaptures(setup.inputs, (share.capture_set,))
+        dissection = Dissection(
+            captures, setup.ports.brokers, None, hosts=setup.hosts, limits=setup.limits,
+            only_ports=setup.ports.only, shard=None if share.shard == WHOLE else share.shard,
+            brokers=brokers, taps=KnownTaps(known.marks) if known.marks else None,
+        )  # fmt: skip
+        dissection.key_logs.files = list(setup.key_logs)
+        dissection.topics = names
+        production = Production(dissection, share.tables)
+        for table, batch in production.of_connections():
+            parts.add(table, batch)
+            _add_told(names, parts, least=BATCH_ROWS)
+        judgement = production.judgement()
+        if judgement is not None:
+            parts.add(JUDGEMENT, judgement_batch(judgement))
+        for file in captures.own:
+            yield file.index, FileRows.of(file, dissection.file_names[file.index])
+
+
+class _AskedNames(TopicNames):
+    """Remembers the ids it had no name for, and the exchanges that told it names."""
+
+    def __init__(self, known: TopicNames) -> None:
+        super().__init__()
+        self.__dict__.update(known.__getstate__())
+        self.most = in_force().topic_names
+        self.nameless: set[Place] = set()
+        self._teller = Forwarder()
+        self._tells: list[ForwardedEvent] = []
+
+    def told(self, least: int) -> list[ForwardedEvent]:
+        """What told names since the last call, once there is so much of it."""
+        if len(self._tells) < least:
+            return []
+        found, self._tells = self._tells, []
+        return found
+
+    def learn(self, exchange: Exchange) -> None:
+        """As of `TopicNames`."""
+        super().learn(exchange)
+        if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
+            self._tell(exchange)
+
+    def _learn_records(self, exchange: Exchange) -> None:
+        super()._learn_records(exchange)
+        self._tell(exchange)
+
+    def _tell(self, exchange: Exchange) -> None:
+        frame = exchange.response or exchange.request
+        if frame is not None:
+            time_ns = min(max(0, frame.end_time_ns), _LAST)
+            self._teller.add_names((time_ns.to_bytes(8) + frame.last_ref.to_bytes(8), exchange))
+            self._tells += self._teller.take()
+
+    def _name(self, place: tuple[str, str], topic_id: bytes) -> str | None:
+        found = super()._name(place, topic_id)
+        if found is None and len(self.nameless) < self.most:
+            self.nameless.add((*place, topic_id))
+        return found
+
+
+def _add_told(names: _AskedNames, parts: ParquetParts, least: int) -> None:
+    """Write what told names, once there is so much of it."""
+    rows = names.told(least)
+    if rows:
+        parts.add(NAMES, forwarded_batch(rows))

@@ -1,0 +1,75 @@
+"""What the tasks of a run are: shares of capture sets, each read by who analyses it.
+
+With as many capture sets as tasks each set is one share. Of a set that is larger than that several shares are
+made, which read it all: the tables of connections, those of judges, and those of what crosses connections are
+made apart, and where there are still more tasks than that connections are dealt out by their ends
+(`engine.shards`), whose other packets a task passes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kdissect.engine.shards import Shard
+from kdissect.pipeline.inputs import TASK_BYTES, Inputs
+from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES
+
+WHOLE = Shard(0, 1)
+# Statistics that one share makes where several are to make them: about the same work.
+_OF_TRAFFIC = frozenset({"latencies", "rates", "topics"})
+_FEW = 3
+
+
+class Share(NamedTuple):
+    """Tables of the connections of a shard of a capture set, which is given by its number."""
+
+    capture_set: int
+    tables: frozenset[str]
+    shard: Shard = WHOLE
+
+
+Task = tuple[Share, ...]
+"""Shares that one task analyses, one after the other."""
+
+
+def tasks_of(inputs: Inputs, tables: frozenset[str], wanted: int) -> list[Task]:
+    """About so many tasks that together make the tables of all capture sets, the largest first."""
+    sizes = [0] * len(inputs.capture_sets)
+    for file in inputs.files:
+        sizes[file.capture_set] += file.size or 0
+    total = max(1, sum(sizes))
+    room = min(TASK_BYTES, -(-total // wanted))
+    tasks: list[tuple[int, list[Share]]] = []
+    small: tuple[int, list[Share]] | None = None
+    for number, size in sorted(enumerate(sizes), key=lambda one: -one[1]):
+        shares = list(_shares(number, tables, -(-size * wanted // total)))
+        if len(shares) > 1 or size >= room:
+            tasks += [(size, [share]) for share in shares]
+            continue
+        if small is None or small[0] + size > room:
+            small = 0, []
+            tasks.append(small)
+        small[1].extend(shares)
+        tasks[-1] = small = small[0] + size, small[1]
+    tasks.sort(key=lambda task: -task[0])
+    return [tuple(shares) for _, shares in tasks]
+
+
+def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]:
+    """About so many shares of a capture set."""
+    judged, counted = tables & OF_JUDGES, tables & OF_STATES
+    others = [judged, counted]
+    if wanted <= 1:
+        others = [tables]
+    elif wanted < _FEW:
+        others = [judged | counted]
+    elif wanted > _FEW:
+        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC]
+    others = [some for some in others if some]
+    if wanted > 1 and tables & OF_CONNECTIONS:
+        shards = max(1, wanted - len(others))
+        yield from (Share(number, tables & OF_CONNECTIONS, Shard(shard, shards)) for shard in range(shards))
+    elif not others:
+        others = [tables]  # of files alone
+    yield from (Share(number, some) for some in others)
