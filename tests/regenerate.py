@@ -82,13 +82,14 @@ PARTS = (
     ),
     Part(
         "docs",
-        "output of commands and tables of fields in README.md, docs/output.md, questions.md and reports.md",
+        "output of commands, tables of fields: README.md, docs (output, questions, reports, wireshark)",
         (
             *PYTEST,
             "tests/cli/test_docs.py",
             "tests/cli/output/test_format_matrix.py::test_the_matrix_of_the_document",
+            "tests/cli/reference/test_wireshark_plugin.py::test_the_page_is_what_tshark_prints",
         ),
-        ("README.md", "docs/output.md", "docs/questions.md", "docs/reports.md"),
+        ("README.md", "docs/output.md", "docs/questions.md", "docs/reports.md", "docs/wireshark.md"),
     ),
     Part(
         "goldens",

@@ -58,6 +58,7 @@ COMMANDS = {
     "limits": ("reference", "the bounds on memory and time, and their names for --limits"),
     "decode": ("reference", "decode one frame or body given as hex"),
     "schema": ("reference", "print the grammar of a message in one version"),
+    "wireshark-plugin": ("reference", "a plugin by which Wireshark and tshark read every Kafka message"),
     "completion": ("reference", "a script by which a shell completes commands, options and filters"),
 }
 

@@ -13,6 +13,7 @@ from kdissect.excerpt.frame_plans import (
     HeldFrames,
     frame_plan,
     is_negotiation,
+    latency_note,
 )
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
@@ -97,7 +98,8 @@ class Planner:
                 self._taken.clear()
                 return
             patches = [] if self._show_secrets else secret_patches(exchange, side)
-            self._taken.append((exchange.connection, frame_plan(exchange, side, frame, patches)))
+            plan = frame_plan(exchange, side, frame, patches).noted(latency_note(exchange, side))
+            self._taken.append((exchange.connection, plan))
 
     def plan(self) -> ConnectionPlan:
         """What to keep, in the order of the stream."""

@@ -58,6 +58,7 @@ class FrameSearch:
     Exchanges of TLS connections are taken if `decrypted`. Where a filter takes the first exchange of a
     connection at its end, its negotiation belongs to it: so plans are held until all events were seen.
     `is_by_kind`: `takes` answers the same for exchanges of one connection, API, version and client id.
+    `note` says more of a frame, for its label.
     """
 
     def __init__(
@@ -66,10 +67,12 @@ class FrameSearch:
         decrypted: bool = False,
         redactor: Redactor | None = None,
         is_by_kind: bool = False,
+        note: Callable[[Exchange, str], str] | None = None,
     ) -> None:
         self._takes = takes
         self._decrypted = decrypted
         self._redactor = redactor
+        self._note = note
         self._open: dict[str, _Open] = {}
         self._spool = PlanSpool()
         self._connections: dict[str, bool] = {}
@@ -79,7 +82,12 @@ class FrameSearch:
         self._foreign = 0
         self._sets: set[str] = set()
         self._choice: native.FrameChoice | None = None
-        if is_compiled and redactor is None and isinstance(self._spool.runs, native.PlanRuns):
+        if (
+            is_compiled
+            and redactor is None
+            and note is None
+            and isinstance(self._spool.runs, native.PlanRuns)
+        ):
             self._choice = native.FrameChoice(self._spool.runs, self._choose, is_by_kind)
 
     def parts(self, events: Events) -> Iterable[Part]:
@@ -143,7 +151,9 @@ class FrameSearch:
             if frame is None:
                 continue
             plan = frame_plan(exchange, side, frame)._replace(connection=mine.number)
-            self._spool.add(plan if self._redactor is None else plan.redacted(self._redactor(exchange, side)))
+            if self._redactor is not None:
+                plan = plan.redacted(self._redactor(exchange, side))
+            self._spool.add(plan if self._note is None else plan.noted(self._note(exchange, side)))
 
     def _close(self, info: ConnectionInfo) -> None:
         if info.kind is ConnectionKind.NO_DATA:  # its id, which nobody asked for yet, would be worked out

@@ -87,6 +87,10 @@ class FramePlan(NamedTuple):
             patches=tuple(put.patches), blanks=tuple(put.blanks), edits=tuple(put.edits), note=put.note
         )
 
+    def noted(self, note: str) -> "FramePlan":
+        """With something more for its label to say."""
+        return self._replace(note="; ".join(filter(None, (self.note, note))))
+
     def label(self, connection: str) -> str:
         """What it is, for people; `connection` is the connection's id."""
         side = "request" if self.is_request else "response"
@@ -159,6 +163,12 @@ class ConnectionPlan(NamedTuple):
 def is_negotiation(exchange: Exchange) -> bool:
     """Whether an exchange settles versions or who the client is."""
     return exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
+
+
+def latency_note(exchange: Exchange, side: str) -> str:
+    """How long the answer took, for the label of a response whose request was captured."""
+    latency = exchange.latency_ns
+    return "" if side == "request" or latency is None else f"latency {latency / 1e6:.3f} ms"
 
 
 def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Patch] = ()) -> FramePlan:

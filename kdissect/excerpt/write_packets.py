@@ -15,11 +15,13 @@ from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import StreamSink
 
 
-def write_frames(found: FoundFrames, again: Dissection, show_secrets: bool, file: PacketFile) -> None:
+def write_frames(
+    found: FoundFrames, again: Dissection, show_secrets: bool, file: PacketFile, noted: bool = False
+) -> None:
     """Read the captures from their start and write the packets of the frames, as they come.
 
-    Comments say which frame begins in a packet. Memory is that of open connections and of what waits for
-    missing segments.
+    Comments say which frame begins in a packet; `noted`: and what is noted of it. Memory is that of open
+    connections and of what waits for missing segments.
     """
     if not found.connections:
         return
@@ -34,7 +36,8 @@ def write_frames(found: FoundFrames, again: Dissection, show_secrets: bool, file
         found.connections,
         lambda connection: (Recorder(found.plan(connection), show_secrets, write, again.key_logs),),
         again.captures.batches(),
-        _copier(found, file) if show_secrets else None,  # what is overwritten is for Python
+        # What is overwritten or noted is for Python.
+        _copier(found, file) if show_secrets and not noted else None,
     )
 
 

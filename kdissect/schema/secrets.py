@@ -22,13 +22,16 @@ _PASSWORD_TYPE = 9  # enum configType (org.apache.kafka.common.requests.Describe
 # A listener's own value of a broker's config, as org.apache.kafka.server.config.DynamicBrokerConfig reads its
 # name; some have the SASL mechanism before them too.
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(.+)", re.DOTALL)
-_OF_MECHANISM = re.compile(
-    r"[^.]+\.(sasl\.login\.callback\.handler\.class|sasl\.login\.class|sasl\.server\.callback\.handler\.class"
-    r"|connections\.max\.reauth\.ms)"
+PUBLIC_OF_MECHANISM = (
+    "connections.max.reauth.ms",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
 )
+_OF_MECHANISM = re.compile(rf"[^.]+\.({'|'.join(map(re.escape, PUBLIC_OF_MECHANISM))})")
 # What loggers of a broker are set to, which are configs too (resource type BROKER_LOGGER) and have any name:
 # org.apache.kafka.common.config.LogLevelConfig, and OFF, which brokers answer.
-_LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 _SMALL = -(1 << 15), (1 << 16) - 1  # what two bytes can say
 _MOST = 1 << 56  # as milliseconds two million years
 _LIMITS = -(1 << 63), (1 << 63) - 1  # what Java calls no limit
@@ -57,7 +60,7 @@ def is_sensitive(values: Mapping[str, Any]) -> bool:
     """Whether the values of one config's struct are to be masked."""
     if values.get("is_sensitive") or values.get("config_type") == _PASSWORD_TYPE:
         return True
-    return not is_public_config(values.get("name")) and values.get("value") not in _LOG_LEVELS
+    return not is_public_config(values.get("name")) and values.get("value") not in LOG_LEVELS
 
 
 def has_config_values(fields: Iterable[Field]) -> bool:

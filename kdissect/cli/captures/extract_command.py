@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect import __version__
@@ -14,7 +14,7 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
-from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
+from kdissect.cli.options.filter_option import add_filter, findings_of, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import (
     add_inputs,
     add_topic_ids,
@@ -25,8 +25,10 @@ from kdissect.cli.options.input_options import (
     was_read,
 )
 from kdissect.excerpt.find_frames import FrameSearch
+from kdissect.excerpt.frame_plans import latency_note
 from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.wording import plural
+from kdissect.schema.error_codes import error_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -81,6 +83,11 @@ def _parser() -> ArgumentParser:
         action="store_true",
         help="with --connections: also write the TLS secrets of these connections into the file",
     )
+    add(
+        "--annotate",
+        action="store_true",
+        help="comments of packets also say latency, error codes and findings of check",
+    )
     add("--decrypted", action="store_true", help="write what was said over TLS, as plain segments")
     add(
         "--redact",
@@ -100,6 +107,8 @@ def _check(options: Namespace, dissection: Dissection) -> None:
         raise ValueError(f"{options.output} is one of the captures to be read")
     if options.keep_secrets and (options.redact or not options.connections):
         raise ValueError("--keep-secrets goes with --connections, and without --redact")
+    if options.annotate and options.connections and not options.redact:
+        raise ValueError("--connections keeps packets as they are: --annotate cannot go with it")
     if options.connections and options.decrypted and not options.redact:
         raise ValueError("--connections keeps packets as they are: --decrypted cannot go with it")
 
@@ -121,18 +130,35 @@ def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
         from kdissect.excerpt.redactor import FrameRedactor  # start-up: what most runs do not need
 
         redactor = FrameRedactor(options.redact)
+    note = _notes(options) if options.annotate else None
     if options.connections:
         wanted = matching(options, open_inputs(options)).ids
-        harvest = FrameSearch(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
+        harvest = FrameSearch(
+            lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor, note=note
+        )
     else:
         accepts = selected(options, dissection)
         takes = accepts or (lambda _exchange: True)
-        harvest = FrameSearch(takes, options.decrypted, redactor, is_by_kind(options))
+        harvest = FrameSearch(takes, options.decrypted, redactor, is_by_kind(options), note)
     parts = (part for events in dissection.batches() for part in harvest.parts(events))
     dissection.guard.each(parts, harvest.add)
     if redactor is not None:
         _say_what_was_done(redactor)
     return harvest.result()
+
+
+def _notes(options: Namespace) -> Callable[[Exchange, str], str]:
+    """What `--annotate` has to say of a frame: how its exchange ended, and the findings about it."""
+    codes_of = findings_of(options)
+
+    def note(exchange: Exchange, side: str) -> str:
+        parts = [latency_note(exchange, side)]
+        if side == "response":
+            parts += map(error_name, exchange.response_summary().errors)
+        parts += sorted(codes_of(exchange))
+        return "; ".join(filter(None, parts))
+
+    return note
 
 
 def _say_what_was_done(redactor: FrameRedactor) -> None:
@@ -167,7 +193,7 @@ def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
 def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -> None:
     application = f"{APPLICATION} {__version__}"
     with PacketFile(options.output, _comment(options, harvested), application) as file:
-        write_frames(harvested, open_again(options, dissection), not options.redact, file)
+        write_frames(harvested, open_again(options, dissection), not options.redact, file, options.annotate)
 
 
 def _comment(options: Namespace, harvested: FoundFrames) -> str:

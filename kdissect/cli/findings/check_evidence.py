@@ -59,7 +59,9 @@ def _write(path: str, evidence: Evidence, files: Sequence[str], show_secrets: bo
         last = ""
         for item in evidence.packets:
             text = packet_comment(evidence, item)
-            file.write(item.packet, text if text != last else "")
+            label = "" if item.frame is None else item.frame.label(item.connection)
+            parts = [label] if text == last else [label, text]
+            file.write(item.packet, "\n".join(filter(None, parts)))
             last = text or last
 
 

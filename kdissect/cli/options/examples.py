@@ -94,6 +94,12 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "limits": (("the bounds, largest first", "limits --sort default"),),
     "decode": (("a request given as hex", "decode 00000010001200000000000100000000"),),
     "schema": (("a message in a version", "schema Fetch 13"),),
+    "wireshark-plugin": (
+        (
+            "for tshark and Wireshark",
+            "wireshark-plugin -o ~/.local/lib/wireshark/plugins/kdissect.lua",
+        ),
+    ),
     "completion": (("for this shell", "completion bash"),),
 }
 

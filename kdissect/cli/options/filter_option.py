@@ -108,7 +108,7 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
     context = Context(
         start_ns=lambda: start_ns(dissection),
         topics_of=dissection.topics.topics_of,
-        findings_of=_findings_of(options) if predicate.needs_findings else None,
+        findings_of=findings_of(options) if predicate.needs_findings else None,
         file_names=dissection.file_names,
     )
     return predicate.bind(context)
@@ -151,8 +151,8 @@ def is_by_kind(options: Namespace) -> bool:
     return (options.filter is None or options.filter.is_by_kind) and is_selection_by_kind(options)
 
 
-def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
-    """Reads the inputs and judges them; a filter is asked afterwards."""
+def findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
+    """Codes of the findings about an exchange. Reads the inputs once, and judges them."""
     from kdissect.stages.codes_by_exchange import MAX_EXCHANGES, codes_by_exchange  # start-up: the rules
 
     found = codes_by_exchange(open_inputs(options))

@@ -227,3 +227,39 @@ def test_nothing_matches(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert main(["extract", "-o", str(tmp_path / "o"), empty]) == 0
     assert "no exchange" in capfd.readouterr().err
     assert not exchanges_of(tmp_path / "o")
+
+
+def comments_of(path: Path, *options: str) -> dict[str, str]:
+    rows = tshark("-r", str(path), *options, "-T", "fields", "-e", "frame.number", "-e", "frame.comment")
+    return {row[0]: row[1] for row in rows if len(row) == 2 and row[1]}
+
+
+def test_packets_are_annotated_for_wireshark(tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    acks = str(CAPTURES / "tansu_rdk216_acks.pcap")
+    assert main(["extract", "--annotate", "-Y", "has finding FRM006", "-o", str(out), acks]) == 0
+    metadata = [text for text in comments_of(out).values() if "Metadata" in text]
+    exchange = next(
+        each for each in Dissection(acks) if metadata[0].startswith(f"{each.connection.id}/{each.ordinal} ")
+    )
+    assert exchange.latency_ns is not None
+    label = f"{exchange.connection.id}/{exchange.ordinal} Metadata v12"
+    latency = f"latency {exchange.latency_ns / 1e6:.3f} ms"
+    assert metadata[0].startswith(f"{label} request, correlation id {exchange.correlation_id}; ")
+    assert "FRM006" in metadata[0]
+    assert metadata[1].startswith(f"{label} response, correlation id {exchange.correlation_id}; {latency}")
+
+
+def test_annotations_name_errors_and_go_with_redaction(tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    words = ["--annotate", "--redact=names", "--errors", "-o", str(out), PRODUCE]
+    assert main(["extract", *words]) == 0
+    said = [text for text in comments_of(out).values() if "; latency" in text]
+    assert any(text.endswith("ms; UNKNOWN_TOPIC_OR_PARTITION") for text in said)
+    assert any(text.endswith("ms; COORDINATOR_LOAD_IN_PROGRESS") for text in said)
+
+
+def test_whole_connections_are_not_annotated(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["extract", "--annotate", "--connections", "-o", str(tmp_path / "out.pcapng"), PRODUCE]
+    assert main(words) == 2
+    assert "--annotate cannot go with it" in capfd.readouterr().err

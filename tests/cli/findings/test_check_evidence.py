@@ -1,6 +1,7 @@
 """`check --evidence`: files that Wireshark opens, that say what they show, and that stay the same."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -72,9 +73,11 @@ def test_wireshark_opens_them(folder: Path) -> None:
     assert all(cell[:3] == ["1", "1", ""] for cell in cells)  # good, good, nothing lost or sent again
     assert [cell[3] for cell in cells if cell[3]] == ["18", "18", "3", "3"]
     comments = [cell[4] for cell in cells if cell[4]]
-    assert comments == [
-        "FRM006 trailing-bytes: expected MetadataRequest v12 to end with its frame; seen 3 bytes left over"
-    ]
+    assert len(comments) == 4  # one for each frame: exchange, API, latency
+    assert comments[0].endswith(" ApiVersions v3 request, correlation id 1")
+    assert re.search(r"Metadata v12 response, correlation id 3; latency \d+\.\d{3} ms$", comments[3])
+    what = "FRM006 trailing-bytes: expected MetadataRequest v12 to end with its frame; seen 3 bytes left over"
+    assert [what in text for text in comments] == [False, False, True, False]
 
 
 def test_the_file_says_what_it_shows(folder: Path) -> None:

@@ -378,7 +378,7 @@ def _looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
 
 _ELSEWHERE = {
     "tui", "live", "tap", "extract", "tables", "pipeline", "segments", "rules", "fields", "limits", "decode",
-    "schema", "completion",
+    "schema", "wireshark-plugin", "completion",
 }  # fmt: skip
 _MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),
