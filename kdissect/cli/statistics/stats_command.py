@@ -102,7 +102,8 @@ def _names(text: str) -> list[str]:
 
 def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
     context = Context(dissection.topics, GroupLinks())
-    racks = None if RACKS.isdisjoint(options.by) else Racks()
+    by_rack = not RACKS.isdisjoint(options.by)
+    racks = Racks() if by_rack or options.table == _TOLD else None
     traffic = Traffic(key_maker(options.by, context), racks)
     test = selected(options, dissection)
     links = "group" in options.by
@@ -118,7 +119,8 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
             dissection.topics.pass_by(view.exchange)
 
     with metering(options, dissection), reading:
-        if is_compiled and BlockCounter.counts(options.by) and (test is None or is_by_kind(options)):
+        in_blocks = is_compiled and BlockCounter.counts(options.by) and (racks is None or by_rack)
+        if in_blocks and (test is None or is_by_kind(options)):
             count_blocks(dissection, BlockCounter(traffic, options.by, context, test), take)
         else:
             read_views(dissection, take)
