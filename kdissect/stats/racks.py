@@ -62,7 +62,9 @@ class Racks:
         """Address and rack."""
         self._of_client: Table[Token, tuple[str, ...]] = Table(CLIENTS_KEPT)
         self._followers: Table[Token, tuple[str, int]] = Table(CLIENTS_KEPT)
-        self._told: Table[int, bool] = Table(ANSWERS_KEPT)
+        self._changes = 0
+        self._told: Table[int, int] = Table(ANSWERS_KEPT)
+        """What told of brokers, by a number for its bytes, and how many changes there were by then."""
         self._due: Table[tuple[Token, str | bytes, int], tuple[str, list[int]]] = Table(TOLD_KEPT)
         """By client and partition: the broker that told it to read elsewhere, and the counts of that."""
         self._counts: Table[tuple[Token, str, int], list[int]] = Table(ROWS_KEPT)
@@ -86,14 +88,16 @@ class Racks:
         start = 0 if is_request else exchange.response_body_offset  # clients ask again and are told the same
         told = hash((capture_set, view.key, view.version, frame.data[start:]))
         body = view.request if is_request else view.response
-        if self._told.peek(told) or body is None:
+        if self._told.peek(told) == self._changes or body is None:
             return
-        self._told.put(told, True)
         for node, places, rack in _brokers_in(view.key, body):
             for address in places:
+                self._changes += self._of_address.peek((capture_set, address)) != rack
                 self._of_address.put((capture_set, address), rack)
             if places:
+                self._changes += self._of_node.peek((capture_set, node)) != (places[0], rack)
                 self._of_node.put((capture_set, node), (places[0], rack))
+        self._told.put(told, self._changes)
 
     def _learn_client(self, view: ExchangeView, rack: Any) -> None:
         token = client_token(view)

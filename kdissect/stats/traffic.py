@@ -13,6 +13,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.dimensions import Key
+from kdissect.stats.racks import Racks
 from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.series import Series
 from kdissect.stats.watermarks import HighWatermarks, Watermarks
@@ -169,11 +170,13 @@ class Traffic:
     """Tallies by key, of all together, and over time.
 
     `keys_of` gives the keys of an exchange. `other` holds what came after `Limits.statistic_rows`
-    keys: a row takes 2 KB, and up to 20 KB where its times spread over many decades.
+    keys: a row takes 2 KB, and up to 20 KB where its times spread over many decades. `racks` knows the racks
+    for which tokens stand in keys.
     """
 
-    def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]]) -> None:
+    def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]], racks: Racks | None = None) -> None:
         self._keys_of = keys_of
+        self.racks = racks
         self.most = in_force().statistic_rows
         self.watermarks: HighWatermarks = Watermarks()
         self.rows: dict[Key, Tally] = {}

@@ -25,19 +25,15 @@ ORDERS: dict[str, Callable[[Tally], int]] = {
 
 
 def traffic_facts(
-    traffic: Traffic,
-    by: Sequence[str],
-    top: int | None,
-    width: int,
-    sort: str = "exchanges",
-    named: Callable[[Key], Key] | None = None,
+    traffic: Traffic, by: Sequence[str], top: int | None, width: int, sort: str = "exchanges"
 ) -> Facts:
     """All counts. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
 
-    `width` bounds the points over time. `named` gives the keys to show; rows of the same are one.
+    `width` bounds the points over time. Rows of the same racks are one.
     """
     rank = ORDERS[sort]
-    rows = traffic.rows if named is None else _rows_named(traffic.rows, named)
+    racks = traffic.racks
+    rows = traffic.rows if racks is None else _rows_named(traffic.rows, racks.namer(by))
     ranked = sorted(rows.items(), key=lambda item: (-rank(item[1]), _order(item[0])))
     shown = ranked if top is None else ranked[:top]
     other = Tally()
@@ -52,7 +48,7 @@ def traffic_facts(
         "other": _tally(other) if other.exchanges else None,
         "total": _tally(traffic.total),
         "over_time": _over_time(traffic, width),
-    }
+    } | ({} if racks is None else {"racks": racks.facts(traffic.rows, by)})
 
 
 def _rows_named(rows: Mapping[Key, Tally], named: Callable[[Key], Key]) -> dict[Key, Tally]:

@@ -32,7 +32,10 @@ EXPECTED = {
     "late",  # share members heartbeat at their own pace
 }
 # Transactions that a scenario leaves open on purpose and an administrator ends.
-ENDED_BY_ADMIN = {"kafka44_java_admin": {"open-txn": ["fenced"]}}
+ENDED_BY_ADMIN = {
+    "kafka44_java_admin": {"open-txn": ["fenced"]},
+    "kafka44_hanging_raw": {"forgotten": []},  # of which its coordinator never knew
+}
 # Words in the names of scenarios whose requests are wrong on purpose.
 WRONG_ON_PURPOSE = {"raw", "errors"}
 METADATA = 3

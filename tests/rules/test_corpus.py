@@ -28,6 +28,7 @@ WILD = {
     "kafka39_franz_raw.pcapng": {"TXN003"},
     "kafka39zk_franz_raw.pcapng": {"TXN003"},
     "kafka44_franz_raw.pcapng": {"TXN003"},
+    "kafka44_hanging_raw.pcapng": {"TXN004"},
     "kafka44_missteps_raw.pcapng": {"FET012", "FET013", "PRD004"},
     "kafka44_connect_plain.pcapng": {"CON001", "CON005", "SAS013"},
     "kafka44_connect_tls.pcapng": {"CON002"},

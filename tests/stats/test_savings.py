@@ -4,11 +4,12 @@ import struct
 
 import pytest
 
+from kdissect.cli import main
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.stats.by_topic import savings as savings_module
 from kdissect.stats.by_topic.savings import Savings
 from tests.history.talk import Talk
-from tests.stats.truth import Facts, told, truth
+from tests.stats.truth import Facts, capture, told, truth
 from tests.support.messages.batches import batch_bytes, record_bytes
 
 NAME = "kafka44_java_savings"
@@ -55,6 +56,8 @@ def test_what_is_large_and_compressed_stays(
 
 
 def test_only_who_asks_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", capture(NAME), "--table", "savings", "-e", "topic", "--no-header"]) == 0
+    assert capfd.readouterr().out.split() == sorted(["as-is", *WAYS.values()])
     assert {row["savings"] for row in told(capfd, "topics", NAME)["topics"]} == {None}
 
 

@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         reading = Reading()
-        _print(*_count(dissection, options, reading), options, output)
+        _print(_count(dissection, options, reading), options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
@@ -100,16 +100,18 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _count(dissection: Dissection, options: Namespace, reading: Reading) -> tuple[Traffic, Racks | None]:
-    context, racks = Context(dissection.topics, GroupLinks()), Racks()
-    traffic = Traffic(key_maker(options.by, context))
+def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
+    context = Context(dissection.topics, GroupLinks())
+    by_rack = not RACKS.isdisjoint(options.by)
+    racks = Racks() if by_rack or options.table == _TOLD else None
+    traffic = Traffic(key_maker(options.by, context), racks)
     test = selected(options, dissection)
-    links, wants_racks = "group" in options.by, not RACKS.isdisjoint(options.by)
+    links = "group" in options.by
 
     def take(view: ExchangeView) -> None:
         if links:
             context.groups.learn(view)
-        if wants_racks:
+        if racks is not None:
             racks.learn(view)
         if test is None or test(view.exchange):
             traffic.add(view)
@@ -117,11 +119,12 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> tupl
             dissection.topics.pass_by(view.exchange)
 
     with metering(options, dissection), reading:
-        if is_compiled and BlockCounter.counts(options.by) and (test is None or is_by_kind(options)):
+        in_blocks = is_compiled and BlockCounter.counts(options.by) and (racks is None or by_rack)
+        if in_blocks and (test is None or is_by_kind(options)):
             count_blocks(dissection, BlockCounter(traffic, options.by, context, test), take)
         else:
             read_views(dissection, take)
-    return traffic, racks if wants_racks else None
+    return traffic
 
 
 def count_blocks(
@@ -141,7 +144,7 @@ def count_blocks(
         counter.catch_up()
 
 
-def _print(traffic: Traffic, racks: Racks | None, options: Namespace, output: Output) -> None:
+def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
     top, order = options.top or options.limit, options.sort or "exchanges"
     if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
         options.sort = options.limit = None
@@ -149,10 +152,7 @@ def _print(traffic: Traffic, racks: Racks | None, options: Namespace, output: Ou
         top, order, options.limit = None, "exchanges", top
     is_text = options.format in (None, "table") and not (options.fields or options.table or options.sort)
     width = _POINTS_SHOWN if is_text else POINTS_IN_JSON
-    named = None if racks is None else racks.namer(options.by)
-    facts = traffic_facts(traffic, options.by, top or (DEFAULT_TOP if is_text else None), width, order, named)
-    if racks is not None:
-        facts["racks"] = racks.facts(traffic.rows, options.by)
+    facts = traffic_facts(traffic, options.by, top or (DEFAULT_TOP if is_text else None), width, order)
     span_ns = (traffic.total.last_ns or 0) - (traffic.total.first_ns or 0)
     tables = [
         RowTable(_ROWS, lambda: facts["rows"], (*facts["by"], *_COLUMNS)),

@@ -63,6 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     ))  # fmt: skip
     add_tables(parser, "topics", "users", "savings")
     options = parser.parse_args(arguments)
+    options.savings |= options.table == "savings"
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
