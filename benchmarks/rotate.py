@@ -4,7 +4,7 @@
 
 Cut by packets, wherever that falls, so that connections and frames go on in the next file. `--copies N`
 repeats the capture (Ethernet, IPv4) with other addresses, up to 256 times: a large set of as many connections
-takes no time to make.
+takes no time to make. `--sets N` deals the copies out to N folders, each of which is what one host captured.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -36,11 +36,11 @@ def packets(path: Path) -> tuple[bytes, list[tuple[int, int]]]:
     return data[:FILE_HEADER], places
 
 
-def rotate(path: Path, files: int, output: Path, copies: int = 1) -> list[Path]:
-    """Write the parts, of a capture that is repeated `copies` times; gives their paths in order."""
+def rotate(path: Path, files: int, output: Path, copies: Sequence[int] = (0,)) -> list[Path]:
+    """Write the parts, of a capture that is repeated as these copies; gives their paths in order."""
     header, places = packets(path)
     output.mkdir(parents=True, exist_ok=True)
-    share = -(-len(places) * copies // files)
+    share = -(-len(places) * len(copies) // files)
     packs = repeated(path.read_bytes(), places, copies)
     written = []
     for number in range(files):
@@ -53,15 +53,15 @@ def rotate(path: Path, files: int, output: Path, copies: int = 1) -> list[Path]:
     return written
 
 
-def repeated(data: bytes, places: list[tuple[int, int]], copies: int) -> Iterator[bytes]:
+def repeated(data: bytes, places: list[tuple[int, int]], copies: Sequence[int]) -> Iterator[bytes]:
     """The packets in the order of time, each in all copies, which have addresses of their own."""
-    if copies == 1:
+    if copies == (0,):
         yield from (data[start:end] for start, end in places)
         return
     for start, end in places:
         packet = bytearray(data[start:end])
         source, destination = packet[SOURCE_AT], packet[DESTINATION_AT]
-        for copy in range(copies):
+        for copy in copies:
             packet[SOURCE_AT], packet[DESTINATION_AT] = source ^ copy, destination ^ copy
             yield bytes(packet)
 
@@ -74,10 +74,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("capture", type=Path)
     parser.add_argument("--files", type=int, default=20)
     parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--sets", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
-    for path in rotate(chosen.capture, chosen.files, chosen.output, chosen.copies):
-        print(path)
+    for number in range(chosen.sets):
+        copies = tuple(range(number, chosen.copies, chosen.sets))
+        output = chosen.output / f"host{number}" if chosen.sets > 1 else chosen.output
+        for path in rotate(chosen.capture, max(1, chosen.files // chosen.sets), output, copies):
+            print(path)
     return 0
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -16,14 +16,15 @@ from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.pipeline.inputs import Inputs
-from kdissect.pipeline.job_progress import COMPARING, FIRST, JOINING, begin
+from kdissect.pipeline.job_progress import ANALYSING, COMPARING, JOINING, begin
 from kdissect.pipeline.share_task import Known, Result, ShareTask
 from kdissect.pipeline.shares import Task, tasks_of
+from kdissect.pipeline.spark_tasks import by_tasks
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, names_in
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
-from kdissect.pipeline.tap_marks import RESULT_DDL, ListEnds, MarkTaps, shared_ends
+from kdissect.pipeline.tap_marks import ListEnds, MarkTaps, shared_ends
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.detection.known_brokers import End
 from kdissect.session.info import ConnectionKind
@@ -44,8 +45,6 @@ CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 WITH_TOPICS = WITH_NAMES | {"topics", "groups", "producers", "transactions"}
 # Tasks that look for what was captured twice: each reads all sets that may have some of it.
 MAX_MARKING = 4
-
-Function = Callable[[Iterable[Any]], Iterator[Any]]
 
 
 class OutputExistsError(Exception):
@@ -182,7 +181,7 @@ class _Analysis:
         """What the tasks came to."""
         if len(self._job.inputs.capture_sets) > 1:
             self._compare_sets()
-        begin(self._spark, FIRST)
+        begin(self._spark, ANALYSING)
         tasks = dict(enumerate(self._tasks))
         found = self._ran(tasks, self._known)
         late = _late_brokers(found.values())
@@ -212,15 +211,16 @@ class _Analysis:
         """Learn which connections several capture sets have."""
         begin(self._spark, COMPARING)
         sets = range(len(self._job.inputs.capture_sets))
-        dealt = [list(sets[start :: self._wanted]) for start in range(min(self._wanted, len(sets)))]
-        listed = self._collected(dealt, ListEnds(self._setup))
+        dealt = [sets[start :: self._wanted] for start in range(min(self._wanted, len(sets)))]
+        found = by_tasks(self._spark, ListEnds(self._setup), dealt)
+        listed = list(chain.from_iterable(found))
         secrets = [data for one in sorted(listed, key=itemgetter(0)) for data in one.secrets]
         several, shared = shared_ends(listed)
         if several:
             count = min(self._wanted, MAX_MARKING)
             shards = [Shard(number, count) for number in range(count)]
             numbers = {name: number for number, name in enumerate(self._job.inputs.capture_sets)}
-            for of_shard in self._collected(shards, MarkTaps(self._setup, several, shared)):
+            for of_shard in by_tasks(self._spark, MarkTaps(self._setup, several, shared), shards):
                 for name, marks in of_shard.items():
                     self._marks.setdefault(numbers[name], {}).update(marks)
         self._setup = self._setup.with_secrets(secrets)
@@ -235,17 +235,7 @@ class _Analysis:
             marks = {name: root for one in sets for name, root in self._marks.get(one, {}).items()}
             rows.append((number, task, Known(names, brokers, marks)))
         function = ShareTask(self._setup, self._staging, self._job.partition_by)
-        found: list[Result] = self._collected(rows, function)
-        return {result.number: result for result in found}
-
-    def _collected(self, rows: Sequence[Any], function: Function) -> list[Any]:
-        """What a function makes of rows, each of which is one task."""
-        if not rows:
-            return []
-        tasks = [(number, pickle.dumps(row)) for number, row in enumerate(rows)]
-        frame = self._spark.createDataFrame(tasks, "number INT, task BINARY")
-        made = frame.repartitionById(len(tasks), "number").mapInArrow(function, RESULT_DDL)
-        return [pickle.loads(row[0]) for row in made.collect()]
+        return {result.number: result for result in by_tasks(self._spark, function, rows)}
 
 
 def _late_brokers(results: Iterable[Result]) -> frozenset[End]:

@@ -1,8 +1,6 @@
 """What Spark is at, as a line on stderr: on a terminal only.
 
-A run is a few jobs of Spark, each with its stages: dealing out what is to be done, then doing it. The job
-says which it is (`begin`); Spark says how many tasks of its stages are done. Reading has tasks of files, so
-that its share is one of files and bytes; the others have tasks only.
+A run is a few jobs of Spark. The job says which it is (`begin`); Spark says how many of its tasks are done.
 """
 
 from __future__ import annotations
@@ -14,33 +12,27 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdissect.model.wording import plural
-from kdissect.pipeline.inputs import Inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EVERY_S = 0.3
 _WIDTH = 30
-READING = "reading"
-# Jobs, and what their stages are for people. Spark's first stage of each deals out tasks, in no time.
-COMPARING, FIRST, JOINING = "comparing", "analysing", "joining"
-_STAGES = {
-    COMPARING: ("starting", "looking for what was captured twice"),
-    FIRST: ("starting", "analysing"),
-    JOINING: ("starting", "writing"),
-}
+# The jobs of a run as they follow each other, for people.
+COMPARING, ANALYSING, JOINING = "looking for what was captured twice", "analysing", "joining"
+_JOBS = (COMPARING, ANALYSING, JOINING)
 Result = TypeVar("Result")
 
 
 def begin(spark: SparkSession, job: str) -> None:
-    """The next job of this thread is COMPARING, FIRST or JOINING."""
+    """The next job of this thread is one of `_JOBS`."""
     try:
         spark.sparkContext.setJobGroup(job, f"kdissect: {job}")
     except Exception:  # Spark Connect, and whoever stands in for Spark: there is no line then
         return
 
 
-def watched(spark: SparkSession, inputs: Inputs, work: Callable[[], Result]) -> Result:
+def watched(spark: SparkSession, work: Callable[[], Result]) -> Result:
     """Do the work, and show on a terminal how far it is. Raises what the work raises."""
     tracker = _tracker(spark)
     if tracker is None or sys.stderr is None or not sys.stderr.isatty():
@@ -59,7 +51,7 @@ def watched(spark: SparkSession, inputs: Inputs, work: Callable[[], Result]) -> 
     started = time.monotonic()
     while thread.is_alive():
         thread.join(_EVERY_S)
-        line = line_of(*_stage(tracker), inputs, time.monotonic() - started)
+        line = line_of(*_stage(tracker), time.monotonic() - started)
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
     sys.stderr.write("\r\x1b[K")
@@ -68,16 +60,10 @@ def watched(spark: SparkSession, inputs: Inputs, work: Callable[[], Result]) -> 
     return results[0]
 
 
-def line_of(what: str, tasks: int, done: int, inputs: Inputs, seconds: float) -> str:
-    """The line for a stage, of whose tasks some are done."""
-    share = done / tasks if tasks else 0.0
-    bar = "#" * round(share * _WIDTH)
-    if what == READING:
-        files, size = len(inputs.files), inputs.total_bytes / 1e6
-        what = (
-            f"reading  {round(share * files)} of {plural(files, 'file')}  {share * size:.1f} of {size:.1f} MB"
-        )
-    elif tasks:
+def line_of(what: str, tasks: int, done: int, seconds: float) -> str:
+    """The line for a job, of whose tasks some are done."""
+    bar = "#" * round((done / tasks if tasks else 0.0) * _WIDTH)
+    if tasks:
         what = f"{what}  {done} of {plural(tasks, 'task')}"
     return f"[{bar:{_WIDTH}}] {what}  {seconds:.0f} s"
 
@@ -90,19 +76,16 @@ def _tracker(spark: SparkSession) -> Any:
 
 
 def _stage(tracker: Any) -> tuple[str, int, int]:
-    """What the latest stage that runs is for, its tasks, and how many of them are done."""
+    """The job that runs, its tasks, and how many of them are done."""
     running = set(tracker.getActiveStageIds())
-    for job, names in reversed(_STAGES.items()):
-        stages = sorted(
-            {stage for number in tracker.getJobIdsForGroup(job) for stage in _stages_of(tracker, number)}
-        )
-        if not stages:
-            continue
-        for name, stage in zip(names, stages, strict=False):
-            info = tracker.getStageInfo(stage) if stage in running else None
+    for job in reversed(_JOBS):
+        known = [stage for number in tracker.getJobIdsForGroup(job) for stage in _stages_of(tracker, number)]
+        for stage in running.intersection(known):
+            info = tracker.getStageInfo(stage)
             if info is not None:
-                return name, info.numTasks, info.numCompletedTasks
-        return ("starting" if job == FIRST else names[-1]), 0, 0
+                return job, info.numTasks, info.numCompletedTasks
+        if known:
+            return job, 0, 0
     return "starting", 0, 0
 
 

@@ -6,8 +6,8 @@ that failed half-way has written is never named. What it did not know, and other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
@@ -15,7 +15,7 @@ from kdissect.model.limits import in_force
 from kdissect.pipeline.shares import WHOLE, Share, Task
 from kdissect.pipeline.table_files.forwarded_files import NAMES
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
-from kdissect.pipeline.tap_marks import KnownTaps, Marks, pickled, pickled_in
+from kdissect.pipeline.tap_marks import KnownTaps, Marks
 from kdissect.pipeline.task_setup import OwnCaptures, Setup
 from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.exchange import Exchange
@@ -51,23 +51,16 @@ class Result(NamedTuple):
 
 
 class ShareTask:
-    """The function of the task, for `mapInArrow`: rows hold a pickled number, `Task` and `Known`.
-
-    `staging` is where it writes.
-    """
+    """The function of a task, which takes its number, shares and what is known; it writes to `staging`."""
 
     def __init__(self, setup: Setup, staging: str, partition_by: tuple[str, ...]) -> None:
         self._setup = setup
         self._staging = staging
         self._partition_by = partition_by
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, what: tuple[int, Task, Known]) -> Result:
         self._setup.begin()
-        for number, task, known in pickled_in(batches):
-            yield pickled([self.result(number, task, known)])
-
-    def result(self, number: int, task: Task, known: Known) -> Result:
-        """Do it."""
+        number, task, known = what
         parts = parts_in(self._staging, self._partition_by)
         files: dict[int, FileRows] = {}
         names = _AskedNames(known.names)

@@ -58,18 +58,18 @@ def tasks_of(inputs: Inputs, tables: frozenset[str], wanted: int) -> list[Task]:
 
 def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]:
     """About so many shares of a capture set."""
-    judged, counted = tables & OF_JUDGES, tables & OF_STATES
+    of_connections, judged, counted = tables & OF_CONNECTIONS, tables & OF_JUDGES, tables & OF_STATES
     others = [judged, counted]
     if wanted <= 1:
-        others = [tables]
-    elif wanted < _FEW:
-        others = [judged | counted]
+        others, of_connections = [tables], frozenset()
+    elif wanted < _FEW and counted:
+        others, of_connections = [of_connections | judged, counted], frozenset()
     elif wanted > _FEW:
         others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC]
     others = [some for some in others if some]
-    if wanted > 1 and tables & OF_CONNECTIONS:
+    if of_connections:
         shards = max(1, wanted - len(others))
-        yield from (Share(number, tables & OF_CONNECTIONS, Shard(shard, shards)) for shard in range(shards))
+        yield from (Share(number, of_connections, Shard(shard, shards)) for shard in range(shards))
     elif not others:
         others = [tables]  # of files alone
     yield from (Share(number, some) for some in others)

@@ -10,12 +10,9 @@ Rules:
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import pyarrow as pa
 
 from kdissect.capture.files import ends_of
 from kdissect.capture.key_logs import TLS_KEY_LOG
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 # Ends that are listed of a set, of some 70 bytes each. Past it all may be those of another set.
 MAX_LISTED = 1_000_000
 
-RESULT_DDL = "result BINARY"
 Marks = Mapping[str, str]
 """For a connection the one of another capture set that is counted instead."""
 
@@ -52,18 +48,16 @@ def ends_hash(flow: bytes) -> bytes:
 
 
 class ListEnds:
-    """The function of a task of the first pass: rows hold pickled numbers of capture sets in `task`."""
+    """The function of a task of the first pass, which takes numbers of capture sets."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, numbers: Iterable[int]) -> list[Listed]:
         self._setup.begin()
-        for task in pickled_in(batches):
-            yield pickled(self.listed(number) for number in task)
+        return [self._listed(number) for number in numbers]
 
-    def listed(self, number: int) -> Listed:
-        """The ends of a set."""
+    def _listed(self, number: int) -> Listed:
         captures = OwnCaptures(self._setup.inputs, (number,))
         analyzer = _Lister(Shard(0, 1), self._setup.ports)
         _feed(captures, analyzer)
@@ -73,7 +67,7 @@ class ListEnds:
 
 
 class MarkTaps:
-    """The function of a task that finds what was captured twice: rows hold a pickled `Shard`.
+    """The function of a task that finds what was captured twice, in a shard of the ends; marks by set.
 
     `shared` are the ends that several of the sets have; None for all.
     """
@@ -83,13 +77,8 @@ class MarkTaps:
         self._capture_sets = capture_sets
         self._shared = shared
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, shard: Shard) -> dict[str, dict[str, str]]:
         self._setup.begin()
-        for shard in pickled_in(batches):
-            yield pickled([self.marks(shard)])
-
-    def marks(self, shard: Shard) -> dict[str, dict[str, str]]:
-        """Those of a shard of the ends, by capture set."""
         setup, taps = self._setup, _Marking()
         captures = OwnCaptures(setup.inputs, self._capture_sets)
         files = captures.files
@@ -134,17 +123,6 @@ def shared_ends(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[byt
                 shared.add(ends)
                 sets |= {other, one.capture_set}
     return frozenset(sets), frozenset(shared)
-
-
-def pickled(results: Iterable[Any]) -> Any:
-    """Results as rows of `RESULT_DDL`."""
-    return pa.RecordBatch.from_arrays([pa.array(map(pickle.dumps, results), pa.binary())], names=["result"])
-
-
-def pickled_in(batches: Iterable[Any]) -> Iterator[Any]:
-    """What stands pickled in the column `task`."""
-    for batch in batches:
-        yield from map(pickle.loads, batch.column("task").to_pylist())
 
 
 class _Lister(ShardAnalyzer):

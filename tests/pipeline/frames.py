@@ -6,6 +6,7 @@ same on Spark.
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
@@ -26,6 +27,12 @@ class Frames:
 
     def __init__(self, seed: int = 1) -> None:
         self._dice = random.Random(seed)
+
+    def range(self, start: int, end: int, step: int, parts: int) -> _Frame:
+        """Numbers, each in a partition of its own; the last one first."""
+        assert (start, step, parts) == (0, 1, end)
+        schema = pa.schema([("id", pa.int64())])
+        return _Frame(self._dice, [pa.table({"id": [number]}, schema=schema) for number in range(end)[::-1]])
 
     def createDataFrame(self, rows: Iterable[tuple[Any, ...]], ddl: str) -> _Frame:  # noqa: N802
         """A frame of one partition."""
@@ -55,7 +62,8 @@ class _Frame:
 
     def mapInArrow(self, function: Callable[[Iterator[Any]], Iterator[Any]], ddl: str) -> _Frame:  # noqa: N802
         schema = _schema(ddl)
-        made = [list(function(iter(part.to_batches(max_chunksize=100)))) for part in self._parts]
+        sent = pickle.dumps(function)  # each task has its own
+        made = [list(pickle.loads(sent)(iter(part.to_batches(max_chunksize=100)))) for part in self._parts]
         return _Frame(self._dice, [pa.Table.from_batches(batches, schema=schema) for batches in made])
 
     def collect(self) -> list[tuple[Any, ...]]:

@@ -20,7 +20,15 @@ from kdissect.model.endpoint import Ports
 from kdissect.pipeline.inputs import IS_STREAM, Inputs, find
 from kdissect.pipeline.job import ALWAYS, Job, OutputExistsError, Summary, run
 from kdissect.pipeline.job_progress import watched
-from kdissect.pipeline.spark_session import CONNECT, LOCAL, NoJavaError, find_java, open_session, quiet_home
+from kdissect.pipeline.spark_session import (
+    CONNECT,
+    LOCAL,
+    SHORT,
+    NoJavaError,
+    find_java,
+    open_session,
+    quiet_home,
+)
 from kdissect.pipeline.task_setup import Setup
 
 if TYPE_CHECKING:
@@ -50,7 +58,7 @@ def run_pipeline(options: Namespace) -> int:
         options.overwrite,
         options.topic_ids,
     )
-    session = spark_session(options, {})
+    session = spark_session(options, SHORT if options.master.startswith("local") else {})
     if session is None:
         return USAGE
     code = _run(session, job)
@@ -85,7 +93,7 @@ def _run_locally(options: Namespace, inputs: Inputs, tables: frozenset[str]) -> 
 
 def _run(session: SparkSession, job: Job) -> int:
     try:
-        summary = watched(session, job.inputs, lambda: run(session, job))
+        summary = watched(session, lambda: run(session, job))
     except OutputExistsError:
         say(f"{job.output}: there are tables already; --overwrite replaces them")
         return USAGE

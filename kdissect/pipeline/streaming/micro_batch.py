@@ -17,6 +17,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
 from kdissect.pipeline.sink.table_directory import Rewritten, StreamDirectory
+from kdissect.pipeline.spark_tasks import by_tasks
 from kdissect.pipeline.streaming.amending import (
     Amendment,
     Unnamed,
@@ -30,7 +31,7 @@ from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import Mark
 from kdissect.pipeline.streaming.flows.shard import OF_FLOWS, Report
 from kdissect.pipeline.streaming.set_log import FIRST, SetRecord, Step
-from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
+from kdissect.pipeline.streaming.set_work import SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, STAGED, learn_names
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
@@ -181,11 +182,7 @@ class Batches:
         return tasks
 
     def _work(self, spark: SparkSession, tasks: list[SetTask], function: SetWork) -> list[SetReport]:
-        if len(tasks) == 1:
-            return [function.do(tasks[0])]
-        rows = [(number, pickle.dumps(task)) for number, task in enumerate(tasks)]
-        frame = spark.createDataFrame(rows, "number INT, task BINARY").repartitionById(len(rows), "number")
-        return [pickle.loads(row[0]) for row in frame.mapInArrow(function, REPORT_DDL).collect()]
+        return [function(tasks[0])] if len(tasks) == 1 else by_tasks(spark, function, tasks)
 
     def _commit(
         self, spark: SparkSession, batch: int, reports: Sequence[Report], sets: Sequence[SetReport], after:

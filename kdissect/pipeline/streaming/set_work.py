@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
@@ -68,26 +67,16 @@ class SetReport(NamedTuple):
     segment_bytes: int
 
 
-REPORT_DDL = "report BINARY"
-
-
 class SetWork:
-    """The function of the task, for `mapInArrow`: rows hold pickled `SetTask`s in the column `task`."""
+    """The function of a task: works through the batch of one set."""
 
     def __init__(self, settings: Settings, staging: str, names: Names) -> None:
         self._settings = settings
         self._staging = staging
         self._names = names
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, task: SetTask) -> SetReport:
         use(self._settings.limits)
-        for batch in batches:
-            for task in batch.column("task").to_pylist():
-                report = pickle.dumps(self.do(pickle.loads(task)))
-                yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], names=["report"])
-
-    def do(self, task: SetTask) -> SetReport:
-        """Work through the batch of one set."""
         filesystem, _ = filesystem_of(self._settings.own)
         freezer = Freezer({"names": self._names.topics})
         uncounted = task.record.marks.keys()

@@ -10,7 +10,6 @@ Rules:
   the end (`WrittenFile`).
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -182,16 +181,3 @@ def has_ids(table: Any) -> bool:
         ends = (chunk.offsets for chunk in table.column("topic_ids").chunks if len(chunk))
         return any(end[0] != end[len(end) - 1] for end in ends)
     return "topic_id" in table.schema.names and table.column("topic_id").null_count < table.num_rows
-
-
-WRITTEN_DDL = "table STRING, directory STRING, path STRING, rows BIGINT, bytes BIGINT, has_ids BOOLEAN"
-
-
-def written_batch(files: Sequence[WrittenFile]) -> Any:
-    """Files as rows of `WRITTEN_DDL`."""
-
-    names = WrittenFile._fields
-    types = (pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64(), pa.bool_())
-    columns = zip(*files, strict=True) if files else ((),) * len(names)
-    arrays = [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=list(names))

@@ -6,7 +6,6 @@ people call a data lake of splinters. Rows keep their files' order.
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,14 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
+from kdissect.pipeline.spark_tasks import by_tasks
 from kdissect.pipeline.table_files.hive_partitions import values_of
 from kdissect.pipeline.table_files.parquet_parts import (
     FILE_BYTES,
     GROUP_BYTES,
-    WRITTEN_DDL,
     WrittenFile,
     table_writer,
-    written_batch,
 )
 from kdissect.stages.topic_id_names import WITH_NAMES, Names
 
@@ -143,24 +141,19 @@ _HERE_BYTES = 64 << 20
 
 
 class Joining:
-    """The function of a task, for `mapInArrow`: rows hold pickled groups in the column `task`."""
+    """The function of a task, which takes a group."""
 
     def __init__(self, staging: str, names: Names) -> None:
         self._staging = staging
         self._names = names
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        filesystem, root = filesystem_of(self._staging)
-        for batch in batches:
-            for task in batch.column("task").to_pylist():
-                yield written_batch([join(filesystem, root, pickle.loads(task), self._names)])
+    def __call__(self, group: Group) -> WrittenFile:
+        return join(*filesystem_of(self._staging), group, self._names)
 
 
 def joined(spark: SparkSession, groups: Sequence[Group], staging: str, names: Names) -> list[WrittenFile]:
     """The files that groups became."""
+    join_one = Joining(staging, names)
     if sum(group.bytes for group in groups) <= _HERE_BYTES:
-        filesystem, root = filesystem_of(staging)
-        return [join(filesystem, root, group, names) for group in groups]
-    tasks = [(number, pickle.dumps(group)) for number, group in enumerate(groups)]
-    frame = spark.createDataFrame(tasks, "number INT, task BINARY").repartitionById(len(tasks), "number")
-    return [WrittenFile(*row) for row in frame.mapInArrow(Joining(staging, names), WRITTEN_DDL).collect()]
+        return [join_one(group) for group in groups]
+    return by_tasks(spark, join_one, groups)

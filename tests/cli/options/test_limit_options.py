@@ -302,8 +302,10 @@ def test_those_of_the_process_hold_where_none_are_given(tmp_path: Path) -> None:
 def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     """Each process sets those it was given, whatever another job left in force."""
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    from kdissect.engine.shards import Shard
+    from kdissect.history.topic_names import TopicNames
     from kdissect.pipeline.inputs import find
-    from kdissect.pipeline.share_task import ShareTask
+    from kdissect.pipeline.share_task import Known, ShareTask
     from kdissect.pipeline.spark_source.source_options import SourceOptions
     from kdissect.pipeline.tap_marks import ListEnds, MarkTaps
     from kdissect.pipeline.task_setup import Setup
@@ -315,13 +317,18 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
         use(few)
         setup = Setup.of(find([str(path)]))
         staging = str(tmp_path / "staged")
-        tasks = [ShareTask(setup, staging, ()), ListEnds(setup), MarkTaps(setup, frozenset(), None)]
+        known = Known(TopicNames())
+        tasks: list[Callable[[], object]] = [
+            lambda: ShareTask(setup, staging, ())((0, (), known)),
+            lambda: ListEnds(setup)(()),
+            lambda: MarkTaps(setup, frozenset(), None)(Shard(0, 1)),
+        ]
     finally:
         use(DEFAULT_LIMITS)
     assert setup.limits == few
     for task in tasks:
         try:
-            list(task(iter(())))
+            task()
             assert in_force() == few
         finally:
             use(DEFAULT_LIMITS)
