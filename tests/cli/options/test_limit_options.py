@@ -303,7 +303,7 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     """Each process sets those it was given, whatever another job left in force."""
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     from kdissect.engine.shards import Shard
-    from kdissect.history.topic_names import TopicNames
+    from kdissect.history.topics.topic_names import TopicNames
     from kdissect.pipeline.inputs import find
     from kdissect.pipeline.share_task import Known, ShareTask
     from kdissect.pipeline.spark_source.source_options import SourceOptions
