@@ -37,3 +37,9 @@ def test_who_wants_all_replicas_is_refused(capfd: pytest.CaptureFixture[str]) ->
     refused = {row["client_id"]: row["exchanges"] for row in rows if row["error"] == "NOT_ENOUGH_REPLICAS"}
     assert [*refused] == [met["client_id"]]
     assert refused[met["client_id"]] > 1  # it tries again until its patience is over
+
+
+def test_who_is_told_of_another_replica_does_not_spin(capfd: pytest.CaptureFixture[str]) -> None:
+    """The leader names it at once, without records (KIP-392)."""
+    assert told(capfd, "stats", NAME)["total"]["empty_early"] == 0
+    assert all(row["empty_early"] == 0 for row in told(capfd, "fetch-sessions", NAME)["clients"])
