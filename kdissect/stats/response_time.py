@@ -88,7 +88,9 @@ def _is_empty_early(view: ExchangeView) -> bool:
 
 
 def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
-    """Whether a Fetch was answered without records or an error in less than a tenth of its max wait.
+    """Whether a Fetch was answered with nothing in less than a tenth of its max wait.
+
+    Something are records, an error, and a replica to read from instead (KIP-392).
 
     A broker holds such a Fetch (KIP-74, kafka.server.DelayedFetch). Where it does not, its clients ask again
     at once: they spin. Of one that is throttled the broker reads nothing for so long (KIP-219).
@@ -100,7 +102,7 @@ def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
         return False
     if not parts.answers:  # in a session: nothing is new. Without one the broker refused the request.
         return bool(parts.answered_session)
-    return not (parts.has_errors or parts.has_records)
+    return not (parts.tells_anything or parts.has_records)
 
 
 def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:

@@ -170,3 +170,9 @@ def test_the_last_word_on_a_rack_counts_also_one_that_was_said_before() -> None:
     for near in ("c", "a"):
         told_.metadata(near, "b")
         assert told_.racks.namer(("broker_rack",))((broker_token(told_.near.info),)) == (near,)
+
+
+def test_who_is_told_of_another_replica_does_not_spin(capfd: pytest.CaptureFixture[str]) -> None:
+    """The leader names it at once, without records (KIP-392)."""
+    assert told(capfd, "stats", NAME)["total"]["empty_early"] == 0
+    assert all(row["empty_early"] == 0 for row in told(capfd, "fetch-sessions", NAME)["clients"])

@@ -42,8 +42,8 @@ class FetchParts(NamedTuple):
     rows: Callable[[], tuple[bool, bool]] = _no_rows
 
     @property
-    def has_errors(self) -> bool:
-        """Whether a partition of the answer has an error code."""
+    def tells_anything(self) -> bool:
+        """Whether a partition of the answer has an error code, or names another replica (KIP-392)."""
         return self.rows()[0]
 
     @property
@@ -88,12 +88,12 @@ def parts_of(request: Any, response: Any) -> FetchParts:
 
 
 def _rows(responses: Any) -> tuple[bool, bool]:
-    has_errors = has_records = False
+    tells_anything = has_records = False
     for topic in responses:
         for row in topic.partitions or ():
-            has_errors |= row.error_code != 0
+            tells_anything |= row.error_code != 0 or getattr(row, "preferred_read_replica", -1) >= 0
             has_records |= bool(row.records)
-    return has_errors, has_records
+    return tells_anything, has_records
 
 
 def _read(asked: Place, answered: Place | None) -> FetchParts | None:
@@ -110,8 +110,8 @@ def _read(asked: Place, answered: Place | None) -> FetchParts | None:
     response = rows.facts(frame, offset)
     if response is None:
         return None
-    (answered_session, throttle_ms), answers, is_refused, has_errors, has_records = response
-    rows_told = has_errors, has_records
+    (answered_session, throttle_ms), answers, is_refused, tells_anything, has_records = response
+    rows_told = tells_anything, has_records
     return FetchParts(
         *parts, True, is_refused, answered_session or 0, throttle_ms or 0, answers, lambda: rows_told
     )

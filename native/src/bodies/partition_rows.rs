@@ -36,6 +36,7 @@ enum Want {
     Value(usize),
     Records,
     Error,
+    PreferredReplica,
 }
 
 /// A field that is wanted: the number of its struct, its index there, whether that is among the tags.
@@ -76,6 +77,8 @@ pub struct Body<'a> {
     pub rows: Cow<'a, [Row]>,
     /// Whether an error code is set that is none of a row's numbers.
     pub has_other_errors: bool,
+    /// Whether a partition is to be read from another replica (KIP-392).
+    pub has_preferred_replicas: bool,
 }
 
 /// Whether it is an id that tells a topic, and where that or the name stands.
@@ -88,6 +91,7 @@ pub struct Found {
     topics: Vec<TopicAt>,
     rows: Vec<Row>,
     has_other_errors: bool,
+    has_preferred_replicas: bool,
 }
 
 /// What the first reader made of a body, by its number. Several read the same one.
@@ -119,11 +123,12 @@ impl PartitionRows {
     }
 
     /// The facts of a body that fills a frame from `offset` on; how many topics; whether an error code is set that is
-    /// none of a row's numbers, a row's first number is not 0, a row has records. None where it is Python's.
+    /// none of a row's numbers, a row's first number is not 0 or it names a preferred replica, a row has records. None
+    /// where it is Python's.
     #[pyo3(name = "facts")]
     fn facts_of(&self, frame: &Bound<'_, PyBytes>, offset: usize) -> Option<Facts> {
         let body = self.read(frame.as_bytes(), offset)?;
-        let has_number = body.rows.iter().any(|row| row.values[0] != 0);
+        let has_number = body.tells_anything();
         let facts = body.facts[..self.facts].to_vec();
         Some((facts, body.topics.len(), body.has_other_errors, has_number, body.has_records()))
     }
@@ -183,6 +188,11 @@ impl Body<'_> {
         Some(found)
     }
 
+    /// Whether a row's first number is not 0, which is its error, or one is to be read from another replica.
+    pub fn tells_anything(&self) -> bool {
+        self.has_preferred_replicas || self.rows.iter().any(|row| row.values[0] != 0)
+    }
+
     /// Whether a row has records.
     pub fn has_records(&self) -> bool {
         self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
@@ -235,7 +245,8 @@ impl Found {
             Some(if *is_id { Topic::Id(bytes.try_into().ok()?) } else { Topic::Name(bytes) })
         };
         let topics = self.topics.iter().map(topic).collect::<Option<_>>()?;
-        Some(Body { facts: self.facts, topics, rows, has_other_errors: self.has_other_errors })
+        let (has_other_errors, has_preferred_replicas) = (self.has_other_errors, self.has_preferred_replicas);
+        Some(Body { facts: self.facts, topics, rows, has_other_errors, has_preferred_replicas })
     }
 }
 
@@ -371,9 +382,14 @@ fn wants<S: AsRef<str>>(
         for (fields, is_tag) in [(&of.fields, false), (&of.tagged, true)] {
             for (index, field) in fields.iter().enumerate() {
                 let at = (structure, index, is_tag);
-                let is_error = field.role == Role::Error;
-                if (is_error || field.kind == Kind::Records) && index_of(&found, at).is_none() {
-                    found.push((at, if is_error { Want::Error } else { Want::Records }));
+                let want = match (field.role, field.name()) {
+                    (Role::Error, _) => Want::Error,
+                    (_, "preferred_read_replica") => Want::PreferredReplica,
+                    _ if field.kind == Kind::Records => Want::Records,
+                    _ => continue,
+                };
+                if index_of(&found, at).is_none() {
+                    found.push((at, want));
                 }
             }
         }
@@ -421,6 +437,7 @@ impl Reading<'_> {
             (Want::Partition, Some(row)) => row.partition = value,
             (Want::Value(at), Some(row)) => row.values[at] = value,
             (Want::Fact(at), _) => self.found.facts[at] = Some(value),
+            (Want::PreferredReplica, _) => self.found.has_preferred_replicas |= value >= 0,
             _ => self.found.has_other_errors |= want == Want::Error && value != 0,
         }
     }

@@ -38,7 +38,8 @@ pub struct Times {
 }
 
 /// What says whether a Fetch that was answered waited: nanoseconds, milliseconds, and of the answer the session, how
-/// many topics, and whether a partition has records or an error.
+/// many topics, and whether a partition has records, an error or a
+/// preferred replica.
 pub struct Poll {
     pub latency: i128,
     pub max_wait: i64,
@@ -274,8 +275,7 @@ impl Fetch<'_> {
             throttle,
             session: self.answered.facts[SESSION].unwrap_or(0),
             topics: self.answered.topics.len(),
-            has_anything: self.answered.has_records()
-                || self.answered.rows.iter().any(|row| row.values[0] != 0),
+            has_anything: self.answered.has_records() || self.answered.tells_anything(),
         };
         poll.is_empty_early()
     }

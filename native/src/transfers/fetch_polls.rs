@@ -175,7 +175,7 @@ fn is_empty_early(row: &Row, asked: &Body<'_>, answered: Option<&Body<'_>>, has_
         throttle: fact(answer, THROTTLE),
         session: fact(answer, ANSWERED_SESSION),
         topics: answer.topics.len(),
-        has_anything: has_records || answer.rows.iter().any(|row| row.values[0] != 0),
+        has_anything: has_records || answer.tells_anything(),
     };
     poll.is_empty_early()
 }
