@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -13,7 +14,7 @@ from textual.strip import Strip
 
 from kdissect.tui.panes.exchange_columns import GUTTER, ExchangeColumn, fitting
 from kdissect.tui.panes.exchange_order import Ordered
-from kdissect.tui.panes.shown_exchanges import Shown
+from kdissect.tui.panes.shown_exchanges import RowColors, Shown
 from kdissect.tui.widgets.line_view import LineView
 from kdissect.tui.widgets.safe_text import fitted
 
@@ -61,6 +62,7 @@ class ExchangeList(LineView):
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
         self._row: int | None = None
+        self.row_colors: RowColors | None = None
 
     # content
 
@@ -171,11 +173,14 @@ class ExchangeList(LineView):
         base = self.base_style
         if position == self.cursor:
             base = base + self.named_style("cursor" if self.has_focus else "cursor-blurred")
+        color = "" if self.row_colors is None or position == self.cursor else self.row_colors.color(row)
+        if color:
+            base = base + Style.parse(color)
         mark = _MARK if log.marked[row] else ">" if position == self.cursor else " "
         segments = [Segment(mark + " ", base)]
         for column, cells in self._widths:
             text, name = column.cell(log, row)
-            style = base if not name or position == self.cursor else base + self.named_style(name)
+            style = base if color or not name or position == self.cursor else base + self.named_style(name)
             segments.append(Segment(column.fitted(text, cells) + " ", style))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 

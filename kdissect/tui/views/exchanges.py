@@ -18,6 +18,7 @@ from kdissect.tui.panes.exchange_list import ExchangeList
 from kdissect.tui.panes.exchange_order import Ordered, next_flagged
 from kdissect.tui.panes.field_tree import FieldTree
 from kdissect.tui.panes.hex_pane import HexPane
+from kdissect.tui.panes.shown_exchanges import RowColors
 from kdissect.tui.panes.sorted_list import SortedList
 from kdissect.tui.screens.column_screen import ColumnScreen
 from kdissect.tui.screens.go_to import GoToScreen
@@ -67,6 +68,9 @@ class ExchangesView(View):
         """Three panes."""
         rows = SortedList(self.session.shown, id="list")
         rows.column_names = known(self.view_app.state.columns)
+        session = self.session
+        if session.coloring:
+            rows.row_colors = RowColors(session.log, session.coloring, session.progress.file_names)
         yield rows
         with Horizontal(id="detail"):
             with Vertical(id="tree-box"):
