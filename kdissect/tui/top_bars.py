@@ -35,7 +35,7 @@ class TopLine(Widget):
         line.append_text(_progress(session))
         troubles = len(session.troubles) + len(session.unread)
         if troubles:
-            line.append(f"  ! {plural(troubles, 'trouble')}", "bold")
+            line.append(f"  ! {plural(troubles, 'warning')}", "bold")
         return line
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.model.endpoint import Ports
 from kdissect.tui.views import VIEWS
 from kdissect.tui.widgets.styled_lines import Lines
 from tests.support.console import CAPTURES
@@ -11,6 +12,7 @@ from tests.tui.driving import Driven, drive
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 TABS, HEADS = 1, 3
+TLS_PORT = 19317
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
@@ -116,3 +118,19 @@ def test_the_message_stays_where_the_form_changes(monkeypatch: Any) -> None:
                 await driven.until(lambda: driven.screen()[1].split()[:5] == top, form)
 
     drive(play, GROUPS, size=(80, 24), monkeypatch=monkeypatch)
+
+
+def test_an_empty_list_says_why(monkeypatch: Any) -> None:
+    async def filtered(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.use_filter("latency > 1h")
+        await driven.until(lambda: "takes none of 180 exchanges" in driven.screen()[HEADS + 1])
+
+    async def unread(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.until(lambda: "no exchange was found: " in driven.screen()[HEADS + 1])
+        assert "TLS without keys" in " ".join(driven.screen())
+
+    drive(filtered, GROUPS, size=(80, 24), monkeypatch=monkeypatch)
+    tls, ports = CAPTURES / "kafka44_java_tls13.pcapng", Ports([], [TLS_PORT])
+    drive(unread, tls, size=(80, 24), monkeypatch=monkeypatch, ports=ports)

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
 from kdissect.cli.formats.named_fields import ROW_COLOR, Column, Room, as_columns
-from kdissect.cli.output import Output
+from kdissect.cli.output import Output, folded
 from kdissect.report.cells import Cell, TableColumn, cell
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
@@ -60,10 +60,13 @@ class TableFormat:
         if not self._left_out:
             return rest
         text = f"{_ELLIPSIS} no room for {', '.join(self._left_out)}: --wide shows all"
+        text = folded(text, self._width or len(text))
         return rest + (paint(text, "dim") if self._colour else text).encode() + b"\n"
 
     def _release(self) -> bytes:
         rows, self._held = self._held, []
+        if not self._columns:
+            return b""
         self._columns = [_of_days(column, rows) for column in self._columns]
         held = [_cells(row, self._columns) for row in rows]
         widths = [

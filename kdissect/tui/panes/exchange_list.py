@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from textwrap import wrap
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -16,7 +18,7 @@ from kdissect.tui.panes.exchange_columns import GUTTER, ExchangeColumn, fitting
 from kdissect.tui.panes.exchange_order import Ordered
 from kdissect.tui.panes.shown_exchanges import RowColors, Shown
 from kdissect.tui.widgets.line_view import LineView
-from kdissect.tui.widgets.safe_text import fitted
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 _STYLES = ("dim", "name", "good", "odd", "bad")
 _MARK = "●"
@@ -63,6 +65,8 @@ class ExchangeList(LineView):
         self._widths: list[tuple[ExchangeColumn, int]] = []
         self._row: int | None = None
         self.row_colors: RowColors | None = None
+        self.why_empty: Callable[[], str] = str
+        """What an empty list shows."""
 
     # content
 
@@ -150,7 +154,7 @@ class ExchangeList(LineView):
             return self._heads(width)
         position = self.top + y - self.heads
         if position >= len(self._shown):
-            return Strip.blank(width, self.base_style)
+            return self._empty(y - self.heads, width)
         return self._line(position, width)
 
     def _heads(self, width: int) -> Strip:
@@ -167,6 +171,14 @@ class ExchangeList(LineView):
     def head_of(self, column: ExchangeColumn) -> str:
         """What stands over a column."""
         return column.title
+
+    def _empty(self, y: int, width: int) -> Strip:
+        """A line behind the last exchange; without any it says why."""
+        lines = () if len(self._shown) else wrap(safe(self.why_empty()), max(width - 2 * GUTTER, 1))
+        if y >= len(lines):
+            return Strip.blank(width, self.base_style)
+        style = self.base_style + self.named_style("dim")
+        return Strip([Segment(" " * GUTTER + lines[y], style)]).adjust_cell_length(width, self.base_style)
 
     def _line(self, position: int, width: int) -> Strip:
         log, row = self._shown.log, self._shown[position]
