@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 from kdissect import __version__
 from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, listener_of, say, write_error
-from kdissect.cli.output import OutputError
+from kdissect.cli.output import OutputError, folded, terminal_width
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import extras, faults
 from kdissect.model.limits import in_force, use
@@ -150,7 +150,7 @@ def _dispatch(arguments: list[str]) -> int:
         arguments = [*arguments[1:], DEBUG] if len(arguments) > 1 else []
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help"):
-        print_text(_help())
+        print_text(folded(_help(), terminal_width()) if sys.stdout.isatty() else _help())
         return OK
     if first in ("-V", "--version"):
         from kdissect.model.native import is_compiled, why_without  # start-up of --help

@@ -99,6 +99,17 @@ class Output:
         if self._held > self.most_held:
             self.flush()
 
+    def write_text(self, text: str, whole: str = "\0") -> None:
+        """Write text for people; on a terminal its lines are broken between words. Raises OutputError.
+
+        Lines that begin with `whole` are not: they are there to be copied.
+        """
+        if self.is_terminal:
+            width = terminal_width()
+            lines = text.split("\n")
+            text = "\n".join(line if line.startswith(whole) else folded(line, width) for line in lines)
+        self.write(text.encode("utf-8", "replace"))
+
     def flush(self) -> None:
         """Write everything now."""
         if not self._parts:
@@ -126,3 +137,37 @@ class Output:
             raise
         except OSError as error:
             raise OutputError(f"{self.name}: {error.strerror}") from error
+
+
+def terminal_width() -> int:
+    """Columns of the terminal."""
+    from shutil import get_terminal_size  # start-up: it loads compressions
+
+    return get_terminal_size().columns
+
+
+def folded(text: str, width: int) -> str:
+    """`text` with lines of `width` cells at most, broken between words.
+
+    What is broken goes on below the last column of its line, or two cells in; a word is never broken.
+    """
+    lines = []
+    for line in text.split("\n"):
+        while len(line) > width:
+            at = line.rfind(" ", _margin(line, width) + 1, width + 1)
+            if at < 0:
+                at = line.find(" ", width)
+            if at < 0:
+                break
+            indent = _margin(line, width)
+            lines.append(line[:at].rstrip())
+            line = " " * indent + line[at:].lstrip()  # noqa: PLW2901  what is left of it
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _margin(line: str, width: int) -> int:
+    """Where the last column of a line begins, that of its text where there is but one."""
+    start = len(line) - len(line.lstrip(" "))
+    last = line.rfind("  ", start, width // 2)
+    return last + 2 if last > start else min(start, width // 2)

@@ -14,7 +14,7 @@ from textual import events, on
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer
+from textual.widgets import ContentSwitcher
 
 from kdissect.model.wording import plural
 from kdissect.query import FilterError
@@ -30,6 +30,7 @@ from kdissect.tui.view import Follow, GoTo, Notice, Selected, UseFilter, View, V
 from kdissect.tui.views import VIEWS, Spec
 from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.widgets.hand_over import is_there
+from kdissect.tui.widgets.key_footer import KeyFooter
 from kdissect.tui.widgets.safe_text import text
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
@@ -93,7 +94,7 @@ class KdissectApp(ViewApp):
         yield self._view_bar
         yield self._filter_bar
         yield self._switcher
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     async def on_mount(self) -> None:
         """Start to listen; show the first view."""

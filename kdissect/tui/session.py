@@ -18,6 +18,7 @@ from typing import Any
 from kdissect.capture.byte_source import STDIN
 from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
+from kdissect.query.coloring import CompiledRules
 from kdissect.tui.panes.shown_exchanges import Shown
 from kdissect.tui.processes.frame_store import Frames
 from kdissect.tui.processes.spool import SpoolReader
@@ -67,6 +68,8 @@ class Session:
         """Studies whose result is that of the whole input."""
         self.shown = Shown(self.log)
         self.filter_text = ""
+        self.coloring: CompiledRules = ()
+        """Rules that colour the list."""
         self.changed: Callable[[Change, str], None] = lambda change, what: None
         self._call: Callable[..., Any] = lambda function, *arguments: function(*arguments)
         self._studies: set[str] = set()

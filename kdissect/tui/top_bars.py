@@ -35,7 +35,7 @@ class TopLine(Widget):
         line.append_text(_progress(session))
         troubles = len(session.troubles) + len(session.unread)
         if troubles:
-            line.append(f"  ! {plural(troubles, 'trouble')}", "bold")
+            line.append(f"  ! {plural(troubles, 'warning')}", "bold")
         return line
 
 
@@ -72,13 +72,22 @@ class ViewBar(Widget):
         """One line, shorter where the terminal is narrow."""
         line = Text(no_wrap=True, end="")
         self._ends: list[tuple[int, str]] = []
-        is_narrow = sum(len(spec.title) + 4 for spec in VIEWS) > self.size.width
-        for spec in VIEWS:
-            title = spec.title[:4] if is_narrow and spec.name != self.current else spec.title
+        gap, titles = self._fitting()
+        for spec, title in zip(VIEWS, titles, strict=True):
             style = "bold reverse" if spec.name == self.current else ""
-            line.append(f" {spec.key} {title} ", style)
+            line.append(f" {spec.key}{title and f' {title}'}{gap}", style)
             self._ends.append((line.cell_len, spec.name))
         return line
+
+    def _fitting(self) -> tuple[str, list[str]]:
+        """What stands between two titles, and the titles: the longest for which there is room."""
+        full, short = [spec.title for spec in VIEWS], [spec.short or spec.title for spec in VIEWS]
+        here = [spec.title if spec.name == self.current else spec.short or spec.title for spec in VIEWS]
+        alone = [spec.short or spec.title if spec.name == self.current else "" for spec in VIEWS]
+        for gap, titles in ((" ", full), ("", here), ("", short), ("", alone)):
+            if sum(len(title) + len(gap) + 3 for title in titles) <= self.size.width:
+                return gap, titles
+        return "", alone
 
     async def on_click(self, event: events.Click) -> None:
         """Show the view under the mouse."""

@@ -119,7 +119,7 @@ def test_inputs_that_fail_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         assert "not a capture, but text" in told
         assert "/nowhere.pcap" in told
         assert "cut.pcapng" in told
-        assert "3 troubles" in driven.screen()[0]
+        assert "3 warnings" in driven.screen()[0]
         await driven.press("down", "r", "slash", "escape")
         assert driven.app.is_running
 

@@ -48,6 +48,7 @@ def run(arguments: Sequence[str]) -> int:
             say(f"the standard input is the capture, and there is no terminal for keys: {error.strerror}")
             return USAGE
     session = Session(order)
+    session.coloring = getattr(options, "coloring", ())
     session.start()
     # at first use: the worker reads while the screen's modules load
     from kdissect.tui.app import KdissectApp

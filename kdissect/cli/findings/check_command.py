@@ -90,7 +90,11 @@ def _write(options: CheckOptions, output: Output, verdict: Verdict) -> None:
     """The report, or the rows of one table."""
     is_whole = not (options.fields or options.table or options.sort or options.limit)
     if is_whole and (options.format is None or options.format in FORMATS):
-        output.write(render(options.format or "text", verdict, options.statistics))
+        report = render(options.format or "text", verdict, options.statistics)
+        if options.format in (None, "text"):
+            output.write_text(report.decode(), "  again  ")
+        else:
+            output.write(report)
         return
     # start-up: few choose rows
     from kdissect.cli.findings.finding_tables import finding_tables

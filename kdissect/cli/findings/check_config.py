@@ -25,6 +25,7 @@ from typing import Any
 from kdissect.cli.diagnostics import USAGE, say
 from kdissect.cli.options.config_defaults import COMMAND, PROFILE
 from kdissect.cli.options.wanted_names import near_names
+from kdissect.config.coloring import KEY as COLORING
 from kdissect.config.read import ConfigError, ConfigFile, find_config, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
@@ -101,7 +102,7 @@ def _values(parser: ArgumentParser, file: ConfigFile) -> dict[str, Any]:
     known = {key: options[key] for key in KEYS if key in options}
     found = {}
     for key, value in file.table.items():
-        if key in (SUPPRESS, COMMAND, PROFILE):  # the last two: of every command
+        if key in (SUPPRESS, COMMAND, PROFILE, COLORING):  # the last three: of other commands, too
             continue
         if key not in known:
             raise file.error((key,), f"unknown key {key!r}{_meant(key, [*known, SUPPRESS])}")

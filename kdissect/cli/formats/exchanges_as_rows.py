@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
-from kdissect.cli.formats import ColumnFormat, format_of
+from kdissect.cli.formats import ColumnFormat, format_name, format_of
 from kdissect.cli.formats.json_lines.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
-from kdissect.cli.formats.named_fields import needs_bodies
+from kdissect.cli.formats.named_fields import ROW_COLOR, needs_bodies
 from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kdissect.cli.formats.exchange_tree import TreeWriter
     from kdissect.engine.exchange_rows import Nest
     from kdissect.engine.records.record_sets import RecordSet
+    from kdissect.query.coloring import ColorOf
     from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
 
@@ -45,7 +46,7 @@ _OF_FILES = tuple(f"{side}.{part}" for side in ("request", "response")
 class RowWriter(FilledLines):
     """Makes rows and formats them. `files` are the inputs' names; rows with bodies fill no templates.
 
-    `made` gives what rows have only where `-e` asks for it; such rows fill none either.
+    `made` gives what rows have only where `-e` asks for it, `color_of` a colour; such rows fill none either.
     """
 
     def __init__(
@@ -55,9 +56,11 @@ class RowWriter(FilledLines):
         files: Sequence[str],
         has_bodies: bool,
         made: FieldValues | None = None,
+        color_of: ColorOf | None = None,
     ) -> None:
-        super().__init__(files, has_templates=not has_bodies and made is None)
+        super().__init__(files, has_templates=not has_bodies and made is None and color_of is None)
         self._made = made
+        self._color_of = color_of
         self._rows = rows
         self._shared = ListedRows(files)  # these learn no names
         self._form = form
@@ -67,6 +70,8 @@ class RowWriter(FilledLines):
     def line_of(self, exchange: Exchange, number: int) -> bytes:
         """The row of this number; a table holds the first ones back."""
         row = self._rows.numbered(exchange, number)
+        if self._color_of is not None:
+            row[ROW_COLOR] = self._color_of(exchange)
         return self._form.line(row if self._made is None else row | self._made(exchange))
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
@@ -124,7 +129,22 @@ def row_writer(
     form = format_of(
         options, output, columns, _table_columns(dissection, options), is_live(dissection), TYPES
     )
-    return RowWriter(rows, form, files, bodies or nest is not None, made_of(dissection, options))
+    colors = _colors(dissection, options, output)
+    return RowWriter(rows, form, files, bodies or nest is not None, made_of(dissection, options), colors)
+
+
+def _colors(dissection: Dissection, options: Namespace, output: Output) -> ColorOf | None:
+    """What colours the rows of a table; None without coloring rules, or without colours."""
+    is_table = format_name(options, output) == "table" and wants_colour(options.color, output.is_terminal)
+    rules = getattr(options, "coloring", ())
+    if not rules or not is_table:
+        return None
+    # start-up: the filter language
+    from kdissect.query import Context
+    from kdissect.query.coloring import color_of
+
+    topics_of, files = dissection.topics.topics_of, dissection.file_names
+    return color_of(rules, Context(lambda: start_ns(dissection), topics_of, None, files))
 
 
 def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:

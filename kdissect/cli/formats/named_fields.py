@@ -10,6 +10,8 @@ _BODIES = ("request.body.", "response.body.")
 # Before a name: the columns that would be printed without `-e`, and this one.
 _MORE = "+"
 _EXCHANGE = "exchange"  # `Behind.EXCHANGE`: rows with bodies
+ROW_COLOR = ""
+"""The key of a row under which its colour is, where a coloring rule gives it one."""
 _ABSENT = object()
 
 

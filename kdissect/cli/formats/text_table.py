@@ -8,8 +8,8 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.formats.named_fields import Column, Room, as_columns
-from kdissect.cli.output import Output
+from kdissect.cli.formats.named_fields import ROW_COLOR, Column, Room, as_columns
+from kdissect.cli.output import Output, folded
 from kdissect.report.cells import Cell, TableColumn, cell
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
@@ -47,7 +47,7 @@ class TableFormat:
     def line(self, row: dict[str, Any]) -> bytes:
         """One row, held back while widths are being found."""
         if self._widths is not None:
-            return self._print([column.cell(row) for column in self._columns])
+            return self._print(_cells(row, self._columns))
         self._held.append(row)
         return b"" if len(self._held) < self._sample else self._release()
 
@@ -60,12 +60,15 @@ class TableFormat:
         if not self._left_out:
             return rest
         text = f"{_ELLIPSIS} no room for {', '.join(self._left_out)}: --wide shows all"
+        text = folded(text, self._width or len(text))
         return rest + (paint(text, "dim") if self._colour else text).encode() + b"\n"
 
     def _release(self) -> bytes:
         rows, self._held = self._held, []
+        if not self._columns:
+            return b""
         self._columns = [_of_days(column, rows) for column in self._columns]
-        held = [[column.cell(row) for column in self._columns] for row in rows]
+        held = [_cells(row, self._columns) for row in rows]
         widths = [
             min(
                 max([column.min_width, cell_len(column.title), *(cell_len(cells[i].text) for cells in held)]),
@@ -149,6 +152,12 @@ class TableFormat:
         if self._width is None:
             return 0
         return max(self._width - sum(widths[:-1]) - len(_GAP) * last, cell_len(self._columns[at].title))
+
+
+def _cells(row: dict[str, Any], columns: Sequence[TableColumn]) -> list[Cell]:
+    color = row.get(ROW_COLOR)
+    cells = (column.cell(row) for column in columns)
+    return [Cell(shown.text, color) if color else shown for shown in cells]
 
 
 def _of_days(column: TableColumn, rows: Sequence[dict[str, Any]]) -> TableColumn:

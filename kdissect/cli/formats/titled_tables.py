@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.cli.colour import paint, wants_colour
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.options.output_options import add_output, positive
-from kdissect.cli.output import Output
+from kdissect.cli.output import Output, folded, terminal_width
 
 if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn
@@ -94,6 +94,8 @@ class Tables:
 
     def line(self, text: str, style: str = "") -> None:
         """A line of text, which has to be printable."""
+        if self._output.is_terminal:
+            text = folded(text, terminal_width())
         shown = paint(text, style) if self._colour else text
         self._output.write(shown.encode("utf-8", "replace") + b"\n")
         self._begun = True

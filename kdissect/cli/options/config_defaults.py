@@ -1,4 +1,5 @@
-"""Options of every command from the configuration file: `[command.NAME]`, `[command.all]`, `[profile.NAME]`.
+"""Options of every command from the configuration file: `[command.NAME]`, `[command.all]`, `[profile.NAME]`;
+coloring rules.
 
 What an option takes, its key takes. The command line wins. What is wrong is an error with file and line.
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kdissect.cli.options.wanted_names import near_names
+from kdissect.config.coloring import KEY as COLORING
 from kdissect.config.read import ConfigFile
 
 COMMAND, PROFILE, ALL = "command", "profile", "all"
@@ -25,6 +27,8 @@ KEYS = {
 # What commands with a verdict judge is typed, as a filter or a profile.
 _CHOOSING = ("filter", "capture-filter")
 _VERDICTS = ("check", "upgrade")
+# Commands whose lines are exchanges.
+_COLORED = ("inspect", "live", "tui")
 _PATHS = ("hosts", "keylog", "topic-ids")
 _HOSTS_VARIABLE = "KDISSECT_HOSTS"  # goes before the file
 
@@ -40,6 +44,10 @@ class Defaults:
         self._command = parser.prog.removeprefix("kdissect ")
         for path, is_own in _sections(file, self._command, profile):
             self._take(path, is_own)
+        if COLORING in file.table and self._command in _COLORED:
+            from kdissect.query.coloring import compile_rules  # start-up: the filter language
+
+            self._values["coloring"] = compile_rules(file)
 
     def before(self) -> None:
         """Set the defaults of options that take one value."""

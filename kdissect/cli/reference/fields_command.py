@@ -39,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         def write_text() -> None:
             text = _text(found) if completion is None else _lines(completion)
-            output.write(text.encode("utf-8", "replace"))
+            output.write_text(text)
 
         facts = _listed(found) if completion is None else _completed(completion)
         rows = facts if isinstance(facts, list) else facts["candidates"]

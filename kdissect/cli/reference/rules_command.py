@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         facts = [_facts(rule) for rule in wanted]
         tables = [RowTable("rules", lambda: facts)]
-        write_tables(options, output, facts, tables, lambda: output.write(text.encode()))
+        write_tables(options, output, facts, tables, lambda: output.write_text(text))
 
     return writing(parser, options, body)
 
@@ -68,7 +68,7 @@ def _cost(parser: ArgumentParser, options: Namespace) -> int:
         judge.finish()
         if was_read(dissection):
             text = cost_text(costs, judge.coverage.exchanges, process_time_ns() - start)
-            output.write(text.encode())
+            output.write_text(text)
             output.flush()
         reading.over()
 

@@ -162,17 +162,17 @@ def _client_id_value(log: ExchangeLog, row: int) -> str | None:
 
 
 COLUMNS: tuple[ExchangeColumn, ...] = (
-    ExchangeColumn("number", "#", 7, 7, 3, lambda log, row: (str(row + 1), "dim"), right=True),
+    ExchangeColumn("number", "#", 7, 7, 4, lambda log, row: (str(row + 1), "dim"), right=True),
     ExchangeColumn("time", "Time", 12, 15, 1, _time, "time", _time_value, clips=True),
-    ExchangeColumn("client", "Client", 15, 21, 2, _client, "client", _client_value),
-    ExchangeColumn("broker", "Broker", 15, 21, 6, _broker, "broker", _broker_value),
-    ExchangeColumn("client_id", "Client id", 10, 14, 7, _client_id, "client_id", _client_id_value),
+    ExchangeColumn("client", "Client", 15, 21, 3, _client, "client", _client_value),
+    ExchangeColumn("broker", "Broker", 15, 21, 7, _broker, "broker", _broker_value),
+    ExchangeColumn("client_id", "Client id", 10, 14, 2, _client_id, "client_id", _client_id_value),
     ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value, keeps_end=True),
     ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
     ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
     ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
     ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
-    ExchangeColumn("findings", "Findings", 9, 10, 4, _findings, "has finding", _code_value),
+    ExchangeColumn("findings", "Findings", 9, 10, 6, _findings, "has finding", _code_value),
 )
 
 GUTTER = 2

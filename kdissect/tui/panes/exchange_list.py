@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from textwrap import wrap
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -13,9 +16,9 @@ from textual.strip import Strip
 
 from kdissect.tui.panes.exchange_columns import GUTTER, ExchangeColumn, fitting
 from kdissect.tui.panes.exchange_order import Ordered
-from kdissect.tui.panes.shown_exchanges import Shown
+from kdissect.tui.panes.shown_exchanges import RowColors, Shown
 from kdissect.tui.widgets.line_view import LineView
-from kdissect.tui.widgets.safe_text import fitted
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 _STYLES = ("dim", "name", "good", "odd", "bad")
 _MARK = "●"
@@ -61,6 +64,9 @@ class ExchangeList(LineView):
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
         self._row: int | None = None
+        self.row_colors: RowColors | None = None
+        self.why_empty: Callable[[], str] = str
+        """What an empty list shows."""
 
     # content
 
@@ -148,7 +154,7 @@ class ExchangeList(LineView):
             return self._heads(width)
         position = self.top + y - self.heads
         if position >= len(self._shown):
-            return Strip.blank(width, self.base_style)
+            return self._empty(y - self.heads, width)
         return self._line(position, width)
 
     def _heads(self, width: int) -> Strip:
@@ -166,16 +172,27 @@ class ExchangeList(LineView):
         """What stands over a column."""
         return column.title
 
+    def _empty(self, y: int, width: int) -> Strip:
+        """A line behind the last exchange; without any it says why."""
+        lines = () if len(self._shown) else wrap(safe(self.why_empty()), max(width - 2 * GUTTER, 1))
+        if y >= len(lines):
+            return Strip.blank(width, self.base_style)
+        style = self.base_style + self.named_style("dim")
+        return Strip([Segment(" " * GUTTER + lines[y], style)]).adjust_cell_length(width, self.base_style)
+
     def _line(self, position: int, width: int) -> Strip:
         log, row = self._shown.log, self._shown[position]
         base = self.base_style
         if position == self.cursor:
             base = base + self.named_style("cursor" if self.has_focus else "cursor-blurred")
+        color = "" if self.row_colors is None or position == self.cursor else self.row_colors.color(row)
+        if color:
+            base = base + Style.parse(color)
         mark = _MARK if log.marked[row] else ">" if position == self.cursor else " "
         segments = [Segment(mark + " ", base)]
         for column, cells in self._widths:
             text, name = column.cell(log, row)
-            style = base if not name or position == self.cursor else base + self.named_style(name)
+            style = base if color or not name or position == self.cursor else base + self.named_style(name)
             segments.append(Segment(column.fitted(text, cells) + " ", style))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 

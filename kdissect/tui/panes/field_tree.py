@@ -170,7 +170,10 @@ class FieldTree(LineView):
             segments.append(
                 Segment(f"  {item.node.type}", base if is_here else base + self.named_style("type"))
             )
-        return Strip(segments).adjust_cell_length(width, base).crop(0, width)
+        strip, room = Strip(segments), self.scrollable_content_region.width
+        if strip.cell_length > room:
+            strip = Strip([*strip.crop(0, room - 1), Segment("…", base)])
+        return strip.adjust_cell_length(width, base)
 
     # keys and mouse
 

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_log.log import ExchangeLog, LoggedExchange
 from kdissect.query import Context, Predicate
+from kdissect.query.coloring import CompiledRules, color_of
 from kdissect.session.exchange import Exchange
 
 _ASK_CLOCK_EVERY = 64  # exchanges
+_COLORS_KEPT = 4096  # some screens full
 
 
 class Shown:
@@ -91,6 +93,24 @@ class Shown:
                 break
         self.looked_at = row
         return row < end
+
+
+class RowColors:
+    """Colours of rows of the log by coloring rules; those on the screen are asked for, and remembered."""
+
+    def __init__(self, log: ExchangeLog, rules: CompiledRules, file_names: Sequence[str] = ()) -> None:
+        self._log = log
+        self._color_of = color_of(rules, Context(lambda: log.start_ns, _topics_of, None, file_names))
+        self._known: dict[int, str] = {}
+
+    def color(self, row: int) -> str:
+        """Empty for none."""
+        found = self._known.get(row)
+        if found is None:
+            if len(self._known) >= _COLORS_KEPT:
+                self._known.clear()
+            found = self._known[row] = self._color_of(LoggedExchange(self._log, row))
+        return found
 
 
 def _topics_of(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from kdissect.decoders.trees.tree_text import render
@@ -28,6 +28,7 @@ from kdissect.tui.session import Session
 from kdissect.tui.view import Follow, GoTo
 from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.hex_rows import hex_rows
+from kdissect.tui.widgets.key_footer import KeyFooter
 from kdissect.tui.widgets.safe_text import text
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
@@ -136,7 +137,7 @@ class FollowScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "Back"),
         Binding("f", "form", "Fields/hex/titles"),
-        Binding("n", "message(1)", "Next message"),
+        Binding("n", "message(1)", "Next", tooltip="Next message"),
         Binding("N", "message(-1)", "Message before", show=False),
         Binding("enter", "exchange", "Its exchange"),
         Binding("c", "exchanges", "All in the list"),
@@ -150,11 +151,14 @@ class FollowScreen(ModalScreen[None]):
 
     def __init__(self, session: Session, connection: str, row: int | None = None) -> None:
         super().__init__()
-        self._row = row
         self._session = session
         self._connection = connection
         self._form = FORMS[0]
         self._messages = messages_of(session.log, connection)
+        rows = [message.row for message in self._messages]
+        # The message that is to be at the top, as soon as it is told.
+        self._goal = rows.index(row) if row in rows else None
+        self._chosen = self._goal or 0
         self._told = 0
         self._starts: list[int] = []
         self._is_telling = False
@@ -163,7 +167,7 @@ class FollowScreen(ModalScreen[None]):
         """Title, lines, keys."""
         yield Static(id="follow-title")
         yield Lines(id="follow")
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Show the first messages."""
@@ -229,13 +233,12 @@ class FollowScreen(ModalScreen[None]):
         self._reach()
 
     def _reach(self) -> None:
-        """Go on to the exchange that one came from, if one did."""
-        row = self._row
-        if row is None:
+        """Go on to the message that one came from, if one did."""
+        index = self._goal
+        if index is None:
             return
-        index = next((at for at, message in enumerate(self._messages) if message.row == row), 0)
         if index < len(self._starts):
-            self._row = None
+            self._goal = None
             self._lines.go_to(self._starts[index])
         else:
             self._more()
@@ -243,6 +246,12 @@ class FollowScreen(ModalScreen[None]):
     def _current(self) -> int:
         """The message at the top of the screen."""
         return max(bisect_right(self._starts, self._lines.scroll_offset.y) - 1, 0)
+
+    def _kept(self) -> int:
+        """The same, but for one that cannot come to the top: too few lines are behind it."""
+        lines, current = self._lines, self._current()
+        is_at_end = lines.scroll_offset.y >= lines.max_scroll_y
+        return max(current, self._chosen) if is_at_end else current
 
     # keys
 
@@ -253,6 +262,8 @@ class FollowScreen(ModalScreen[None]):
     def action_form(self) -> None:
         """Fields, hex, or titles alone."""
         self._form = FORMS[(FORMS.index(self._form) + 1) % len(FORMS)]
+        if self._goal is None:
+            self._goal = self._chosen = self._kept()
         self._is_telling = False
         self._again()
 
@@ -260,6 +271,7 @@ class FollowScreen(ModalScreen[None]):
         """The next message at the top."""
         index = self._current() + step
         if 0 <= index < len(self._starts):
+            self._chosen = index
             self._lines.go_to(self._starts[index])
         if index >= len(self._starts) - 1:
             self._more()

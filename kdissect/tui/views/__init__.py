@@ -6,7 +6,8 @@ from typing import NamedTuple
 class Spec(NamedTuple):
     """A view before it is made: its title, the key that shows it, and where its class is (`module:Class`).
 
-    `studies` are what it shows first, `more` what can be chosen there.
+    `studies` are what it shows first, `more` what can be chosen there. `short` is the title where room is
+    scarce.
     """
 
     name: str
@@ -15,17 +16,20 @@ class Spec(NamedTuple):
     where: str
     studies: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    short: str = ""
 
 
 # In the order of the bar. Keys are digits.
 VIEWS: tuple[Spec, ...] = (
     Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
     Spec(
-        "connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)
+        "connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",),
+        short="Conns",
     ),
     Spec("topics", "Topics", "3", "kdissect.tui.views.topics:TopicsView", ("topics",)),
     Spec("groups", "Groups", "4", "kdissect.tui.views.groups:GroupsView", ("groups",)),
-    Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",)),
+    Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",),
+         short="Prods"),
     Spec("records", "Records", "6", "kdissect.tui.views.records:RecordsView"),
     Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
     Spec(
@@ -34,5 +38,6 @@ VIEWS: tuple[Spec, ...] = (
             "traffic by client_id", "traffic by topic", "traffic by broker", "traffic by group",
             "traffic by software", "traffic by connection",
         ),
+        "Stats",
     ),
 )  # fmt: skip

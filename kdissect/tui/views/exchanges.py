@@ -12,12 +12,14 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from kdissect.engine.exchange_log.log import find_in
+from kdissect.model.wording import plural
 from kdissect.tui.panes.dissection import Buffer, Dissected, Item, inner_item
 from kdissect.tui.panes.exchange_columns import known
 from kdissect.tui.panes.exchange_list import ExchangeList
 from kdissect.tui.panes.exchange_order import Ordered, next_flagged
 from kdissect.tui.panes.field_tree import FieldTree
 from kdissect.tui.panes.hex_pane import HexPane
+from kdissect.tui.panes.shown_exchanges import RowColors
 from kdissect.tui.panes.sorted_list import SortedList
 from kdissect.tui.screens.column_screen import ColumnScreen
 from kdissect.tui.screens.go_to import GoToScreen
@@ -67,6 +69,10 @@ class ExchangesView(View):
         """Three panes."""
         rows = SortedList(self.session.shown, id="list")
         rows.column_names = known(self.view_app.state.columns)
+        rows.why_empty = self._why_empty
+        session = self.session
+        if session.coloring:
+            rows.row_colors = RowColors(session.log, session.coloring, session.progress.file_names)
         yield rows
         with Horizontal(id="detail"):
             with Vertical(id="tree-box"):
@@ -109,8 +115,22 @@ class ExchangesView(View):
         """More rows, another filter."""
         if change in (Change.ROWS, Change.SHOWN, Change.LOADED):
             self._catch_up()
-        elif change is Change.CODES:
+        elif change in (Change.CODES, Change.TROUBLE):
             self.rows.refresh()
+
+    def _why_empty(self) -> str:
+        session = self.session
+        count = len(session.log)
+        if session.shown.is_busy or session.is_loading:
+            return "none yet ..."
+        if count:
+            return (
+                f"the filter takes none of {plural(count, 'exchange')}: / changes it, Backspace takes it away"
+            )
+        why = "; ".join((*session.troubles, *session.unread))
+        return (
+            f"no exchange was found: {why}" if why else "no exchange was found: nothing in the input is Kafka"
+        )
 
     def _catch_up(self) -> None:
         shown = self.session.shown

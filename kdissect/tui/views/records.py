@@ -6,6 +6,7 @@ import json
 import time
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -190,7 +191,7 @@ def record_lines(row: dict[str, Any], width: int) -> Iterator[Line]:
     facts = ", ".join(
         f"{name.replace('_', ' ')} {row[name]}" for name in _FACTS if row.get(name) not in (None, False, "")
     )
-    for text in _wrapped(printable(facts), width):
+    for text in wrap(printable(facts), max(width - 4, 20), break_on_hyphens=False):
         yield ((text, "dim"),)
     if not row["crc_ok"]:
         yield (("the checksum of its batch is wrong", "bad"),)

@@ -20,6 +20,10 @@ from kdissect.tui.widgets.rows_table import Row, RowsTable
 _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted once"
 
 
+# Rows that a table has room for at least, and from so many on it takes its part of any screen.
+_LEAST_ROWS, _MANY_ROWS = 3, 100
+
+
 class Detail(NamedTuple):
     """A table below: its title, its columns, its rows."""
 
@@ -63,6 +67,8 @@ class TablesView(View):
         super().__init__(id=id)
         self._details: list[Detail] = []
         self._detail = 0
+        self._count = 0
+        self._most_lines: int | None = None
 
     # what subclasses say
 
@@ -120,6 +126,8 @@ class TablesView(View):
             return
         columns, rows = self.main(facts)
         self.table.show(columns, rows, self.nothing)
+        self._count = len(rows)
+        self._share()
         how = self.summary(facts, len(rows))
         if self.study not in self.session.final:
             how += "; still counting"
@@ -127,6 +135,14 @@ class TablesView(View):
             how += _OF_ALL if self.session.is_stream else "; of the exchanges that the filter takes"
         self.query_one(".summary", Static).update(Text(how, no_wrap=True, overflow="ellipsis", end=""))
         self._show_details()
+
+    def _share(self) -> None:
+        """Give what few rows do not need to the pane below."""
+        least = max(self._count, _LEAST_ROWS) + 1  # and the titles
+        most = None if self._is_zoomed or self._count > _MANY_ROWS else least
+        if self._most_lines != most:
+            self._most_lines = most
+            self.table.styles.max_height = most
 
     @on(RowsTable.Highlighted, "#main")
     def _moved(self, event: RowsTable.Highlighted) -> None:
@@ -179,6 +195,7 @@ class TablesView(View):
     def _zoom(self, name: str) -> None:
         for each in ("main", "below"):
             self.set_class(each == name, f"-zoom-{each}")
+        self._share()
 
     def action_exchanges(self) -> None:
         """The exchanges a row is about, in their list."""

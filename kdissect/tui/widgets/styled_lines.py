@@ -106,7 +106,7 @@ class Lines(ScrollView, can_focus=True):
         at = self.scroll_offset.y + y
         if at >= len(self._lines):
             return Strip.blank(width, style)
-        segments, left = [], width
+        segments, left = [], self.scrollable_content_region.width
         for text, name in self._lines[at]:
             shown = cut(safe(text), left)
             segments.append(Segment(shown, style + self._part(name) if name else style))

@@ -165,7 +165,7 @@ def test_command_lines_work(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
 
 
 def test_the_example_of_a_configuration_is_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    _, text = blocks(CONFIGURATION, "toml")
+    _, _, text = blocks(CONFIGURATION, "toml")
     path = tmp_path / "kdissect.toml"
     path.write_text(text)
     assert len(parse_suppressions(read_config(str(path)))) == 1
@@ -179,8 +179,8 @@ def test_the_example_of_options_of_commands_is_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     capture = str(CAPTURES / "tansu_rdk216_acks.pcap")
-    text, _ = blocks(CONFIGURATION, "toml")
-    (tmp_path / "kdissect.toml").write_text(text)
+    text, coloring, _ = blocks(CONFIGURATION, "toml")
+    (tmp_path / "kdissect.toml").write_text(text + coloring)
     (tmp_path / "hosts.txt").write_text("127.0.0.1 here\n")
     assert main(["inspect", capture, "--profile", "trouble"]) == 0
     assert capfd.readouterr().out.startswith("time\tprincipal\tapi\tlatency\terrors\n")

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import main
+from kdissect.cli.output import folded
+from tests.cli.output.test_format_matrix import PARTS, RUNS
 from tests.support.console import CAPTURES, TXN, run_on_terminal
 
 GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
@@ -37,9 +39,40 @@ def test_no_line_of_a_table_wraps(arguments: tuple[str, ...], columns: int) -> N
         assert narrow != wide
 
 
+EVERYTHING = [
+    *RUNS.values(), *([*RUNS[name], "--table", part] for name, part in PARTS), ["rules", "FRM006"],
+    ["--help"], [*RUNS["check"], "--format", "table"], ["inspect", "--help"], ["topics", TXN, "--topic", "*"],
+]  # fmt: skip
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("arguments", EVERYTHING, ids=lambda line: " ".join(line[:1] + line[2:]))
+def test_nothing_wraps_inside_a_word(arguments: list[str]) -> None:
+    color = [] if "--help" in arguments else ["--color", "never"]
+    ran = run_on_terminal([*arguments, *color], 80, COLUMNS="80")
+    assert ran.code == 0, ran.err
+    for line in ran.out.splitlines():
+        is_command = line.startswith("  again")  # to be copied as it is
+        last_column = line.strip().split("  ")[-1].strip()  # of one long word nothing can be broken
+        assert len(line) <= 80 or is_command or " " not in last_column, line
+
+
+def test_lines_are_broken_between_words() -> None:
+    told = "  seen      a long sentence that goes on beyond the end of the line\nshort\n" + "x" * 50 + " y"
+    assert folded(told, 40).split("\n") == [
+        "  seen      a long sentence that goes on",
+        "            beyond the end of the line",
+        "short",
+        "x" * 50,
+        "y",
+    ]
+    assert folded(told, 1000) == told
+    assert folded("", 10) == ""
+
+
 def test_what_is_left_out_is_named() -> None:
     ran = run_on_terminal(["inspect", TXN, "--limit", "2", "--color", "never"], 80)
-    *rows, last = ran.out.splitlines()
+    *rows, last = ran.out.replace("\n  ", " ").splitlines()
     assert len(rows) == 3
     assert re.fullmatch(rf"{SIGN} no room for .*client id.*: --wide shows all", last)
     assert "client id" not in rows[0]
