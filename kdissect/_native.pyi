@@ -34,14 +34,14 @@ from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.run_coverage.traffic_counts import CountedRow
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
 from kdissect.session.handover import HeldState
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.traffic import DistributionRow, TallyRow
+from kdissect.sketches.distribution import DistributionRow
+from kdissect.stats.traffic import TallyRow
 from kdissect.stats.watermarks import PartitionKey
 
 INTERFACE: int
@@ -101,7 +101,7 @@ class Engine:
             [ConnectionInfo, int, int, int, int, str | None, FrameRow, int, FrameRow | None, int],
             Exchange,
         ],
-        count: Callable[[ConnectionInfo, int, int], None],
+        count: Callable[[list[tuple[ConnectionInfo, int, int]]], None],
         met: Callable[[ConnectionInfo, int, int], None],
     ) -> Self: ...
 
@@ -492,7 +492,8 @@ class PartitionRows:
 
 @final
 class TopicSums:
-    def __new__(cls) -> Self: ...
+    # What tells the bins of a distribution.
+    def __new__(cls, multiplier: float) -> Self: ...
     # Clients and brokers by number; what it did, in bits (native/src/transfers/mod.rs).
     def count(
         self, user: int, broker: int, writes: bool, request: _Place, response: _Place | None
@@ -504,7 +505,7 @@ class TopicSums:
     # The broker, and the name or the id.
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # By client, role, topic requests, batches, records, bytes, unconfirmed, refused; topics and partitions;
-    # errors of those sums; codecs of topics; of topics control batches, bytes and records of the others.
+    # errors of those sums; codecs of topics; of topics control batches, the others, their bytes and records.
     def take(
         self,
     ) -> tuple[
@@ -512,7 +513,7 @@ class TopicSums:
         list[tuple[int, int]],
         list[tuple[int, int, int]],
         list[tuple[int, int, int]],
-        list[tuple[int, int, list[int], list[int]]],
+        list[tuple[int, int, int, DistributionRow | None, DistributionRow | None]],
     ]: ...
 
 @final
@@ -623,7 +624,7 @@ _Contents = tuple[
     Callable[[int, bytes, int], bytes | None],
 ]  # limits, three libraries, what decompresses all else, of `compiled_records.BatchQuestions`
 
-_Latencies = list[tuple[tuple[int, int], CountedRow]]  # by API key and version
+_Latencies = list[tuple[tuple[int, int], DistributionRow]]  # by API key and version
 _Slots = list[tuple[int, int]]  # times of slots, and exchanges
 
 @final

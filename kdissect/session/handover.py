@@ -87,9 +87,12 @@ def held_of(store: Store, info: ConnectionInfo) -> native.Held | None:
     return native.Held(store.engine, info)
 
 
-def _count(info: ConnectionInfo, complete: int, silent: int) -> None:
-    info.complete += complete
-    info.no_response_expected += silent
+def _count(counted: list[tuple[ConnectionInfo, int, int]]) -> None:
+    # Hot, once a block for each of its connections.
+    for info, complete, silent in counted:
+        info.complete += complete
+        if silent:
+            info.no_response_expected += silent
 
 
 def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:

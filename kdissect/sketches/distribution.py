@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 RELATIVE_ERROR = 0.01
 # Values that are kept as they are: of thousands of clients most are seen once or twice.
 FEW = 8
+DistributionRow = tuple[int, list[tuple[int, int]], int, int, int]
+"""What `Distribution.add_bins` takes."""
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 
 

@@ -11,7 +11,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.limits import in_force
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
-from kdissect.sketches.distribution import Distribution
+from kdissect.sketches.distribution import Distribution, DistributionRow
 from kdissect.stats.dimensions import Key
 from kdissect.stats.racks import Racks
 from kdissect.stats.response_time import ResponseTime, response_time
@@ -21,8 +21,6 @@ from kdissect.stats.watermarks import HighWatermarks, Watermarks
 _PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
 
 
-DistributionRow = tuple[int, list[tuple[int, int]], int, int, int]
-"""What `Distribution.add_bins` takes."""
 TallyRow = tuple[
     tuple[int, int],
     tuple[int, int, int, int, int],

@@ -7,6 +7,13 @@ pub struct Form {
     pub nullable: bool,
 }
 
+/// Whether bytes are the same. Empty ones are not compared: they may stand where there is no memory, and where `memcmp`
+/// loads by a mask (AVX-512) the processor takes 86 ns instead of 2 to see that nothing of it was wanted.
+#[inline]
+pub fn are_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && (one.is_empty() || one == other)
+}
+
 /// A position in bytes. What does not fit is None, whatever the bytes; the position is then of no use.
 pub struct Wire<'a> {
     pub data: &'a [u8],

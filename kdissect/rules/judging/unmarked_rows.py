@@ -34,14 +34,13 @@ from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.run_coverage.traffic_counts import CountedRow
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.sketches.distribution import bin_multiplier
+from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
 """Sequences, or sessions and their partitions, that are held at most behind a block: some MB."""
@@ -206,7 +205,7 @@ class UnmarkedRows:
     def _settle(
         self,
         pairs: list[tuple[BodyPair, int, int]],
-        latencies: list[tuple[tuple[int, int], CountedRow]],
+        latencies: list[tuple[tuple[int, int], DistributionRow]],
         slots: list[tuple[int, int]],
     ) -> int:
         """What of all that counts; gives the width of a slot of the time line."""

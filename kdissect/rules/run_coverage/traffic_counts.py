@@ -7,12 +7,10 @@ from itertools import repeat
 from operator import floordiv
 
 from kdissect.session.exchange import Exchange, State
-from kdissect.sketches.distribution import Distribution
+from kdissect.sketches.distribution import Distribution, DistributionRow
 from kdissect.sketches.intervals import Counts
 
 Kind = tuple[int | None, int | None]
-CountedRow = tuple[int, list[tuple[int, int]], int, int, int]
-"""What `Distribution.add_bins` takes."""
 
 # API keys and versions come from the wire: a peer that makes them up must not fill the memory. 95 APIs have
 # 368 versions; what comes after this many different ones counts as unknown. Each takes 24 KB at most.
@@ -119,7 +117,7 @@ class Traffic:
             self._times.count(time_ns, (count, 0))
         return self._times.width_ns
 
-    def add_latencies(self, kind: Kind, counted: CountedRow) -> None:
+    def add_latencies(self, kind: Kind, counted: DistributionRow) -> None:
         """Count latencies of a kind, which go with times."""
         self._latencies[self._open(kind)].add_bins(*counted)
 

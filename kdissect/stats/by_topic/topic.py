@@ -9,7 +9,7 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.acquired import Acquired
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch
-from kdissect.sketches.distribution import Distribution
+from kdissect.sketches.distribution import Distribution, DistributionRow
 from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.client import Client
 
@@ -156,13 +156,16 @@ class Topic:
             self.batch_records.add(count)
         return count
 
-    def add_batches(self, control: int, sizes: list[int], records: list[int]) -> None:
-        """Count batches of magic 2: how many are control batches, bytes and records of each other one."""
+    def add_batches(
+        self, control: int, count: int, sizes: DistributionRow | None, records: DistributionRow | None
+    ) -> None:
+        """Count batches of magic 2: how many are control batches; the others, their bytes and records."""
         self.control_batches += control
-        if sizes:
-            self.magics[CURRENT_MAGIC] += len(sizes)
-        self.batch_bytes.add_all(sizes)
-        self.batch_records.add_all(records)
+        if count:
+            self.magics[CURRENT_MAGIC] += count
+        for distribution, row in ((self.batch_bytes, sizes), (self.batch_records, records)):
+            if row is not None:
+                distribution.add_bins(*row)
 
     def _sizes(self, batch: RecordBatch) -> int:
         records = read_records(batch).records

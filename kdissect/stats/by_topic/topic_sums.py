@@ -12,6 +12,7 @@ from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_topic.topic import Role, Topic, Use, codec_name
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers, NumbersOf, Way
 
@@ -27,7 +28,7 @@ class TopicSums:
     def __init__(self, names: TopicNames, topic_of: Callable[[Named], Topic]) -> None:
         self._topic_of = topic_of
         self._numbers = Numbers(names)
-        self._sums = native.TopicSums()
+        self._sums = native.TopicSums(bin_multiplier())
 
     def count(self, exchange: Exchange) -> bool:
         """Count a Produce or Fetch; False, and nothing is counted, where Python has to.
@@ -85,8 +86,8 @@ class TopicSums:
             used[place].errors[error_name(error)] += count
         for topic, codec, count in codecs:
             topics[topic].codecs[codec_name(codec)] += count
-        for topic, control, sizes, records in batches:
-            topics[topic].add_batches(control, sizes, records)
+        for topic, control, count, sizes, records in batches:
+            topics[topic].add_batches(control, count, sizes, records)
         self._numbers.clear()
 
 

@@ -1,7 +1,5 @@
 //! `kdissect.decoders.generated.summary.summarizer`, by a walk of each body: what the walk finds is looked up.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -10,6 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::bodies::plan::{Layout, Number, Role};
 use crate::bodies::visitor::{Look, Program, What};
+pub use crate::records::quick::QuickMap as Mixed;
 
 /// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
 const MOST_OF_A_KIND: usize = 1024;
@@ -19,6 +18,8 @@ const MOST_BYTES: usize = 2048;
 const ROOM: i64 = 16 << 20;
 const SUMMARY_ROOM: i64 = 1000;
 
+/// Begins what is found: empty keys are slow to compare (`wire::are_same`).
+const FIRST: u8 = 0;
 /// What is found stands behind one of these. The bytes of a text stand behind their number, an int32.
 const FOUND_ERROR: u8 = 1;
 const FOUND_ACKS: u8 = 2;
@@ -33,50 +34,7 @@ const NO_TOPIC_ID: &[u8] = &[0; 16];
 static LEFT: AtomicI64 = AtomicI64::new(ROOM);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Of keys that are few in one table, and need not be spread well.
-#[derive(Default)]
-pub struct Mixer(u64);
-
-impl Mixer {
-    fn mix(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.mix(word.try_into().map_or(0, u64::from_le_bytes));
-        }
-        let rest = words.remainder();
-        self.mix(rest.iter().fold(rest.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.mix(word);
-    }
-
-    fn write_i64(&mut self, word: i64) {
-        self.mix(word as u64);
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.mix(u64::from(byte));
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.mix(word as u64);
-    }
-}
-
-pub type Mixed<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
-
-/// What a summary tells of a body, as bytes: bodies with the same have the same summary.
+/// What a summary tells of a body, as bytes behind `FIRST`: bodies with the same have the same summary.
 #[derive(Default)]
 struct Found(Vec<u8>);
 
@@ -125,6 +83,7 @@ impl Summaries {
     /// The summary of the body from `offset` on. None where Python is to look at it.
     pub fn look(&mut self, py: Python<'_>, data: &[u8], offset: usize) -> PyResult<Option<Numbered>> {
         self.found.0.clear();
+        self.found.0.push(FIRST);
         if self.program.walk(data, offset, &mut self.found) != Some(data.len()) {
             return Ok(None);
         }
@@ -181,7 +140,7 @@ impl Summaries {
         let (errors, topics, ids) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
         let groups = PyDict::new(py);
         let (mut acks, mut throttle, mut rack) = (None, None, None);
-        let mut rest = self.found.0.as_slice();
+        let mut rest = self.found.0.get(1..).unwrap_or_default();
         while let Some((kind, behind)) = rest.split_first() {
             let Some((raw, behind)) = split(*kind, behind) else { return Ok(None) };
             rest = behind;

@@ -129,17 +129,14 @@ impl Row {
     }
 }
 
-/// Have a connection count rows that are its own.
-pub fn count<'a>(
-    py: Python<'_>,
-    engine: &Engine,
-    info: &Py<PyAny>,
-    rows: impl Iterator<Item = &'a Row>,
-) -> PyResult<()> {
+/// A connection, how many of some rows are complete, and how many ask for no answer.
+pub type CountedRows<'a> = (&'a Py<PyAny>, u64, u64);
+
+/// Count rows of a connection.
+pub fn counted<'a>(info: &'a Py<PyAny>, rows: impl Iterator<Item = &'a Row>) -> CountedRows<'a> {
     let (mut complete, mut silent) = (0, 0);
     for row in rows {
         *if row.response.is_some() { &mut complete } else { &mut silent } += 1;
     }
-    engine.count.call1(py, (info, complete, silent))?;
-    Ok(())
+    (info, complete, silent)
 }

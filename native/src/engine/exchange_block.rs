@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::engine::completed::{count, Row};
+use crate::engine::completed::{counted, Row};
 use crate::engine::held::Held;
 use crate::engine::shared::Engine;
 
@@ -194,13 +194,12 @@ impl ExchangeBlock {
         let block = slf.borrow();
         let mut rows: Vec<&BlockRow> = block.rows.get(start..stop).unwrap_or_default().iter().collect();
         rows.sort_by_key(|row| row.connection);
-        for of_one in rows.chunk_by(|one, other| one.connection == other.connection) {
-            let info = of_one.first().and_then(|row| block.connections.get(row.connection as usize));
-            if let Some(info) = info {
-                count(slf.py(), block.engine.get(), info, of_one.iter().map(|row| &row.row))?;
-            }
-        }
-        Ok(())
+        let of_connections = rows.chunk_by(|one, other| one.connection == other.connection);
+        let found = of_connections.filter_map(|of_one| {
+            let info = block.connections.get(of_one.first()?.connection as usize)?;
+            Some(counted(info, of_one.iter().map(|row| &row.row)))
+        });
+        block.engine.get().count(slf.py(), found.collect())
     }
 }
 

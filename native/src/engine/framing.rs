@@ -7,6 +7,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::engine::completed::Span;
 use crate::engine::shared::Engine;
+use crate::wire::are_same;
 
 /// Bytes of a frame's size (spec/004 "Frame Structure").
 const PREFIX: usize = 4;
@@ -195,7 +196,7 @@ impl Framing {
         self.first = cuts.first;
         let rest = cuts.buffer(packet.payload).get(cuts.rest..).unwrap_or_default();
         let stub = if cuts.next_size.is_some() { &[] } else { rest };
-        if stub != &*self.stub {
+        if !are_same(stub, &self.stub) {
             self.stub = stub.into();
         }
         if let Some(size) = cuts.next_size {

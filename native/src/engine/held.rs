@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::engine::by_loan;
-use crate::engine::completed::{count, Content, Row};
+use crate::engine::completed::{counted, Content, Row};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::handover::HeldState;
 use crate::engine::shared::Engine;
@@ -201,7 +201,7 @@ impl Held {
         }
         drop(held); // what follows runs code of Python
         if !work.rows.is_empty() {
-            count(py, engine.get(), &info, work.rows.iter())?;
+            engine.get().count(py, vec![counted(&info, work.rows.iter())])?;
         }
         for row in &work.rows {
             events.append(row.exchange(py, engine.get(), &info)?)?;

@@ -1,5 +1,7 @@
 //! What is known of a kind of request: an API in a version, the first four bytes of a frame.
 
+use crate::wire::are_same;
+
 /// Bytes of acks, timeout and an array's size.
 const FIXED: usize = 10;
 
@@ -69,7 +71,7 @@ impl Kind {
     /// other tags stand there.
     pub fn body_offset(&self, response: &[u8]) -> Option<usize> {
         let offset = AFTER_ID + self.response_tags.len();
-        (*response.get(AFTER_ID..offset)? == *self.response_tags).then_some(offset)
+        are_same(response.get(AFTER_ID..offset)?, &self.response_tags).then_some(offset)
     }
 }
 

@@ -1,12 +1,13 @@
 //! What the connections of an analysis share: limits, counts, kinds of requests, and what makes exchanges.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
+use crate::engine::completed::CountedRows;
 use crate::engine::counts::Counts;
 use crate::engine::kind::{number_of, pair, Kind, Row};
+use crate::records::quick::QuickMap;
 
 /// Kinds kept, as `request_kind.KINDS_KEPT`: hostile requests can name 2^32 of them.
 const KEPT: usize = 4096;
@@ -47,17 +48,17 @@ pub struct Engine {
     pub limits: Limits,
     kind_of: Py<PyAny>,
     pub exchange_of: Py<PyAny>,
-    pub count: Py<PyAny>,
+    count: Py<PyAny>,
     pub met: Py<PyAny>,
-    kinds: Mutex<HashMap<u32, Arc<Kind>>>,
+    kinds: Mutex<QuickMap<u32, Arc<Kind>>>,
 }
 
 #[pymethods]
 impl Engine {
     /// `kind_of` gives the row of an API key and a version; `exchange_of` makes what is paired, or waits for nothing
-    /// any more, an exchange; `count` is called with a connection and how many of its requests were answered and how
-    /// many ask for no answer, before these are exchanges; `met` with a connection, an API key and a version that its
-    /// requests did not have before.
+    /// any more, an exchange; `count` is called with connections, each with how many of its requests were answered and
+    /// how many ask for no answer, before these are exchanges; `met` with a connection, an API key and a version that
+    /// its requests did not have before.
     #[new]
     fn new(
         counts: Py<Counts>,
@@ -74,6 +75,11 @@ impl Engine {
 impl Engine {
     pub fn counts(&self) -> &Counts {
         self.counts.get()
+    }
+
+    /// Have connections count.
+    pub fn count(&self, py: Python<'_>, counted: Vec<CountedRows<'_>>) -> PyResult<()> {
+        self.count.call1(py, (counted,)).map(drop)
     }
 
     /// The kind of the request that `data` is; None if it is too short to tell.

@@ -10,6 +10,7 @@ use pyo3::types::PyBytes;
 use crate::engine::completed::{Content, Request, Row};
 use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
+use crate::wire::are_same;
 
 /// An acks=0 request is held until this many requests followed it, as `pairing.NO_RESPONSE_HOLD`.
 pub const NO_RESPONSE_HOLD: i64 = 5;
@@ -105,8 +106,8 @@ impl Talk {
         let body = stop + kind.tags.len();
         let is_new = !self.seen.contains(&kind.number());
         let is_ours = is_ours
-            && *data.get(CLIENT_ID_AT..stop)? == *self.client_bytes.as_bytes(py)
-            && *data.get(stop..body)? == *kind.tags
+            && are_same(data.get(CLIENT_ID_AT..stop)?, self.client_bytes.as_bytes(py))
+            && are_same(data.get(stop..body)?, &kind.tags)
             && (!is_new || self.seen.len() < KINDS);
         let is_silent = is_ours && kind.acks(data.get(body..)?)? == 0;
         is_ours.then_some(Asked { kind, id, body, is_silent, is_new })

@@ -104,9 +104,21 @@ impl Counted {
         }
     }
 
-    /// Whether slots should be handed over.
-    pub fn has_many(&self) -> bool {
-        self.slots.len() >= MANY_SLOTS || self.width == 0 && !self.slots.is_empty()
+    /// Whether slots should be handed over; those of one time are put together before.
+    pub fn has_many(&mut self) -> bool {
+        if self.slots.len() < MANY_SLOTS {
+            return self.width == 0 && !self.slots.is_empty();
+        }
+        self.join_slots();
+        self.slots.len() >= MANY_SLOTS / 2
+    }
+
+    fn join_slots(&mut self) {
+        self.slots.sort_unstable();
+        self.slots.dedup_by(|(time, more), (before, count)| {
+            *count += if time == before { *more } else { 0 };
+            time == before
+        });
     }
 
     /// The slots alone.

@@ -1,7 +1,6 @@
 //! Rows of which nothing is to be told, by guards of rules, facts of connections and what machines of the histories
 //! ask. A row of which anything is unusual is Python's, and nothing was changed by it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -93,7 +92,7 @@ pub struct UnmarkedRows {
     marks: Marks,
     batches: Batches,
     plans: QuickMap<u32, Option<Arc<Plan>>>,
-    codes: HashMap<(u32, u32), Vec<Py<PyAny>>>,
+    codes: QuickMap<(u32, u32), Vec<Py<PyAny>>>,
     /// Connections that stay lent behind a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
     counted: Counted,
@@ -122,7 +121,7 @@ impl UnmarkedRows {
             marks,
             batches: Batches::new(contents, topics.0, topics.1),
             plans: QuickMap::default(),
-            codes: HashMap::new(),
+            codes: QuickMap::default(),
             lent: QuickMap::default(),
             counted: Counted::of(multiplier),
             passed: 0,
@@ -322,14 +321,17 @@ impl UnmarkedRows {
     ) -> PyResult<bool> {
         let kind = &row.request.kind;
         let key = (kind.number(), facts);
-        if !self.codes.contains_key(&key) {
-            if self.codes.len() >= MOST {
-                self.codes.clear();
+        let codes = match self.codes.get(&key) {
+            Some(codes) => codes,
+            None => {
+                if self.codes.len() >= MOST {
+                    self.codes.clear();
+                }
+                let found = self.asked.codes_of.bind(py).call1((kind.api_key, kind.version, facts))?;
+                self.codes.entry(key).or_insert(found.extract()?)
             }
-            let found = self.asked.codes_of.bind(py).call1((kind.api_key, kind.version, facts))?;
-            self.codes.insert(key, found.extract()?);
-        }
-        for code in self.codes.get(&key).into_iter().flatten() {
+        };
+        for code in codes {
             if !connection.spoken.bind(py).contains(code)? {
                 return Ok(false);
             }

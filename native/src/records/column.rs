@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 
 use super::bulk::Bulk;
 use super::quick::QuickMap;
+use crate::wire::are_same;
 
 /// Rows whose memory is kept, some 100 bytes each: few groups (`held_records.rs`) have more.
 const KEPT_ROWS: usize = 1 << 18;
@@ -93,10 +94,15 @@ impl<const WIDTH: usize> Numbers<WIDTH> {
 
     /// Validity, values.
     pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
-        let found = vec![self.valid.take(py), Some(bytes(py, self.values.as_flattened()))];
+        let values = bytes(py, self.values.as_flattened());
+        vec![self.take_valid(py), Some(values)]
+    }
+
+    /// Validity alone.
+    fn take_valid<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         self.values.clear();
         self.values.shrink_to(KEPT_ROWS);
-        found
+        self.valid.take(py)
     }
 }
 
@@ -140,7 +146,7 @@ impl Repeated {
     #[inline]
     fn code(&mut self, text: &[u8]) -> u32 {
         match self.texts.get(self.last as usize) {
-            Some(last) if **last == *text => self.last,
+            Some(last) if are_same(last, text) => self.last,
             _ => self.other(text),
         }
     }
@@ -149,7 +155,7 @@ impl Repeated {
     fn other(&mut self, text: &[u8]) -> u32 {
         let place = text.as_ptr() as usize;
         if let Some(&number) = self.places.get(&place) {
-            if self.texts.get(number as usize).is_some_and(|known| **known == *text) {
+            if self.texts.get(number as usize).is_some_and(|known| are_same(known, text)) {
                 self.last = number;
                 return number;
             }
@@ -199,7 +205,7 @@ impl Spelled {
     }
 
     /// Validity, ends, bytes.
-    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Buffers<'py>> {
         let Repeated { codes, texts, .. } = &self.0;
         let mut ends = Ends::default();
         let mut end = 0;
@@ -213,13 +219,18 @@ impl Spelled {
             end += text_of(row).len();
             ends.push(end);
         }
-        let mut found = Vec::with_capacity(end);
-        for row in codes.values.iter().enumerate() {
-            found.extend_from_slice(text_of(row));
-        }
+        let found = PyBytes::new_with(py, end, |room| {
+            let mut rest = room;
+            for row in codes.values.iter().enumerate() {
+                let text = text_of(row);
+                let Some((own, behind)) = rest.split_at_mut_checked(text.len()) else { break };
+                own.copy_from_slice(text);
+                rest = behind;
+            }
+            Ok(())
+        })?;
         self.0.forget_texts();
-        let valid = self.0.codes.take(py).into_iter().next().flatten();
-        vec![valid, ends.take(py), Some(bytes(py, &found))]
+        Ok(vec![self.0.codes.take_valid(py), ends.take(py), Some(found.into_any())])
     }
 }
 

@@ -1,5 +1,5 @@
-//! Maps by small numbers, which need no protection against chosen keys: those are places in memory and numbers of
-//! APIs and files.
+//! Maps by keys that need no protection against chosen ones: places in memory, numbers of APIs and files, and what else
+//! is few in one table.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,32 +12,48 @@ pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
 #[derive(Default)]
 pub struct Quick(u64);
 
+impl Quick {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(SPREAD);
+    }
+}
+
 impl Hasher for Quick {
+    /// Low bits count, and those of a product hang on low bits alone, which places in memory have in common.
     fn finish(&self) -> u64 {
-        self.0
+        self.0 ^ self.0 >> 32
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+        let mut words = bytes.chunks_exact(8);
+        for word in &mut words {
+            self.mix(word.try_into().map_or(0, u64::from_le_bytes));
+        }
+        let rest = words.remainder();
+        self.mix(rest.iter().fold(rest.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.mix(u64::from(number));
     }
 
     fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(SPREAD);
+        self.mix(number);
     }
 
     fn write_u32(&mut self, number: u32) {
-        self.write_u64(u64::from(number));
+        self.mix(u64::from(number));
     }
 
     fn write_i16(&mut self, number: i16) {
-        self.write_u64(u64::from(number as u16));
+        self.mix(u64::from(number as u16));
     }
 
     fn write_i64(&mut self, number: i64) {
-        self.write_u64(number as u64);
+        self.mix(number as u64);
     }
 
     fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
+        self.mix(number as u64);
     }
 }

@@ -51,6 +51,11 @@ impl Distribution {
         }
     }
 
+    /// How many bins are held.
+    pub fn width(&self) -> usize {
+        self.bins.len()
+    }
+
     /// Count what another one counted.
     pub fn merge(&mut self, other: Distribution) {
         if other.count == 0 {

@@ -73,8 +73,9 @@ struct By(bool, bool, bool, bool, bool, bool);
 /// Numbers of both summaries, which stand for topics.
 type Topics = (u64, u64);
 
-/// Kind, client id, state, connection's place, errors, day and topics of a group, as far as those tell groups apart.
-type Group = (u32, usize, u8, u32, Box<[i16]>, i64, Topics);
+/// Kind, client id, state, connection's place, errors (None for none: `wire::are_same`), day and topics of a group, as
+/// far as those tell groups apart.
+type Group = (u32, usize, u8, u32, Option<Box<[i16]>>, i64, Topics);
 
 /// Where exchanges of a group count: numbers of tallies, and the topics whose bytes of records the first of these has,
 /// each by whether it is an id, and its bytes. None of a group that is Python's.
@@ -267,7 +268,7 @@ pub struct TrafficCounter {
     places: ByLoan<Option<(u32, u32)>>,
     /// How often that changed from which groups are told.
     changes: i64,
-    groups: HashMap<Group, OfGroup>,
+    groups: Mixed<Group, OfGroup>,
     /// Client ids of groups, which are known by where they are.
     client_ids: Vec<Py<PyAny>>,
     tallies: Vec<Tally>,
@@ -321,7 +322,7 @@ impl TrafficCounter {
             kinds: Mixed::default(),
             places: ByLoan::default(),
             changes: 0,
-            groups: HashMap::new(),
+            groups: Mixed::default(),
             client_ids: Vec::new(),
             tallies: Vec::new(),
             series: widths.first().copied().map(of_widths),
@@ -479,7 +480,7 @@ impl TrafficCounter {
             if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
             u8::from(by_state && row.response.is_some()),
             place,
-            errors.into(),
+            (!errors.is_empty()).then(|| errors.into()),
             if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
             if by_topics { topics } else { (0, 0) },
         )

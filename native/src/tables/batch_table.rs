@@ -86,29 +86,28 @@ impl Head {
         self.section.push(Some(section.number), count);
     }
 
-    fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Named<'py>>> {
         self.rows = 0;
-        [
-            ("capture_set", self.capture_set.take(py)),
-            ("connection", self.connection.take(py)),
+        let columns = [
+            ("capture_set", self.capture_set.take(py)?),
+            ("connection", self.connection.take(py)?),
             ("exchange", self.exchange.take(py)),
-            ("direction", self.direction.take(py)),
-            ("client", self.client.take(py)),
-            ("broker", self.broker.take(py)),
-            ("client_id", self.client_id.take(py)),
-            ("file", self.file.take(py)),
+            ("direction", self.direction.take(py)?),
+            ("client", self.client.take(py)?),
+            ("broker", self.broker.take(py)?),
+            ("client_id", self.client_id.take(py)?),
+            ("file", self.file.take(py)?),
             ("packet", self.packet.take(py)),
             ("time", self.time.take(py)),
             ("time_ns", self.time_ns.take(py)),
             ("day", self.day.take(py)),
-            ("topic", self.topic.take(py)),
-            ("topic_id", self.topic_id.take(py)),
+            ("topic", self.topic.take(py)?),
+            ("topic_id", self.topic_id.take(py)?),
             ("partition", self.partition.take(py)),
             ("section", self.section.take(py)),
             ("event_order", self.event_order.take(py)),
-        ]
-        .map(|(name, buffers)| (name.to_owned(), buffers))
-        .into()
+        ];
+        Ok(columns.map(|(name, buffers)| (name.to_owned(), buffers)).into())
     }
 }
 
@@ -147,10 +146,10 @@ impl PartitionTable {
         self.last_offset.push(batches.last().map(last_offset), 1);
     }
 
-    pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
-        let mut columns = self.head.take(py);
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Named<'py>>> {
+        let mut columns = self.head.take(py)?;
         let own = [
-            ("error", self.error.take(py)),
+            ("error", self.error.take(py)?),
             ("batches", self.batches.take(py)),
             ("records", self.records.take(py)),
             ("bytes", self.bytes.take(py)),
@@ -158,7 +157,7 @@ impl PartitionTable {
             ("last_offset", self.last_offset.take(py)),
         ];
         columns.extend(own.map(|(name, buffers)| (name.to_owned(), buffers)));
-        columns
+        Ok(columns)
     }
 }
 
@@ -224,8 +223,8 @@ impl BatchTable {
         self.crc_ok.push(true, 1);
     }
 
-    pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
-        let mut columns = self.head.take(py);
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Named<'py>>> {
+        let mut columns = self.head.take(py)?;
         let own = [
             ("bytes", self.bytes.take(py)),
             ("batch", self.batch.take(py)),
@@ -233,8 +232,8 @@ impl BatchTable {
             ("last_offset", self.last_offset.take(py)),
             ("count", self.count.take(py)),
             ("magic", self.magic.take(py)),
-            ("codec", self.codec.take(py)),
-            ("timestamp_type", self.timestamp_type.take(py)),
+            ("codec", self.codec.take(py)?),
+            ("timestamp_type", self.timestamp_type.take(py)?),
             ("base_timestamp_ms", self.base_timestamp_ms.take(py)),
             ("max_timestamp_ms", self.max_timestamp_ms.take(py)),
             ("delete_horizon_ms", self.delete_horizon_ms.take(py)),
@@ -249,7 +248,7 @@ impl BatchTable {
             ("crc_ok", self.crc_ok.take(py)),
         ];
         columns.extend(own.map(|(name, buffers)| (name.to_owned(), buffers)));
-        columns
+        Ok(columns)
     }
 }
 

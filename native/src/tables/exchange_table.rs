@@ -77,16 +77,17 @@ impl FrameColumns {
         self.bytes.push(of(|frame| frame.size + PREFIX), 1);
     }
 
-    fn take<'py>(&mut self, py: Python<'py>, side: &str, columns: &mut Vec<Named<'py>>) {
+    fn take<'py>(&mut self, py: Python<'py>, side: &str, columns: &mut Vec<Named<'py>>) -> PyResult<()> {
         let of = |name: &str| format!("{side}.{name}");
-        columns.push((of("packets.file"), self.file.take(py)));
+        columns.push((of("packets.file"), self.file.take(py)?));
         columns.push((of("packets.first"), self.first.take(py)));
         columns.push((of("packets.last"), self.last.take(py)));
-        columns.push((of("packets.last_file"), self.last_file.take(py)));
+        columns.push((of("packets.last_file"), self.last_file.take(py)?));
         columns.push((of("time"), self.time.take(py)));
         columns.push((of("time_ns"), self.time_ns.take(py)));
         columns.push((of("end_time_ns"), self.end_time_ns.take(py)));
         columns.push((of("bytes"), self.bytes.take(py)));
+        Ok(())
     }
 }
 
@@ -99,10 +100,11 @@ impl Texts {
         self.ends.push(self.count);
     }
 
-    fn take<'py>(&mut self, py: Python<'py>, name: &str, columns: &mut Vec<Named<'py>>) {
+    fn take<'py>(&mut self, py: Python<'py>, name: &str, columns: &mut Vec<Named<'py>>) -> PyResult<()> {
         self.count = 0;
         columns.push((name.to_owned(), self.ends.take(py)));
-        columns.push((format!("{name}.item"), self.texts.take(py)));
+        columns.push((format!("{name}.item"), self.texts.take(py)?));
+        Ok(())
     }
 }
 
@@ -145,21 +147,21 @@ impl ExchangeTable {
         self.rows += 1;
     }
 
-    pub fn take<'py>(&mut self, py: Python<'py>) -> Vec<Named<'py>> {
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Named<'py>>> {
         let mut columns: Vec<Named<'py>> = [
-            ("connection", self.connection.take(py)),
+            ("connection", self.connection.take(py)?),
             ("exchange", self.exchange.take(py)),
-            ("capture_set", self.capture_set.take(py)),
-            ("client", self.client.take(py)),
-            ("broker", self.broker.take(py)),
-            ("client_id", self.client_id.take(py)),
+            ("capture_set", self.capture_set.take(py)?),
+            ("client", self.client.take(py)?),
+            ("broker", self.broker.take(py)?),
+            ("client_id", self.client_id.take(py)?),
             ("api_key", self.api_key.take(py)),
-            ("api", self.api.take(py)),
+            ("api", self.api.take(py)?),
             ("api_version", self.api_version.take(py)),
             ("correlation_id", self.correlation_id.take(py)),
-            ("state", self.state.take(py)),
+            ("state", self.state.take(py)?),
             ("latency_ns", self.latency_ns.take(py)),
-            ("same_as", self.same_as.take(py)),
+            ("same_as", self.same_as.take(py)?),
             ("event_order", self.event_order.take(py)),
             ("time", self.time.take(py)),
             ("time_ns", self.time_ns.take(py)),
@@ -167,12 +169,12 @@ impl ExchangeTable {
         ]
         .map(|(name, buffers)| (name.to_owned(), buffers))
         .into();
-        self.request.take(py, "request", &mut columns);
-        self.response.take(py, "response", &mut columns);
-        self.errors.take(py, "errors", &mut columns);
-        self.topics.take(py, "topics", &mut columns);
-        self.topic_ids.take(py, "topic_ids", &mut columns);
+        self.request.take(py, "request", &mut columns)?;
+        self.response.take(py, "response", &mut columns)?;
+        self.errors.take(py, "errors", &mut columns)?;
+        self.topics.take(py, "topics", &mut columns)?;
+        self.topic_ids.take(py, "topic_ids", &mut columns)?;
         self.rows = 0;
-        columns
+        Ok(columns)
     }
 }

@@ -22,6 +22,7 @@ use crate::places::{FILE_SHIFT, NUMBER_MASK};
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
 use crate::records::column::Buffers;
 use crate::records::program::{run, RecordsField, Topic};
+use crate::records::quick::QuickMap;
 use crate::transfers::block::may_tell_names;
 
 const US: i64 = 1000;
@@ -92,7 +93,7 @@ pub struct ExchangeTables {
     wanted: Wanted,
     kinds: Mixed<i64, Arc<Kind>>,
     /// By both summaries; of facts that hang on names by the broker, too, behind 0.
-    facts: HashMap<(u64, u64, u32), Arc<Facts>>,
+    facts: Mixed<(u64, u64, u32), Arc<Facts>>,
     /// Names of topic ids by the broker's number.
     names: HashMap<(u32, [u8; 16]), Option<Arc<str>>>,
     /// How often names had changed when those were told.
@@ -105,7 +106,7 @@ pub struct ExchangeTables {
     brokers_met: u32,
     connections: ByLoan<Option<Arc<Connection>>>,
     /// Client ids of the block at hand, which are known by where they are.
-    client_ids: HashMap<usize, (Py<PyAny>, Option<Arc<str>>)>,
+    client_ids: QuickMap<usize, (Py<PyAny>, Option<Arc<str>>)>,
     exchanges: ExchangeTable,
     partitions: PartitionTable,
     batches: BatchTable,
@@ -139,7 +140,7 @@ impl ExchangeTables {
             },
             wanted: Wanted { exchanges, partitions, batches, looks: looks || partitions || batches },
             kinds: Mixed::default(),
-            facts: HashMap::new(),
+            facts: Mixed::default(),
             names: HashMap::new(),
             changes: 0,
             ids: HashMap::new(),
@@ -148,7 +149,7 @@ impl ExchangeTables {
             brokers: HashMap::new(),
             brokers_met: 0,
             connections: ByLoan::default(),
-            client_ids: HashMap::new(),
+            client_ids: QuickMap::default(),
             exchanges: ExchangeTable::default(),
             partitions: PartitionTable::default(),
             batches: BatchTable::default(),
@@ -213,12 +214,12 @@ impl ExchangeTables {
     }
 
     /// The columns of a table with their names; there are none then.
-    fn take<'py>(&mut self, py: Python<'py>, table: &str) -> Vec<Named<'py>> {
+    fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Named<'py>>> {
         match table {
             "exchanges" => self.exchanges.take(py),
             "topic_partitions" => self.partitions.take(py),
             "batches" => self.batches.take(py),
-            _ => Vec::new(),
+            _ => Ok(Vec::new()),
         }
     }
 }

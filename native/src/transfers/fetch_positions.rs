@@ -208,6 +208,9 @@ impl FetchPositions {
 
 /// Whether a partition stands twice in an answer.
 fn has_twice(topics: &[u32], body: &Body<'_>) -> bool {
+    if body.rows.len() < 2 {
+        return false;
+    }
     let key = |at: usize| body.rows.get(at).map(|row| (topics.get(row.topic), row.partition));
     let mut order: Vec<usize> = (0..body.rows.len()).collect();
     order.sort_unstable_by_key(|at| key(*at));

@@ -12,13 +12,14 @@ use crate::bodies::partition_rows::{Body, Row as PartitionRow};
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::{batches, Batch, CONTROL};
+use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
 
 /// `topic_sums.ROLES` of Python.
 const WRITE: u8 = 0;
 const READ: u8 = 1;
 const FOLLOW: u8 = 2;
 
-/// Of so many partitions or batches the sums should be taken: some MB.
+/// Of so many partitions, or bins of distributions, the sums should be taken: some MB.
 const MOST_HELD: usize = 1 << 16;
 
 /// Clients with groups that are remembered, some 100 bytes each.
@@ -50,13 +51,21 @@ struct Partition {
     answer: (u64, i64),
 }
 
-/// The batches of a topic that hold records of applications, and how many others there are.
+/// The batches of a topic that hold records of applications, their bytes and records, and how many others there are.
 #[derive(Default)]
 struct Batches {
     topic: u32,
     control: i64,
-    bytes: Vec<i64>,
-    records: Vec<i64>,
+    count: i64,
+    bytes: Distribution,
+    records: Distribution,
+}
+
+impl Batches {
+    /// Of both distributions.
+    fn bins(&self) -> usize {
+        self.bytes.width() + self.records.width()
+    }
 }
 
 /// A records field of an exchange, and its partition.
@@ -68,13 +77,13 @@ struct Field {
 
 /// What `take` gives: of each client, role and topic the sums; of topics each partition that
 /// takes part; of those sums errors and how many; of topics codecs and how many; of topics control batches, the
-/// bytes and the records of the others. All in the order in which they came.
+/// others, and of these the bytes and the records. All in the order in which they came.
 type Taken = (
     Vec<((u32, u8, u32), Sums)>,
     Vec<(u32, i64)>,
     Vec<(usize, i64, i64)>,
     Vec<(u32, i16, i64)>,
-    Vec<(u32, i64, Vec<i64>, Vec<i64>)>,
+    Vec<(u32, i64, i64, Option<DistributionRow>, Option<DistributionRow>)>,
 );
 
 #[pyclass(module = "kdissect._native")]
@@ -87,6 +96,8 @@ pub struct TopicSums {
     errors: ByKey<(usize, i64), (usize, i64, i64)>,
     codecs: ByKey<(u32, i16), (u32, i16, i64)>,
     batches: ByKey<u32, Batches>,
+    /// What tells the bins of a distribution, and how many there are of all.
+    multiplier: f64,
     held: usize,
     exchanges: u64,
     known: Known,
@@ -97,8 +108,8 @@ pub struct TopicSums {
 #[pymethods]
 impl TopicSums {
     #[new]
-    fn new() -> Self {
-        TopicSums::default()
+    fn new(multiplier: f64) -> Self {
+        TopicSums { multiplier, ..TopicSums::default() }
     }
 
     /// Count a Produce (`writes`) or a Fetch of a client at a broker, both by number. LEFT, or
@@ -144,7 +155,10 @@ impl TopicSums {
             let sums = (of.requests, of.batches, of.records, of.bytes, of.unconfirmed, of.refused);
             ((of.user, of.role, of.topic), sums)
         });
-        let batches = self.batches.take().into_iter().map(|of| (of.topic, of.control, of.bytes, of.records));
+        let batches = self.batches.take().into_iter().map(|mut of| {
+            let Batches { topic, control, count, bytes, records } = &mut of;
+            (*topic, *control, *count, bytes.take(), records.take())
+        });
         (
             uses.collect(),
             std::mem::take(&mut self.seen),
@@ -346,11 +360,13 @@ impl TopicSums {
             if writes && error.is_none() {
                 of.unconfirmed += records;
             }
-            batches.bytes.push(size);
-            batches.records.push(records);
+            let before = batches.bins();
+            batches.count += 1;
+            batches.bytes.add(size, bin_of(size, self.multiplier));
+            batches.records.add(records, bin_of(records, self.multiplier));
+            self.held += batches.bins() - before;
             let codec = self.codecs.place((topic, batch.codec()), || (topic, batch.codec(), 0));
             self.codecs.found[codec].2 += 1;
-            self.held += 1;
         }
     }
 }
