@@ -115,7 +115,11 @@ class ShardAnalyzer(Analyzer):
             if self.latest_ns is None:  # else `event_order` has it
                 self.place = self._batch, self.index
             super()._feed_segment(segment, ref, time_ns)
-            return
+        else:
+            self._pass_by(flow, ref, time_ns)
+
+    def _pass_by(self, flow: bytes, ref: int, time_ns: int) -> None:
+        """Take the time of a packet of another shard; the next ones of its flow do not come here."""
         if self._others is not None:
             if len(self._others) >= MAX_OTHERS:
                 self._others.clear()

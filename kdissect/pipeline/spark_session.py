@@ -51,9 +51,13 @@ _EMBEDDED = {
 }
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-# For an embedded one that deals out tasks, which Python does: what is compiled for long runs, and more
-# collectors of garbage, cost more than they bring.
-SHORT = {_JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# For an embedded one that does no more than deal out tasks to Python: what is compiled for long runs and for
+# many rows costs more than it brings.
+SHORT = {
+    _JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 # Spark's own settings tell where they stand and what they warn of before any level can be set.
 _QUIET = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 SUPPORTED = (17, 21)

@@ -4,23 +4,28 @@ Rules:
 - A first pass over each set lists its pairs of ends, without looking into a packet: the compiled reader
   passes all by. Where no two sets have the same ends, nothing was captured twice.
 - Else tasks that read all sets analyse the connections between ends that several have, as one process does
-  (`engine.taps`), and tell which are the same. Each task has a shard of the ends.
+  (`engine.taps`), and tell which are the same. Each task has a shard of the ends; packets of others are
+  passed by before those of the sets are merged.
 - Secrets that stand in a capture may open connections of another one: the first pass finds them as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
+from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kdissect.capture.files import ends_of
+from kdissect.capture.files import numbers_in_sets
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.guard import Guard
-from kdissect.engine.shards import Shard, ShardAnalyzer
+from kdissect.engine.shards import MAX_OTHERS, Shard, ShardAnalyzer
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
-from kdissect.model.packets.segment import Segment, reverse_flow
+from kdissect.model.endpoint import Ports
+from kdissect.model.packets.packet import FILE_SHIFT, NEVER_NS, PacketBlock
+from kdissect.model.packets.segment import PlainSegment, Segment, reverse_flow
 from kdissect.pipeline.task_setup import OwnCaptures, Setup
 
 if TYPE_CHECKING:
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 # Ends that are listed of a set, of some 70 bytes each. Past it all may be those of another set.
 MAX_LISTED = 1_000_000
 
+Placed = tuple[int, int, PlainSegment, int]
+"""Running maximum of time within the file, reference and segment of a packet, its time."""
 Marks = Mapping[str, str]
 """For a connection the one of another capture set that is counted instead."""
 
@@ -60,7 +67,10 @@ class ListEnds:
     def _listed(self, number: int) -> Listed:
         captures = OwnCaptures(self._setup.inputs, (number,))
         analyzer = _Lister(Shard(0, 1), self._setup.ports)
-        _feed(captures, analyzer)
+        guard = Guard(captures.files, analyzer)
+        for packets in captures.batches():
+            for _ in guard.fed(packets, analyzer):
+                pass
         found = None if len(analyzer.ends) >= MAX_LISTED else frozenset(analyzer.ends)
         secrets = (data for file in captures.own for kind, data in file.secrets if kind == TLS_KEY_LOG)
         return Listed(number, found, tuple(secrets))
@@ -79,15 +89,32 @@ class MarkTaps:
 
     def __call__(self, shard: Shard) -> dict[str, dict[str, str]]:
         self._setup.begin()
-        setup, taps = self._setup, _Marking()
-        captures = OwnCaptures(setup.inputs, self._capture_sets)
-        files = captures.files
-        analyzer = _OfShared(
-            shard, setup.ports, lambda index: files[index].capture_set, None, None, None, taps
+        inputs, taps = self._setup.inputs, _Marking()
+        names = [inputs.capture_sets[file.capture_set] for file in inputs.files]
+        analyzer = OrderedAnalyzer(
+            Analyzer(self._setup.ports, names.__getitem__, duplicate_taps=taps),
+            numbers_in_sets(names).__getitem__,
         )
-        analyzer.shared = self._shared
-        _feed(captures, analyzer)
+        for now_ns, ref, segment, time_ns in merge(*(self._of(one, shard) for one in self._capture_sets)):
+            analyzer.feed_segment(segment, ref, time_ns, now_ns)
         return taps.marks
+
+    def _of(self, number: int, shard: Shard) -> Iterator[Placed]:
+        """The segments of a set that are looked at, in canonical order."""
+        captures = OwnCaptures(self._setup.inputs, (number,))
+        analyzer = _OfShared(shard, self._shared, self._setup.ports)
+        guard = Guard(captures.files, analyzer)
+        latest: dict[int, int] = {}
+        for packets in captures.batches():
+            # Each file has a running maximum of its own: packets of several are taken one by one.
+            for some in (packets,) if isinstance(packets, PacketBlock) else ((packet,) for packet in packets):
+                file = some[0][0] >> FILE_SHIFT
+                analyzer.latest_ns = latest.get(file, NEVER_NS)
+                for _ in guard.fed(some, analyzer):
+                    pass
+                latest[file] = analyzer.latest_ns
+                yield from analyzer.taken
+                analyzer.taken.clear()
 
 
 class KnownTaps(DuplicateTaps):
@@ -139,12 +166,27 @@ class _Lister(ShardAnalyzer):
 
 
 class _OfShared(ShardAnalyzer):
-    """Analyses what is between ends that several sets have."""
+    """Analyses nothing, and takes the segments of a shard of the ends that several sets have."""
 
-    shared: frozenset[bytes] | None = None
+    def __init__(self, shard: Shard, shared: frozenset[bytes] | None, ports: Ports) -> None:
+        super().__init__(shard, ports)
+        self._shared = shared
+        self._known: dict[bytes, bool] = {}
+        self.taken: list[Placed] = []
 
-    def _takes(self, flow: bytes) -> bool:
-        return super()._takes(flow) and (self.shared is None or ends_hash(flow) in self.shared)
+    def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        flow = segment[0]
+        is_wanted = self._known.get(flow)
+        if is_wanted is None:
+            if len(self._known) >= MAX_OTHERS:
+                self._known.clear()
+            is_wanted = self._takes(flow) and (self._shared is None or ends_hash(flow) in self._shared)
+            self._known[flow] = is_wanted
+        if is_wanted:
+            now_ns = time_ns if self.latest_ns is None else self.latest_ns
+            self.taken.append((now_ns, ref, segment, time_ns))
+        else:
+            self._pass_by(flow, ref, time_ns)
 
 
 class _Marking(DuplicateTaps):
@@ -158,14 +200,3 @@ class _Marking(DuplicateTaps):
         super().open(info, tcp, segment)
         if info.same_as is not None:
             self.marks.setdefault(info.capture_set, {})[info.id] = info.same_as
-
-
-def _feed(captures: OwnCaptures, analyzer: Analyzer) -> None:
-    """Have an analyzer see all packets; nobody asks for its events."""
-    guard = Guard(captures.files, analyzer)
-    for packets in captures.batches():
-        for _ in guard.fed(packets, analyzer):
-            pass
-    ends = ends_of(captures.files)
-    for _ in guard.closed(analyzer, lambda: analyzer.close_each(ends)):
-        pass

@@ -145,7 +145,7 @@ def _parser() -> ArgumentParser:
         "what makes the tables: Spark, or this process as 'tables' does; default: auto, this process below "
         "200 MB of captures where nothing asks for Spark (--master, --conf, --partitions)"
     ))  # fmt: skip
-    add("--partitions", metavar="N", type=count, help="partitions of the shuffle; default: by size and cores")
+    add("--partitions", metavar="N", type=count, help="tasks, about; default: as many as cores")
     return parser
 
 

@@ -7,7 +7,7 @@ A Python data source gives its partitions no way to exchange rows. `packets`, `s
 none: they are read file by file. The other tables need all files of a capture set (one capture point): a
 partition reads them all and analyses its share of the flows, so that connections that cross files are
 whole. Tables of what crosses connections (findings, groups ...) are made by one partition. That is exact, and
-right for what one machine reads in minutes; `kdissect pipeline run` shuffles instead.
+right for what one machine reads in minutes; tasks of `kdissect pipeline run` share what they learn.
 
 Rules:
 - Nothing in a capture makes a job fail: what cannot be read stands in the table `files`.
