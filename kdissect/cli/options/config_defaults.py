@@ -27,6 +27,8 @@ KEYS = {
 # What commands with a verdict judge is typed, as a filter or a profile.
 _CHOOSING = ("filter", "capture-filter")
 _VERDICTS = ("check", "upgrade")
+# What makes rows of a report: not what `all` says of lists.
+_OF_ROWS, _REPORT = ("columns", "sort", "limit"), "check"
 # Commands whose lines are exchanges.
 _COLORED = ("inspect", "live", "tui")
 _PATHS = ("hosts", "keylog", "topic-ids")
@@ -71,7 +73,9 @@ class Defaults:
             is_typed = key in _CHOOSING and path[0] == COMMAND and self._command in _VERDICTS
             if is_typed and is_own:
                 raise self._file.error(where, f"what {self._command} judges is typed, not said by a file")
-            action = None if is_typed else actions.get(KEYS[key])
+            is_of_rows = key in _OF_ROWS and self._command == _REPORT
+            is_left = is_typed or (is_of_rows and path == (COMMAND, ALL))
+            action = None if is_left else actions.get(KEYS[key])
             if action is None:
                 if is_own:
                     raise self._file.error(where, f"{self._parser.prog} has no option {KEYS[key]}")

@@ -109,3 +109,16 @@ def test_a_rule_that_check_does_not_know_is_told_with_its_line(
     (project / "kdissect.toml").write_text('strict = true\nselect = ["FRM", "NOPE"]\n')
     assert main(["check", SASL]) == 2
     assert "kdissect.toml:2: no rule has the code, name or prefix 'NOPE'" in capfd.readouterr().err
+
+
+def test_what_all_says_of_lists_leaves_the_report_of_check_whole(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = ["check", TXN, "--exit-zero"]
+    assert main(said) == 0
+    report = capfd.readouterr().out
+    (project / "kdissect.toml").write_text('[command.all]\nlimit = 2\nsort = "api"\n')
+    assert main(said) == 0
+    assert capfd.readouterr().out == report
+    assert main(["inspect", TXN]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 3
