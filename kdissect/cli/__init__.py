@@ -12,13 +12,13 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
-from kdissect import __version__
 from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, listener_of, say, write_error
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import extras, faults
 from kdissect.model.limits import in_force, use
 from kdissect.model.run_budget import start_run, take_met
+from kdissect.model.version import __version__
 
 # Name -> the folder of its module `NAME_command`, and what it does. This is the one place of late imports for
 # start-up: a module is imported when its command is called, and imports at its top what the command needs.
