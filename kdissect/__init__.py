@@ -8,8 +8,6 @@ that other programs may use; all else may change in any release. Names are impor
 
 from typing import TYPE_CHECKING, Any
 
-from kdissect.model.version import __version__ as __version__
-
 if TYPE_CHECKING:  # for type checkers, the same as _HOMES for who runs it
     from kdissect.decoders.messages import DecodedRequest as DecodedRequest
     from kdissect.decoders.messages import DecodedResponse as DecodedResponse
@@ -24,6 +22,8 @@ if TYPE_CHECKING:  # for type checkers, the same as _HOMES for who runs it
     from kdissect.model.errors import KdissectError as KdissectError
     from kdissect.session.exchange import Exchange as Exchange
 
+__version__: str
+_VERSION = "__version__"
 
 _HOMES = {
     "CaptureError": "kdissect.model.errors",
@@ -44,7 +44,7 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
+    home = "kdissect.model.version" if name == _VERSION else _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'kdissect' has no attribute {name!r}")
     from importlib import import_module  # at first use: start-up

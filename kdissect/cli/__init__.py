@@ -18,7 +18,6 @@ from kdissect.cli.standard_streams import flush, forget_output, hold_places, pri
 from kdissect.model import extras, faults
 from kdissect.model.limits import in_force, use
 from kdissect.model.run_budget import start_run, take_met
-from kdissect.model.version import __version__
 
 # Name -> the folder of its module `NAME_command`, and what it does. This is the one place of late imports for
 # start-up: a module is imported when its command is called, and imports at its top what the command needs.
@@ -154,6 +153,7 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     if first in ("-V", "--version"):
         from kdissect.model.native import is_compiled, why_without  # start-up of --help
+        from kdissect.model.version import __version__  # start-up
 
         compiled = "yes" if is_compiled else f"no ({why_without()})"
         print_text(f"kdissect {__version__}\ncompiled hot path: {compiled}\n")
