@@ -5,7 +5,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from kdissect.capture.files import Captures, ends_of, open_captures, refusal
+from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
@@ -187,28 +187,6 @@ def _captures(paths: Paths | Captures) -> Captures:
     if isinstance(paths, Sequence):
         return open_captures([str(path) for path in paths])
     return paths
-
-
-def open(  # noqa: A001 - the name a user looks for
-    paths: Paths, ports: Iterable[int] = (), key_logs: Sequence[str] = (), only_ports: Iterable[int] = ()
-) -> Dissection:
-    """Dissect captures: `for exchange in kdissect.open("a.pcap"): ...`.
-
-    `paths` is a file, a glob, a directory, `-` for standard input, or a list of these; `ports` are taken for
-    Kafka brokers without detection; connections without one of `only_ports` are left out; `key_logs` are NSS
-    key logs (SSLKEYLOGFILE) that open TLS.
-
-    Raises CaptureError at once for an input that is missing, cannot be opened, or is no capture. What goes
-    wrong further in ends that input only: it is in `.captures.errors` once the iteration is over, which warns
-    of it with CaptureWarning.
-    """
-    dissection = Dissection(paths, ports, key_logs=key_logs, only_ports=only_ports)
-    for file in dissection.captures.files:
-        error = refusal(file)
-        if error is not None:
-            raise error
-    dissection.warns = True
-    return dissection
 
 
 def _warn_of(dissection: Dissection) -> None:

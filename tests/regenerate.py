@@ -82,14 +82,22 @@ PARTS = (
     ),
     Part(
         "docs",
-        "output of commands, tables of fields: README.md, docs (output, questions, reports, wireshark)",
+        "output of commands, tables of fields: README.md, docs (output, questions, reports, tour, wireshark)",
         (
             *PYTEST,
             "tests/cli/test_docs.py",
             "tests/cli/output/test_format_matrix.py::test_the_matrix_of_the_document",
             "tests/cli/reference/test_wireshark_plugin.py::test_the_page_is_what_tshark_prints",
+            "tests/cli/test_tour.py",
         ),
-        ("README.md", "docs/output.md", "docs/questions.md", "docs/reports.md", "docs/wireshark.md"),
+        (
+            "README.md",
+            "docs/output.md",
+            "docs/questions.md",
+            "docs/reports.md",
+            "docs/tour.md",
+            "docs/wireshark.md",
+        ),
     ),
     Part(
         "goldens",

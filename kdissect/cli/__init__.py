@@ -12,7 +12,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
-from kdissect import __version__
 from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, listener_of, say, write_error
 from kdissect.cli.output import OutputError, folded, terminal_width
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
@@ -154,6 +153,7 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     if first in ("-V", "--version"):
         from kdissect.model.native import is_compiled, why_without  # start-up of --help
+        from kdissect.model.version import __version__  # start-up
 
         compiled = "yes" if is_compiled else f"no ({why_without()})"
         print_text(f"kdissect {__version__}\ncompiled hot path: {compiled}\n")

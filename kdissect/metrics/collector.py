@@ -8,10 +8,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.core import Metric as MetricFamily
 from prometheus_client.registry import Collector
 
-from kdissect import __version__
 from kdissect.metrics.label_sets import Labels
 from kdissect.metrics.snapshot import CaptureCounts, Snapshot
 from kdissect.metrics.tallies import TimeHistogram
+from kdissect.model.version import __version__
 
 PREFIX = "kdissect_"
 

@@ -4,11 +4,11 @@ import json
 import os
 from typing import Any
 
-from kdissect import __version__
 from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Location, Party
 from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.version import __version__
 from kdissect.report.baseline import Known
 from kdissect.report.printable import whole_text
 from kdissect.report.text import command

@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from kdissect import __version__
 from kdissect.model.finding import Finding, Location, Severity
 from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.version import __version__
 from kdissect.model.wording import path_of
 from kdissect.report.json import finding_row, report_row
 from kdissect.report.printable import printable, whole_text

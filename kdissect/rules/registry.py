@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from importlib import import_module
 
-from kdissect import __version__
+from kdissect.model.version import __version__
 from kdissect.rules.rule import Rule
 
 # Modules below `kdissect.rules`. What a module holds comes in the order it stands there.

@@ -55,10 +55,12 @@ def test_type_checkers_see_what_runs() -> None:
     assert seen == kdissect._HOMES
 
 
-@pytest.mark.parametrize("kind", ["Dissection", "Exchange"])
+@pytest.mark.parametrize("kind", ["Dissection", "Exchange", "Table"])
 def test_attributes_are_there(kind: str) -> None:
     dissection = kdissect.open(TXN)
-    one: object = dissection if kind == "Dissection" else next(iter(dissection))
+    one: object = dissection
+    if kind != "Dissection":
+        one = next(iter(dissection)) if kind == "Exchange" else dissection.exchanges()
     rows = table(PAGE, f"attribute of `{kind}`")
     names = ROW.findall(rows)
     assert names

@@ -69,7 +69,7 @@ def test_a_file_replaced_between_two_readings_raises_nothing(
     dissection = kdissect.open(str(path))
     first = next(iter(dissection))
     path.write_bytes(b"something else")
-    dissection.topics.name(first.connection, b"\7" * 16)  # makes it be read again
+    dissection.topic_names.name(first.connection, b"\7" * 16)  # makes it be read again
     path.write_bytes(WHOLE[: len(WHOLE) // 2])
     assert main(["extract", str(path), "-o", str(tmp_path / "out.pcapng")]) in (0, 3)
     assert "Traceback" not in capfd.readouterr().err

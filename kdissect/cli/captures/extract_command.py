@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.capture.key_logs import TLS_KEY_LOG
@@ -27,6 +26,7 @@ from kdissect.cli.options.input_options import (
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.frame_plans import latency_note
 from kdissect.excerpt.write_packets import copy_connections, write_frames
+from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import ConnectionClosed, Event

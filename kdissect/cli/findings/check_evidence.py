@@ -6,13 +6,13 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.capture.whole_file import WholeFiles
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import open_again
 from kdissect.model.finding import Finding
+from kdissect.model.version import __version__
 from kdissect.report.evidence_files import Evidence, collect_evidence, file_comment, packet_comment
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge

@@ -7,10 +7,10 @@ The plugin is tables of the schema, written here, and a walker that reads any me
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kdissect import __version__
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import add_output, writing
 from kdissect.cli.output import Output
+from kdissect.model.version import __version__
 from kdissect.schema import protocol_messages, secrets
 from kdissect.schema.enums import all_enumerations
 from kdissect.schema.error_codes import all_errors

@@ -16,7 +16,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from kdissect import __version__
+from kdissect.model.version import __version__
 
 Alert = dict[str, Any]
 """A finding as others are told of it."""

@@ -18,9 +18,9 @@ from typing import Any
 
 from pyarrow import fs
 
-from kdissect import __version__
 from kdissect.capture.whole_file import abandoned, claimed
 from kdissect.engine.tables.all_tables import TABLES_VERSION
+from kdissect.model.version import __version__
 from kdissect.pipeline.table_files.manifest_file import (
     MANIFEST,
     Manifest,

@@ -6,8 +6,8 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from kdissect import __version__
 from kdissect.engine.times import rfc3339
+from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.report.about import hash_texts, versions_text
 from kdissect.report.html.markup import Markup, code, element, join, wire

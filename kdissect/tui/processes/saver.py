@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.excerpt.find_frames import FoundFrames, FrameSearch
 from kdissect.excerpt.write_packets import write_frames
 from kdissect.model.limits import use
+from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 

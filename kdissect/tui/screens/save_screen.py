@@ -19,9 +19,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from kdissect import __version__
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.excerpt.frames_file import frame_packets
+from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send

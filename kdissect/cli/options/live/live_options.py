@@ -3,7 +3,6 @@
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import NoReturn
 
-from kdissect import __version__
 from kdissect.capture.live.live_settings import (
     BUFFER_MIB,
     SNAPLEN,
@@ -16,6 +15,7 @@ from kdissect.capture.live.live_settings import (
 from kdissect.capture.whole_file import is_special
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.standard_streams import print_text
+from kdissect.model.version import __version__
 from kdissect.report.printable import printable
 
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
