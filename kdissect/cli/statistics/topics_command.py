@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_and_show, read_blocks, read_events
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
@@ -48,20 +49,23 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        reading = Reading()
-        facts = _facts(dissection, options, reading)
-        tables = [
-            RowTable("topics", lambda: facts["topics"], _COLUMNS),
-            RowTable("users", lambda: map(_user, user_rows(facts["topics"]))),
-        ]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+        traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
+
+        def show(output: Output) -> None:
+            facts = _facts(traffic, unseen, options)
+            tables = [
+                RowTable("topics", lambda: facts["topics"], _COLUMNS),
+                RowTable("users", lambda: map(_user, user_rows(facts["topics"]))),
+            ]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read = partial(_read, dissection, options, traffic, unseen)
+        read_and_show(dissection, options, output, read, show)
 
     return printing(parser, options, dissection, body)
 
 
-def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Facts:
-    traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
+def _read(dissection: Dissection, options: Namespace, traffic: TopicTraffic, unseen: BlindSpots) -> None:
     accepts = reporting_filter(options, dissection)
 
     def take(event: Event) -> None:
@@ -69,11 +73,13 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Fact
         if isinstance(event, Exchange):
             traffic.add(event, takes(accepts, event))
 
-    with reading:
-        if accepts is None:
-            read_blocks(dissection, take, traffic.count_block)
-        else:
-            read_events(dissection, take)
+    if accepts is None:
+        read_blocks(dissection, take, traffic.count_block)
+    else:
+        read_events(dissection, take)
+
+
+def _facts(traffic: TopicTraffic, unseen: BlindSpots, options: Namespace) -> Facts:
     wanted = name_test(options, "--topic", "topic", options.topic)
     return {
         "topics": topic_facts(traffic, wanted),
