@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from argparse import Namespace
 from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol
 
 from kdissect.api import Dissection
 from kdissect.cli.options.filter_option import takes
+from kdissect.cli.options.input_options import is_live
+from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled, native
@@ -54,17 +58,54 @@ class Traffic(Protocol):
 
 
 def read_traffic(
-    dissection: Dissection, traffic: Traffic, accepts: Callable[[Exchange], bool] | None
-) -> Reading:
-    """Have statistics take all events that count; wanted are exchanges that `accepts` takes, or all."""
-    reading = Reading()
-    with reading:
+    dissection: Dissection,
+    traffic: Traffic,
+    accepts: Callable[[Exchange], bool] | None,
+    options: Namespace,
+    output: Output,
+    show: Callable[[Output], object],
+) -> None:
+    """Have statistics take all events that count, and then `show` print what they found.
+
+    Wanted are exchanges that `accepts` takes, or all. Raises what `read_and_show` does.
+    """
+
+    def read() -> None:
         if accepts is None:
             read_blocks(dissection, traffic.add, traffic.count_block)
         else:
             read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
-    traffic.finish()
-    return reading
+
+    def finish(output: Output) -> None:
+        traffic.finish()
+        show(output)
+
+    read_and_show(dissection, options, output, read, finish)
+
+
+def read_and_show(
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    read: Callable[[], object],
+    show: Callable[[Output], object],
+) -> None:
+    """Read the input, then show what was counted; of a live capture on a terminal also while it goes on.
+
+    Raises KeyboardInterrupt behind it if the reading was stopped by that.
+    """
+    reading = Reading()
+    is_text = options.format in (None, "table", "text")
+    if is_live(dissection) and is_text and output.is_terminal and hasattr(os, "fork"):
+        from kdissect.cli.live_view import LiveView  # start-up: of -i
+
+        with LiveView(dissection, output, show), reading:
+            read()
+    else:
+        with reading:
+            read()
+    show(output)
+    reading.over()
 
 
 def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None:

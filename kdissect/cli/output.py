@@ -38,6 +38,8 @@ class Output:
         self._path = path
         self._whole = None if path is None or live or is_special(path) else WholeFile(path)
         self._fd = _STDOUT if path is None else self._create(path)
+        self.is_terminal = os.isatty(self._fd)
+        """Whether a person is looking."""
         self._parts: list[bytes | memoryview] = []
         self._held = 0
         self._unwanted: OutputError | None = None
@@ -85,10 +87,9 @@ class Output:
         except OSError as error:
             raise OutputError(f"{self.name}: {error.strerror}") from error
 
-    @property
-    def is_terminal(self) -> bool:
-        """Whether a person is looking."""
-        return os.isatty(self._fd)
+    def divert(self, fd: int) -> None:
+        """Write to somebody who shows it in our place."""
+        self._fd, self.before_write = fd, None
 
     def write(self, data: bytes | memoryview) -> None:
         """Take bytes; writes when enough are there. Many at once go out as they are, uncopied."""

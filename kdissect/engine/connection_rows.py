@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 from kdissect.engine.exchange_rows import PROCESS_FIELDS, Row, RowField, processes_row
 from kdissect.engine.times import rfc3339
+from kdissect.net.streams.round_trips import captured_near
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.tls.tls_info import TlsInfo
 
+_ENDS = ("client", "broker")
 CONNECTION_FIELDS = (
     RowField("number", "int64", "1-based number of the row in this output; presentation only"),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
@@ -43,6 +45,36 @@ CONNECTION_FIELDS = (
     RowField("duplicates", "int64", "packets captured twice"),
     RowField("zero_windows", "int64", "segments that told the other side to stop sending"),
     RowField("resets", "int64", "segments with RST"),
+    RowField(
+        "rtt_ns",
+        "int64",
+        "round trip between client and broker: the shortest on either side of the capture, added up; null: "
+        "not both are known",
+    ),
+    RowField(
+        "captured_near",
+        "string",
+        "`client`, `broker`, `between` them, or `both` on one host; null: not known",
+    ),
+    RowField(
+        "delayed_ns", "int64", "how long retransmissions held a direction up, as far as the capture shows it"
+    ),
+    RowField(
+        "round_trips", "struct", "from the capture to either end and back, in nanoseconds; null: not known"
+    ),
+    *(
+        field
+        for end in _ENDS
+        for field in (
+            RowField(f"round_trips.{end}_ns", "int64", f"the shortest until the {end} acknowledged anything"),
+            RowField(
+                f"round_trips.{end}_handshake",
+                "bool",
+                "whether the handshake shows it; else the true one may be shorter: an end may wait with an "
+                "acknowledgment",
+            ),
+        )
+    ),
     RowField("tls", "struct", "what carries the connection, where that is TLS, else null"),
     RowField("tls.version", "string", "`TLS 1.2`, `TLS 1.3` ..."),
     RowField("tls.suite", "string", "cipher suite, by its IANA name"),
@@ -87,10 +119,27 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
         "unanswered": info.unanswered,
     }
     row.update(_NO_TCP if tcp is None else zip(_TCP, _tcp_values(tcp), strict=True))
+    row.update(_times(info))
     row["tls"] = None if info.tls is None else _tls(info.tls)
     row["closed"] = None if close is None else {"by": close.by, "how": close.how}
     row["anomalies"] = {str(kind): count for kind, count in info.anomaly_counts.items()}
     return row
+
+
+def _times(info: ConnectionInfo) -> Row:
+    times = None if info.tcp is None else info.tcp.times
+    if times is None:
+        return dict.fromkeys(("rtt_ns", "captured_near", "delayed_ns", "round_trips"))
+    return {
+        "rtt_ns": times.trips.round_trip_ns,
+        "captured_near": captured_near(times.trips, is_one_host=info.client.host == info.broker.host),
+        "delayed_ns": times.delayed_ns,
+        "round_trips": {
+            name: value
+            for end, part in zip(_ENDS, times.trips, strict=True)
+            for name, value in ((f"{end}_ns", part.least_ns), (f"{end}_handshake", part.by_handshake))
+        },
+    }
 
 
 def _tls(tls: "TlsInfo") -> Row:

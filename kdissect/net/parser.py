@@ -18,10 +18,14 @@ from kdissect.model.packets.segment import PlainSegment, Segment
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.headers.combined_header import (
     COMBINED_HEADERS,
+    DATA_HAS_SACK,
     FRAGMENT_AND_PROTOCOL,
+    HAS_SACK,
+    NO_CWR,
     PLAIN_IPV4,
     SHORTEST_TCP,
     TCP,
+    with_dsack,
 )
 
 if TYPE_CHECKING:
@@ -95,6 +99,9 @@ class SegmentParser:
                 start = network + 20 + (flags >> 12 << 2)
                 end = network + total
                 if start <= end <= len(data) and flags >= SHORTEST_TCP:
+                    flags &= NO_CWR
+                    if flags >= (HAS_SACK if start == end else DATA_HAS_SACK):
+                        flags = with_dsack(flags, ack, data[network + 40 : start])
                     append((flow, seq, ack, flags & 0xFF, window, data[start:end], 0, ip_id))
                     continue
             append(self._parse_any(packet))

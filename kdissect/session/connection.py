@@ -10,6 +10,8 @@ from kdissect.model.native import native
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.store import Store
+from kdissect.net.streams.reassembly import Reassembly
+from kdissect.net.streams.round_trips import RoundTrips, known, part_of
 from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.conversation import Conversation
 from kdissect.session.detection.detection import Detection
@@ -22,9 +24,10 @@ from kdissect.session.detection.recognition import (
     request_at,
 )
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
+from kdissect.session.exchange import DelayOfSide, Exchange
 from kdissect.session.framing import FrameReader
 from kdissect.session.handover import Kept, held_of, is_ordinary, lend, patience, take_back
-from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes
 
 if TYPE_CHECKING:
     from kdissect.session.problem import Problem
@@ -126,7 +129,10 @@ class ConnectionAnalyzer:
             if held.feed(direction, segment, ref, time_ns, self._events):
                 return
             self.take_back()
+        before = len(self._events)
         self.tcp.feed(direction, segment, ref, time_ns)
+        if len(self._events) > before:
+            self._lay_times(before)
         if held is not None:
             self._wait -= 1
             if self._wait < 0 and self._detection is None:
@@ -137,13 +143,44 @@ class ConnectionAnalyzer:
         if self.info.kind is not ConnectionKind.KAFKA or self._tls is not None:
             self._wait = MOST_PACKETS
             return
-        if is_ordinary(self.tcp, self._readers, self._conversation):
+        if is_ordinary(self.tcp, self._readers, self._conversation) and not self.tcp.has_delays:
             client = self.info.client_direction
             self._kept = lend(held, self, self.tcp, self._readers, self._conversation, client)
             self.info.tcp_log = self.tcp.log
             del self._readers, self._conversation
         elif not self.tcp.troubled:
             self._wait = self._conversation.waiting
+
+    def _lay_times(self, first: int) -> None:
+        """What TCP knows of times, on the exchanges among the events from the `first` on."""
+        client = self.info.client_direction
+        streams = self.tcp.streams
+        trips = [known(streams[side].acks.least_ns) for side in (1 - client, client)]
+        for event in self._events[first:]:
+            if isinstance(event, Exchange):
+                event.client_trip_ns, event.broker_trip_ns = trips
+                if self.tcp.has_delays:
+                    self._lay_delays(event, streams[client], streams[1 - client])
+
+    def _lay_delays(self, exchange: Exchange, client: Reassembly, broker: Reassembly) -> None:
+        request, response = exchange.request, exchange.response
+        if (
+            request is not None and response is not None
+        ):  # the answer to what had arrived before it was sent again
+            trip_ns = client.acks.least_ns
+            while client.odd.delays and 0 <= response.time_ns - client.odd.delays[-1].until_ns < trip_ns:
+                client.came_twice()
+        exchange.delays = tuple(
+            DelayOfSide(stream is client, delay.from_ns, delay.until_ns)
+            for stream in (client, broker)
+            for delay in stream.odd.delays
+        )
+        if request is None:
+            return
+        for stream in (client, broker):  # those that nothing later can have waited for
+            delays = stream.odd.delays
+            while delays and delays[0].until_ns <= request.time_ns:
+                delays.popleft()
 
     def take_back(self) -> None:
         """Have it here, wherever it was."""
@@ -161,8 +198,10 @@ class ConnectionAnalyzer:
         if self._closed:
             return
         self.take_back()
+        before = len(self._events)
         self.tcp.flush(how, time_ns)
         self._finish(how, time_ns)
+        self._lay_times(before)
         self._closed = True
         self._summarise()
         self._events.append(ConnectionClosed(self.info, self._problem()))
@@ -413,6 +452,12 @@ class ConnectionAnalyzer:
             info.close = Close(None, how, time_ns)
         return info.close
 
+    def _times(self) -> TcpTimes:
+        client, broker = self.info.client_direction, 1 - self.info.client_direction
+        streams = self.tcp.streams
+        trips = RoundTrips(part_of(streams[broker].acks), part_of(streams[client].acks))
+        return TcpTimes(trips, streams[client].odd.delayed_ns + streams[broker].odd.delayed_ns)
+
     def _summarise(self) -> None:
         info = self.info
         ends = self.tcp.health
@@ -429,6 +474,7 @@ class ConnectionAnalyzer:
             client.gaps + broker.gaps,
             client.gap_bytes + broker.gap_bytes,
         )
+        info.tcp = info.tcp._replace(times=self._times()) if info.tcp.packets > 1 else info.tcp
         info.tcp_log = None  # first: another thread that adds both must not count them twice
         if self.tcp.anomaly_counts:
             info.count_anomalies(self.tcp.anomaly_counts)

@@ -1,7 +1,8 @@
 """One exchange: a request, its response, and what became of them."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from kdissect.decoders.bodies import (
     decode_both,
@@ -42,6 +43,14 @@ NO_SUMMARY = Summary((), (), (), None, True)
 Bodies = tuple["Decoded | None", "Decoded | None"]
 
 
+class DelayOfSide(NamedTuple):
+    """Until bytes came again, what their sender sent since was held up."""
+
+    is_by_client: bool
+    from_ns: int
+    until_ns: int
+
+
 class State(StrEnum):
     """What became of a request."""
 
@@ -70,7 +79,10 @@ class Exchange:
     `correlation_id` are None where the wire does not show them: SASL tokens, malformed headers, orphan
     responses that could not be inferred. `response_version` differs from `api_version` only for an
     ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of a
-    request that still waited then, or was not to be answered, or whose answer that cut.
+    request that still waited then, or was not to be answered, or whose answer that cut. `client_trip_ns` and
+    `broker_trip_ns` are the shortest ways from the capture to either end and back by then, None where the
+    acknowledgments do not show them (`net.streams.round_trips`); `delays` those by retransmissions since the
+    one before.
     """
 
     __slots__ = (
@@ -79,10 +91,13 @@ class Exchange:
         "api_version",
         "batches_cache",
         "bodies_cache",
+        "broker_trip_ns",
         "client_id",
+        "client_trip_ns",
         "close",
         "connection",
         "correlation_id",
+        "delays",
         "kind",
         "ordinal",
         "request",
@@ -121,6 +136,9 @@ class Exchange:
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
         self.batches_cache: Any = None  # of `engine.record_sets`: histories and rules ask for the same
+        self.client_trip_ns: int | None = None
+        self.broker_trip_ns: int | None = None
+        self.delays: Sequence[DelayOfSide] = ()
 
     @classmethod
     def of_row(
@@ -135,6 +153,8 @@ class Exchange:
         request_body_offset: int,
         response: FrameRow | None,
         response_body_offset: int,
+        client_trip_ns: int | None,
+        broker_trip_ns: int | None,
     ) -> Self:
         """What the compiled engine paired, or held without a response."""
         # Hot, once an exchange.
@@ -147,6 +167,7 @@ class Exchange:
         else:
             self.state = _COMPLETE
             self.response, self.response_body_offset = Frame(*response), response_body_offset
+        self.client_trip_ns, self.broker_trip_ns = client_trip_ns, broker_trip_ns
         return self
 
     def __repr__(self) -> str:
@@ -204,6 +225,31 @@ class Exchange:
         if self.request is None or self.response is None:
             return None
         return self.response.time_ns - self.request.end_time_ns
+
+    @property
+    def delay_ns(self) -> int | None:
+        """How long retransmissions held the exchange up, from its first byte to its last; None without both
+        frames.
+        """
+        request, response = self.request, self.response
+        if request is None or response is None:
+            return None
+        return self.delay_within(request.time_ns, response.end_time_ns) if self.delays else 0
+
+    def delay_within(self, from_ns: int, until_ns: int) -> int:
+        """How much of a span of time retransmissions that concern the exchange took."""
+        ends = [None if frame is None else frame.end_time_ns for frame in (self.request, self.response)]
+        found = [
+            (max(delay.from_ns, from_ns), min(delay.until_ns, until_ns))
+            for delay in self.delays
+            # what was sent before the lost bytes did not wait for them
+            if (end_ns := ends[not delay.is_by_client]) is not None and end_ns >= delay.from_ns
+        ]
+        total, reached = 0, from_ns
+        for start_ns, stop_ns in sorted(found):
+            total += max(0, stop_ns - max(start_ns, reached))
+            reached = max(reached, stop_ns)
+        return total
 
     def request_body(self) -> Any:
         """The decoded request body (`kdissect.decoders.generated.values`).

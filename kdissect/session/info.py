@@ -18,6 +18,7 @@ from kdissect.model.packets.segment import (
 )
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
+from kdissect.net.streams.round_trips import RoundTrips
 
 if TYPE_CHECKING:
     from kdissect.model.packets.process import Process
@@ -370,8 +371,18 @@ def _known(broker: Endpoint) -> tuple[Endpoint, str]:
     return known
 
 
+class TcpTimes(NamedTuple):
+    """Round trips as the capture saw them, and how long retransmissions held either direction up."""
+
+    trips: RoundTrips
+    delayed_ns: int
+
+
 class TcpSummary(NamedTuple):
-    """TCP health of a connection, both directions added up except where named."""
+    """TCP health of a connection, both directions added up except where named.
+
+    `times` is None of a connection with one packet, and where nobody asks for it.
+    """
 
     packets: int
     client_bytes: int
@@ -383,3 +394,4 @@ class TcpSummary(NamedTuple):
     resets: int
     gaps: int
     gap_bytes: int
+    times: TcpTimes | None = None

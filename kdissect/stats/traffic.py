@@ -182,8 +182,8 @@ class Traffic:
         self.total = Tally()
         self.series = Series()
 
-    def add(self, view: ExchangeView) -> None:
-        """Count the next exchange, in the order in which the analyzer reports them."""
+    def add(self, view: ExchangeView) -> ResponseTime | None:
+        """Count the next exchange, in the order in which the analyzer reports them; gives its times."""
         exchange = view.exchange
         errors = exchange.response_summary().errors
         times = response_time(view, self.watermarks)
@@ -193,6 +193,7 @@ class Traffic:
         self.series.add(
             time_of(exchange), bytes_of(exchange.request), bytes_of(exchange.response), 1 if errors else 0
         )
+        return times
 
     def tallies_of(self, view: ExchangeView) -> list[Tally]:
         """The tallies of the rows of an exchange."""

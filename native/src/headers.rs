@@ -20,6 +20,10 @@ const PROTOCOL_TCP: u8 = 6;
 /// FIN, SYN, RST and ACK; of these a segment has ACK that neither begins nor ends anything.
 pub const CONTROL: u8 = 0x17;
 pub const ACK: u8 = 0x10;
+/// As `combined_header.NO_CWR`, `segment.DSACK` and `combined_header.HAS_SACK`, in words; one more with data.
+const NO_CWR: u8 = 0x7F;
+const DSACK: u8 = 0x80;
+const HAS_SACK: usize = 8;
 /// SYN alone begins something; with FIN or RST it also ends it.
 const SYN: u8 = 0x02;
 const ENDS: u8 = 0x07;
@@ -126,7 +130,7 @@ impl<'a> Packet<'a> {
     /// Its segment if it is a SYN without payload; None if it also ends something or is cut.
     pub fn syn(&self) -> Option<Syn> {
         let words = usize::from(self.tcp[12] >> 4);
-        let flags = self.tcp[13];
+        let flags = self.tcp[13] & NO_CWR;
         if words < 5 || flags & ENDS != SYN || self.at + 4 * words != self.stop || self.stop > self.limit {
             return None;
         }
@@ -147,9 +151,34 @@ impl<'a> Packet<'a> {
         };
         let payload = PyBytes::new(py, data.get(begin..self.stop).unwrap_or_default());
         let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
-        let (flags, window) = (self.tcp[13], two(part(self.tcp, 14)));
+        let options = data.get(self.at + TCP..begin).unwrap_or_default();
+        let least = if begin == self.stop { HAS_SACK } else { HAS_SACK + 1 };
+        let has_dsack = words >= least && has_dsack(ack, options);
+        let flags = self.tcp[13] & NO_CWR | if has_dsack { DSACK } else { 0 };
+        let window = two(part(self.tcp, 14));
         (flow, seq, ack, flags, window, payload, 0, self.ip_id).into_pyobject(py).map(Some)
     }
+}
+
+/// Whether an acknowledgment says that bytes came twice: `combined_header.with_dsack`.
+fn has_dsack(ack: u32, options: &[u8]) -> bool {
+    let is_behind = |one: u32, other: u32| one.wrapping_sub(other) < 1 << 31;
+    let mut at = 0;
+    while let [kind, size, ..] = *options.get(at..).unwrap_or_default() {
+        match kind {
+            0 => return false,
+            1 => at += 1,
+            5 if size >= 10 => {
+                let Some(blocks) = options.get(at + 2..at + usize::from(size)) else { return false };
+                let edge = |number: usize| u32::from_be_bytes(*part(blocks, 4 * number));
+                let (left, right) = (edge(0), edge(1));
+                let is_inside = size >= 18 && is_behind(left, edge(2)) && is_behind(edge(3), right);
+                return is_behind(ack, right) || is_inside;
+            }
+            _ => at += usize::from(size.max(2)),
+        }
+    }
+    false
 }
 
 /// Where the IP header of a packet begins, and whether it is IPv6; None for another protocol or link.

@@ -17,7 +17,6 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.shards import KeyedEvents, Shard, ShardAnalyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import FILE_SHIFT, Packet, PlainPacket
-from kdissect.net.streams.reassembly import StreamState
 from kdissect.session.events import Event
 from tests.engine.test_in_order import blocks, damaged, each, plain, streams, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
@@ -200,7 +199,7 @@ def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
     """What a connection holds, taken back if it was lent."""
     (analyzer,) = analyzers(talk(said), Limits())
     connection: Any = next(iter(analyzer._flows.values()))
-    streams = [[getattr(one, name) for name in StreamState._fields] for one in connection.tcp.streams]
+    streams = [one.state() for one in connection.tcp.streams]
     conversation = connection._conversation
     waiting = [
         [plain(exchange) for exchange in found]

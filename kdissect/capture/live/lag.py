@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 # Times are noted no more often than this: a lag of an hour is 72 000 marks.
@@ -17,9 +18,13 @@ class Behind(NamedTuple):
 
 
 class Lag:
-    """The recorder calls `wrote`, the analysis `read`; each from its own thread."""
+    """The recorder calls `wrote`, the analysis `read`; each from its own thread.
+
+    The analysis calls `between` when it is through with all that it was given, also while it waits for more.
+    """
 
     def __init__(self) -> None:
+        self.between: Callable[[], None] | None = None
         self.written = 0
         self.analysed = 0
         self.most = Behind(0, 0.0)
@@ -39,6 +44,11 @@ class Lag:
     def read(self, count: int) -> None:
         """Bytes were handed to the analysis."""
         self.analysed += count
+
+    def pause(self) -> None:
+        """The analysis is through with what it was given."""
+        if self.between is not None:
+            self.between()
 
     def behind(self) -> Behind:
         """How far it is behind now. For any thread."""

@@ -66,15 +66,19 @@ class GrowingFile:
                 self.bytes_read += len(data)
                 yield data
                 self._lag.read(len(data))  # when the analysis comes back for more, it is through with it
+                self._lag.pause()
         finally:
             os.close(handle)
 
     def _wait(self) -> int:
         """Bytes that are written and not read; 0 at the end."""
-        with self._grown:
-            while self.bytes_read >= self.written and not self.is_closed:
-                self._grown.wait(_WAIT_S)
-            return self.written - self.bytes_read
+        while True:
+            with self._grown:
+                if self.bytes_read >= self.written and not self.is_closed:
+                    self._grown.wait(_WAIT_S)
+                if self.bytes_read < self.written or self.is_closed:
+                    return self.written - self.bytes_read
+            self._lag.pause()
 
 
 class FollowedFile:
@@ -127,6 +131,7 @@ class FollowedFile:
                 self.bytes_read += len(data)
                 yield data
                 self._lag.read(len(data))
+                self._lag.pause()
         finally:
             self._forget()
 
@@ -138,6 +143,7 @@ class FollowedFile:
             if size or is_over:
                 return size
             self._closed.wait(_POLL_S)
+            self._lag.pause()
 
     def _forget(self) -> None:
         with self._lock:
@@ -185,14 +191,18 @@ class Spool:
             self.bytes_read += len(data)
             yield data
             self._lag.read(len(data))
+            self._lag.pause()
 
     def _take(self) -> bytes:
-        with self._changed:
-            while not self._parts and not self._is_closed:
-                self._changed.wait(_WAIT_S)
-            if not self._parts:
-                return b""
-            data = self._parts.popleft()
-            self._held -= len(data)
-            self._changed.notify()
-            return data
+        while True:
+            with self._changed:
+                if not self._parts and not self._is_closed:
+                    self._changed.wait(_WAIT_S)
+                if self._parts:
+                    data = self._parts.popleft()
+                    self._held -= len(data)
+                    self._changed.notify()
+                    return data
+                if self._is_closed:
+                    return b""
+            self._lag.pause()

@@ -33,11 +33,13 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = ChangeTraffic()
-        reading = read_traffic(dissection, traffic, accepts)
-        facts = change_facts(traffic)
-        tables = [RowTable("changes", lambda: facts["changes"])]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+
+        def show(output: Output) -> None:
+            facts = change_facts(traffic)
+            tables = [RowTable("changes", lambda: facts["changes"])]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read_traffic(dissection, traffic, accepts, options, output, show)
 
     return printing(parser, options, dissection, body)
 

@@ -33,11 +33,13 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
         accepts = reporting_filter(options, dissection)
-        reading = read_traffic(dissection, traffic, accepts)
-        facts = fetch_session_facts(traffic)
-        tables = [RowTable("clients", lambda: facts["clients"])]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+
+        def show(output: Output) -> None:
+            facts = fetch_session_facts(traffic)
+            tables = [RowTable("clients", lambda: facts["clients"])]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read_traffic(dissection, traffic, accepts, options, output, show)
 
     return printing(parser, options, dissection, body)
 

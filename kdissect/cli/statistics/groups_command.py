@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
 
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_and_show, read_blocks, read_events
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
@@ -53,26 +53,28 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         traffic = GroupTraffic(dissection.topics)
         accepts = reporting_filter(options, dissection)
-        reading = Reading()
 
         def take(event: Event) -> None:
             if isinstance(event, Exchange):
                 traffic.add(event, takes(accepts, event))
 
-        with reading:
+        def read() -> None:
             if accepts is None:
                 read_blocks(dissection, take, traffic.count_block)
             else:
                 read_events(dissection, take)
-        groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
-        facts = {"groups": groups, "forgotten": traffic.logs.forgotten}
-        tables = [RowTable("groups", lambda: groups)]
-        tables += [RowTable(name, partial(rows_of, groups, name)) for name in _PARTS]
-        write_tables(
-            options, output, facts, tables,
-            lambda: _write_tables(groups, traffic.logs.forgotten, options, output),
-        )  # fmt: skip
-        reading.over()
+
+        def show(output: Output) -> None:
+            groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
+            facts = {"groups": groups, "forgotten": traffic.logs.forgotten}
+            tables = [RowTable("groups", lambda: groups)]
+            tables += [RowTable(name, partial(rows_of, groups, name)) for name in _PARTS]
+            write_tables(
+                options, output, facts, tables,
+                lambda: _write_tables(groups, traffic.logs.forgotten, options, output),
+            )  # fmt: skip
+
+        read_and_show(dissection, options, output, read, show)
 
     return printing(parser, options, dissection, body)
 

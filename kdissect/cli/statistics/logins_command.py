@@ -32,11 +32,13 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = LoginTraffic()
-        reading = read_traffic(dissection, traffic, accepts)
-        facts = login_facts(traffic)
-        tables = [RowTable("who", lambda: facts["who"]), RowTable("logins", lambda: facts["logins"])]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+
+        def show(output: Output) -> None:
+            facts = login_facts(traffic)
+            tables = [RowTable("who", lambda: facts["who"]), RowTable("logins", lambda: facts["logins"])]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read_traffic(dissection, traffic, accepts, options, output, show)
 
     return printing(parser, options, dissection, body)
 

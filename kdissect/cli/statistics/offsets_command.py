@@ -45,11 +45,13 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = OffsetTraffic(dissection.topics)
-        reading = read_traffic(dissection, traffic, accepts)
-        facts = offset_facts(traffic, name_test(options, "--topic", "topic", options.topic))
-        tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+
+        def show(output: Output) -> None:
+            facts = offset_facts(traffic, name_test(options, "--topic", "topic", options.topic))
+            tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read_traffic(dissection, traffic, accepts, options, output, show)
 
     return printing(parser, options, dissection, body)
 

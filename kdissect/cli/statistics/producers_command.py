@@ -47,16 +47,18 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
         traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
-        reading = read_traffic(dissection, traffic, accepts)
-        facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
-        tables = [
-            RowTable("producers", lambda: facts["producers"]),
-            RowTable("transactions", lambda: transaction_rows(facts)),
-            RowTable("events", lambda: event_rows(facts)),
-            RowTable("without_id", lambda: facts["without_id"]),
-        ]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+
+        def show(output: Output) -> None:
+            facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
+            tables = [
+                RowTable("producers", lambda: facts["producers"]),
+                RowTable("transactions", lambda: transaction_rows(facts)),
+                RowTable("events", lambda: event_rows(facts)),
+                RowTable("without_id", lambda: facts["without_id"]),
+            ]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read_traffic(dissection, traffic, accepts, options, output, show)
 
     return printing(parser, options, dissection, body)
 

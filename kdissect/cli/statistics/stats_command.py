@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import Reading, read_blocks, read_views
+from kdissect.cli.event_loop import read_and_show, read_blocks, read_events, read_views
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
@@ -19,6 +19,7 @@ from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
+from kdissect.report.columns.time_split import split_columns, split_rows, vantage_lines
 from kdissect.report.columns.traffic import (
     error_columns,
     error_rows,
@@ -36,6 +37,8 @@ from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.racks import RACKS, Racks
+from kdissect.stats.response_time import response_time
+from kdissect.stats.time_split import PARTS, TimeSplit
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
@@ -49,6 +52,9 @@ _COLUMNS = (
     "errors",
 )  # fmt: skip
 POINTS_IN_JSON = 200  # in JSON
+_SPLIT_COLUMNS = (
+    "exchanges", "time_ns", *(f"{part}_ns" for part in PARTS), "pauses", "client_ns",
+)  # fmt: skip
 _BAR_WIDTH = 40
 _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range(7)))
 
@@ -60,9 +66,8 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        reading = Reading()
-        _print(_count(dissection, options, reading), options, output)
-        reading.over()
+        counting = _Counting(dissection, options)
+        read_and_show(dissection, options, output, counting.read, counting.show)
 
     return printing(parser, options, dissection, body)
 
@@ -81,8 +86,11 @@ def _parser() -> ArgumentParser:
     ))  # fmt: skip
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
+    add("--split", action="store_true", help=(
+        "also where the time went: network, retransmissions, broker, throttle, client"
+    ))  # fmt: skip
     add_metrics(parser)
-    add_tables(parser, _ROWS, "errors", "over_time", _TOLD, sort=(
+    add_tables(parser, _ROWS, "errors", "over_time", "split", _TOLD, sort=(
         f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
     ), orders=ORDERS)  # fmt: skip
     return parser
@@ -100,31 +108,65 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
-    context = Context(dissection.topics, GroupLinks())
-    by_rack = not RACKS.isdisjoint(options.by)
-    racks = Racks() if by_rack or options.table == _TOLD else None
-    traffic = Traffic(key_maker(options.by, context), racks)
-    test = selected(options, dissection)
-    links = "group" in options.by
+class _Counting:
+    """Counts what a command asks for, and shows it."""
 
-    def take(view: ExchangeView) -> None:
-        if links:
-            context.groups.learn(view)
-        if racks is not None:
-            racks.learn(view)
-        if test is None or test(view.exchange):
-            traffic.add(view)
-        else:
-            dissection.topics.pass_by(view.exchange)
+    def __init__(self, dissection: Dissection, options: Namespace) -> None:
+        self._dissection, self._options = dissection, options
+        self._context = Context(dissection.topics, GroupLinks())
+        self._by_rack = not RACKS.isdisjoint(options.by)
+        racks = Racks() if self._by_rack or options.table == _TOLD else None
+        keys_of = key_maker(options.by, self._context)
+        self._traffic = Traffic(keys_of, racks)
+        self._split = TimeSplit(keys_of) if options.split or options.table == "split" else None
+        self._counter: BlockCounter | None = None
 
-    with metering(options, dissection), reading:
-        in_blocks = is_compiled and BlockCounter.counts(options.by) and (racks is None or by_rack)
-        if in_blocks and (test is None or is_by_kind(options)):
-            count_blocks(dissection, BlockCounter(traffic, options.by, context, test), take)
-        else:
-            read_views(dissection, take)
-    return traffic
+    def read(self) -> None:
+        """Read the input."""
+        dissection, options = self._dissection, self._options
+        test = selected(options, dissection)
+        links, traffic, split = "group" in options.by, self._traffic, self._split
+        racks = traffic.racks
+
+        def take(view: ExchangeView) -> None:
+            if links:
+                self._context.groups.learn(view)
+            if racks is not None:
+                racks.learn(view)
+            is_wanted = test is None or test(view.exchange)
+            if is_wanted:
+                times = traffic.add(view)
+            else:
+                dissection.topics.pass_by(view.exchange)
+                times = None if split is None else response_time(view, traffic.watermarks)
+            if split is not None:
+                split.add(view, times, is_wanted)
+
+        in_blocks = is_compiled and BlockCounter.counts(options.by) and (racks is None or self._by_rack)
+        with metering(options, dissection):
+            if split is not None:
+                _take_events(dissection, take, split)
+            elif in_blocks and (test is None or is_by_kind(options)):
+                self._counter = BlockCounter(traffic, options.by, self._context, test)
+                count_blocks(dissection, self._counter, take)
+            else:
+                read_views(dissection, take)
+
+    def show(self, output: Output) -> None:
+        """Print what was counted so far."""
+        if self._counter is not None:
+            self._counter.catch_up()  # it is read still, where somebody looks on
+        _print(self._traffic, self._split, self._options, output)
+
+
+def _take_events(dissection: Dissection, take: Callable[[ExchangeView], object], split: TimeSplit) -> None:
+    def take_event(event: Event) -> None:
+        if isinstance(event, Exchange):
+            take(ExchangeView(event))
+        elif isinstance(event, ConnectionClosed):
+            split.close(event.connection)
+
+    read_events(dissection, take_event)
 
 
 def count_blocks(
@@ -144,7 +186,7 @@ def count_blocks(
         counter.catch_up()
 
 
-def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
+def _print(traffic: Traffic, split: TimeSplit | None, options: Namespace, output: Output) -> None:
     top, order = options.top or options.limit, options.sort or "exchanges"
     if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
         options.sort = options.limit = None
@@ -158,8 +200,13 @@ def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
         RowTable(_ROWS, lambda: facts["rows"], (*facts["by"], *_COLUMNS)),
         RowTable("errors", lambda: error_rows(facts, facts["by"])),
         RowTable("over_time", lambda: time_rows(facts["over_time"])),
+        RowTable("split", lambda: facts["split"]["rows"], (*facts["by"], *_SPLIT_COLUMNS)),
         RowTable(_TOLD, lambda: _told(facts)),
     ]
+    if split is not None:
+        keys = [tuple(row[name] for name in facts["by"]) for row in facts["rows"]]
+        named = None if traffic.racks is None else traffic.racks.namer(options.by)
+        facts["split"] = split.facts(keys, facts["by"], named)
     write_tables(options, output, facts, tables, lambda: _write_tables(facts, span_ns, options, output))
 
 
@@ -179,6 +226,11 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     if unknown:
         tables.heading("whose rack is not known")
         for line in unknown:
+            tables.line(line)
+    if options.split:
+        tables.heading("where the time went, on the mean of an exchange")
+        tables.table(split_columns(by), split_rows(facts["split"], by[0]))
+        for line in vantage_lines(facts["split"]):
             tables.line(line)
     if options.over_time:
         over_time = facts["over_time"]

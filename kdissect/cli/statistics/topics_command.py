@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_and_show, read_blocks, read_events
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
@@ -31,6 +33,9 @@ from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+
+if TYPE_CHECKING:
+    from kdissect.stats.by_topic.savings import Savings
 
 _BATCH_SIZE, _LINGER_MS = 1 << 16, 100  # enough to see what there is to gain; a producer has 16 KB and 5 ms
 _COLUMNS = (
@@ -67,26 +72,35 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        reading = Reading()
-        facts = _facts(dissection, options, reading)
-        tables = [
-            RowTable("topics", lambda: facts["topics"], _COLUMNS),
-            RowTable("users", lambda: map(_user, user_rows(facts["topics"]))),
-            RowTable("savings", lambda: savings_rows(facts["topics"])),
-        ]
-        write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
-        reading.over()
+        traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
+        savings = None
+        if options.savings:
+            from kdissect.stats.by_topic.savings import Savings  # start-up: compression, for who asks for it
+
+            savings = Savings(dissection.topics, options.batch_size, options.linger)
+
+        def show(output: Output) -> None:
+            facts = _facts(traffic, unseen, savings, options)
+            tables = [
+                RowTable("topics", lambda: facts["topics"], _COLUMNS),
+                RowTable("users", lambda: map(_user, user_rows(facts["topics"]))),
+                RowTable("savings", lambda: savings_rows(facts["topics"])),
+            ]
+            write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
+
+        read = partial(_read, dissection, options, traffic, unseen, savings)
+        read_and_show(dissection, options, output, read, show)
 
     return printing(parser, options, dissection, body)
 
 
-def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Facts:
-    traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
-    savings = None
-    if options.savings:
-        from kdissect.stats.by_topic.savings import Savings  # start-up: compression, for who asks for it
-
-        savings = Savings(dissection.topics, options.batch_size, options.linger)
+def _read(
+    dissection: Dissection,
+    options: Namespace,
+    traffic: TopicTraffic,
+    unseen: BlindSpots,
+    savings: Savings | None,
+) -> None:
     accepts = reporting_filter(options, dissection)
 
     def take(event: Event) -> None:
@@ -97,11 +111,13 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Fact
             if savings is not None and counts:
                 savings.add(event)
 
-    with reading:
-        if accepts is None and savings is None:
-            read_blocks(dissection, take, traffic.count_block)
-        else:
-            read_events(dissection, take)
+    if accepts is None and savings is None:
+        read_blocks(dissection, take, traffic.count_block)
+    else:
+        read_events(dissection, take)
+
+
+def _facts(traffic: TopicTraffic, unseen: BlindSpots, savings: Savings | None, options: Namespace) -> Facts:
     wanted = name_test(options, "--topic", "topic", options.topic)
     saved = {} if savings is None else savings.facts()
     return {

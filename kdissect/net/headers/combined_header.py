@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.model.packets.link_types import LinkType
-from kdissect.model.packets.segment import PlainSegment
+from kdissect.model.packets.segment import DSACK, PlainSegment
+from kdissect.net.streams.sequence import HALF, MASK
 
 # Version and length, total length, identification, fragment with time to live and protocol, addresses with
 # ports, sequence, acknowledgment, data offset with flags, window: RFC 791 section 3.1, RFC 9293 section 3.1.
@@ -22,6 +23,13 @@ PLAIN_IPV4 = 0x45  # version 4, five words of header, RFC 791 section 3.1
 # section 3.1. Equal to `TCP` for TCP that is no fragment.
 FRAGMENT_AND_PROTOCOL = 0x3FFF00FF
 SHORTEST_TCP = 0x5000  # five words of header in the four bits above the flags, RFC 9293 section 3.1
+
+NO_CWR = 0xFF7F
+# A header with SACK has 12 bytes of options at least, RFC 2018 section 3; so has one with a timestamp, as
+# nearly all with data have.
+HAS_SACK, DATA_HAS_SACK = 0x8000, 0x9000
+_NOP, _SACK, _ONE_BLOCK, _TWO_BLOCKS = 1, 5, 10, 18
+_BLOCKS = struct.Struct(">2I").unpack_from, struct.Struct(">4I").unpack_from
 
 # Link header up to IP, what its protocol field says for IPv4, its length. `link` names the sources.
 _LINKS: dict[int, tuple[str, int | bytes, int]] = {
@@ -63,19 +71,46 @@ def read_plain(data: bytes, at: int) -> PlainSegment | None:
     try:
         if data[at] == PLAIN_IPV4:
             _, total, ip_id, fragment_ttl_protocol, flow, seq, ack, flags, window = _unpack_ipv4(data, at)
+            flags &= NO_CWR
             start, end, protocol = at + 20, at + total, fragment_ttl_protocol & FRAGMENT_AND_PROTOCOL
         else:
             length, protocol, flow, seq, ack, flags, window = _unpack_ipv6(data, at)
+            flags &= NO_CWR
             start, end, ip_id = at + 40, at + 40 + length, -1
             if data[at] >> 4 != 6:
                 return None
     except (IndexError, struct.error):
         return None
+    tcp = start
     start += flags >> 12 << 2
     if protocol != TCP or end < start or flags < SHORTEST_TCP:
         return None
     missing = max(0, end - max(start, len(data)))
+    if flags >= (HAS_SACK if start == end else DATA_HAS_SACK):
+        flags = with_dsack(flags, ack, data[tcp + 20 : start])
     return flow, seq, ack, flags & 0xFF, window, data[start:end], missing, ip_id
+
+
+def with_dsack(flags: int, ack: int, options: bytes) -> int:
+    """The flags with `DSACK` where the options have one.
+
+    The first block of SACK is that of bytes that came twice if they are acknowledged, or are part of the
+    second block (RFC 2883 section 4).
+    """
+    at = 0
+    while at + 1 < len(options) and options[at]:
+        if options[at] == _NOP:
+            at += 1
+            continue
+        size = options[at + 1]
+        if options[at] == _SACK and size >= _ONE_BLOCK:
+            if at + size > len(options):
+                return flags
+            left, right, *more = _BLOCKS[size >= _TWO_BLOCKS](options, at + 2)
+            inside = more and (left - more[0]) & MASK < HALF and (more[1] - right) & MASK < HALF
+            return flags | DSACK if (ack - right) & MASK < HALF or inside else flags
+        at += max(size, 2)
+    return flags
 
 
 # Names of the protocols a capture holds beside TCP.

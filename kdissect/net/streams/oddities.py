@@ -5,6 +5,7 @@ from typing import NamedTuple, NoReturn
 
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.net.streams.recent import Delivered
+from kdissect.net.streams.round_trips import DELAYS_KEPT, Delay
 
 # Declared gaps kept to tell a segment that came too late from a retransmission.
 RECENT_GAPS = 64
@@ -15,12 +16,16 @@ class Oddities:
 
     `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged
     beyond what was delivered, `waived` what it acknowledged and nobody waits for any more. `wait_until`,
-    `wait_packets` and `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment
-    that was sent again. The counters are those of `Health`.
+    `wait_packets` and `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment that
+    was sent again, `delays` are those by such segments that no exchange has yet, `delayed_ns` how long all
+    of them were together, the last one until `delayed_until_ns`. The counters are those of `Health`.
     """
 
     __slots__ = (
         "acked",
+        "delayed_ns",
+        "delayed_until_ns",
+        "delays",
         "duplicates",
         "fin_id",
         "fin_time_ns",
@@ -48,6 +53,8 @@ class Oddities:
         self.out_of_order_bytes = 0
         self.resent: Delivered | None = None
         self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)
+        self.delays: deque[Delay] = deque(maxlen=DELAYS_KEPT)
+        self.delayed_ns, self.delayed_until_ns = 0, NEVER_NS
         self.acked = self.waived = 0
         self.wait_until = self.wait_packets = self.wait_time_ns = 0
         self.stray_next, self.stray_count = -1, 0

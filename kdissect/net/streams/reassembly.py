@@ -23,6 +23,7 @@ from kdissect.net.streams.recent import (
     holds_copy,
     is_copy,
 )
+from kdissect.net.streams.round_trips import AckState, AckTimes, Delay
 from kdissect.net.streams.sequence import MASK
 
 # OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
@@ -74,6 +75,7 @@ class StreamState(NamedTuple):
     syn_id: int
     syn_time_ns: int
     recent: Recent
+    acks: AckState
 
 
 class Reassembly:
@@ -83,6 +85,7 @@ class Reassembly:
     nothing else need be compared; `offset` is its stream offset. `recent` is what was delivered last, due for
     trimming when `offset` passes `trim_at`. `packets` counts those of this direction. `start_seq` is the
     number of its first byte (-1: not known); `syn_id` and `syn_time_ns` are those of the packet with its SYN.
+    `acks` times what the other side acknowledges of it.
     One that does not remember counts copies as retransmissions and compares nothing.
     What few directions have is in `odd`: shared by all that have nothing of it, and changed by way of
     `oddities` alone.
@@ -90,6 +93,7 @@ class Reassembly:
 
     __slots__ = (
         "_log",
+        "acks",
         "ended",
         "next_seq",
         "odd",
@@ -116,20 +120,22 @@ class Reassembly:
         self.recent: Recent = [] if remembers else _NOTHING
         self.trim_at = 2 * RECENT_BYTES
         self.syn_id, self.syn_time_ns = 0, NEVER_NS  # not seen yet
+        self.acks = AckTimes()
 
     def state(self) -> StreamState:
         """What the compiled engine needs of it."""
         return StreamState(
             self.next_seq, self.offset, self.packets, self.trim_at, self.start_seq, self.syn_id,
-            self.syn_time_ns, self.recent,
+            self.syn_time_ns, self.recent, self.acks.state(),
         )  # fmt: skip
 
     def take_over(self, state: StreamState) -> None:
         """Go on where the compiled engine came to."""
         (
             self.next_seq, self.offset, self.packets, self.trim_at, self.start_seq, self.syn_id,
-            self.syn_time_ns, self.recent,
+            self.syn_time_ns, self.recent, acks,
         ) = state  # fmt: skip
+        self.acks.take_over(acks)
 
     def take(self, payload: bytes, ip_id: int, time_ns: int) -> None:
         """Go on by bytes that follow, and remember them."""
@@ -185,6 +191,8 @@ class Reassembly:
         odd = self.oddities()
         odd.duplicates += copied
         odd.retransmissions += not copied
+        if not copied:
+            self.acks.sent_again()
 
     def finish(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """No more bytes: tell the sink, the first time."""
@@ -242,6 +250,7 @@ class Reassembly:
         known = self.offset - start
         if known > 0:
             self.oddities().retransmissions += start >= 0
+            self.acks.sent_again()
             self._compare(segment)
             missing -= max(0, known - len(payload))
             payload = payload[known:]
@@ -293,6 +302,8 @@ class Reassembly:
             overtaken = segment.time_ns - waiting[-1].time_ns <= REORDER_WINDOW_NS
             odd.out_of_order += overtaken
             odd.retransmissions += not overtaken
+            if not overtaken:  # what is behind the hole came first, and waited for it
+                self._delayed(waiting[0].time_ns, segment.time_ns)
         insort(waiting, segment, key=_by_offset)
         self._count_out_of_order(len(segment.payload))
 
@@ -317,8 +328,33 @@ class Reassembly:
             return
         self._count_repeat(copied, segment)
         if not copied:
+            self._sent_again(segment)
             self.oddities().resent = (segment.offset, segment.payload, segment.ip_id, segment.time_ns)
             self._compare(segment)
+
+    def _sent_again(self, segment: OutOfOrderSegment) -> None:
+        """Bytes that were delivered come again: what was sent since then waited, unless they had arrived."""
+        self.acks.sent_again()
+        if self.acks.has_acknowledged((self.start_seq + segment.end) & MASK):
+            return
+        first = [one for one in self.recent if one[0] <= segment.offset < one[0] + len(one[1])]
+        if first:
+            self._delayed(first[0][3], segment.time_ns)
+
+    def _delayed(self, from_ns: int, until_ns: int) -> None:
+        if from_ns >= until_ns:
+            return
+        odd = self.oddities()
+        took_ns = max(0, until_ns - max(from_ns, odd.delayed_until_ns))
+        odd.delayed_ns += took_ns
+        odd.delayed_until_ns = max(until_ns, odd.delayed_until_ns)
+        odd.delays.append(Delay(from_ns, until_ns, took_ns))
+
+    def came_twice(self) -> None:
+        """The other side says so: what was sent again last had arrived, and nothing waited for it."""
+        odd = self.odd
+        if odd.delays:
+            odd.delayed_ns -= odd.delays.pop().took_ns
 
     def _is_copy(self, segment: OutOfOrderSegment) -> bool:
         """Whether it was delivered before, or is a copy of what was sent again."""

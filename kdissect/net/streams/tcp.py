@@ -15,16 +15,17 @@ from typing import Any, Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
+from kdissect.model.packets.segment import ACK, DSACK, FIN, PSH, RST, SYN, PlainSegment, Segment
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.oddities import OutOfOrderSegment
 from kdissect.net.streams.reassembly import Health, Reassembly
 from kdissect.net.streams.repair import Repair
+from kdissect.net.streams.round_trips import AckTimes
 from kdissect.net.streams.sequence import HALF, MASK, add, distance
 
-_CONTROL = FIN | SYN | RST | ACK
+_CONTROL = FIN | SYN | RST | ACK | DSACK
 _IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
 
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
@@ -125,6 +126,9 @@ class TcpConnection:
             # nothing unseen is acknowledged, or the other side has not started
             and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
         ):
+            peer.acks.acknowledge(ack, time_ns, not payload and not missing, peer.start_seq)
+            if payload or missing:
+                mine.acks.sent((seq + len(payload) + missing) & MASK, time_ns)
             if missing:
                 mine.deliver(OutOfOrderSegment(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
             elif payload:
@@ -132,6 +136,11 @@ class TcpConnection:
                 mine.sink.data(payload, ref, time_ns)
             return
         self._feed_any(direction, Segment._make(segment), ref, time_ns)
+
+    @property
+    def has_delays(self) -> bool:
+        """Whether retransmissions held something up that no exchange has yet."""
+        return any(stream.odd.delays for stream in self._streams)
 
     def _repair(self) -> Repair:
         first, second = self._streams
@@ -206,13 +215,24 @@ class TcpConnection:
         if segment.flags & RST:
             self._reset(direction, ref, time_ns)
             return
+        size = len(segment.payload) + segment.missing
         if segment.flags & SYN:
             self._open(direction, segment, time_ns)
         else:
             self._begin(direction, segment)
             if not segment.window:
                 mine.oddities().zero_windows += 1
-        needs = self._repair().acknowledge(peer, segment.ack) if segment.flags & ACK else 0
+        needs = 0
+        if segment.flags & ACK:
+            needs = self._repair().acknowledge(peer, segment.ack)
+            peer.acks.acknowledge(segment.ack, time_ns, not size, peer.start_seq)
+            if segment.flags & DSACK:
+                peer.came_twice()
+        # What fills a hole may be sent again, and what was acknowledged before stands in the capture too
+        # late.
+        is_first = segment.seq == mine.next_seq and not mine.odd.out_of_order_segments
+        if size and is_first and mine.odd.acked <= mine.offset:
+            mine.acks.sent((segment.seq + size) & MASK, time_ns)
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
         if needs or self.troubled or mine.odd.out_of_order_segments:
@@ -242,6 +262,8 @@ class TcpConnection:
             mine.count_syn_again(segment.ip_id, time_ns)
         elif not mine.offset and not mine.ended:
             mine.reopen(seq)
+            mine.acks = AckTimes()
+            mine.acks.sent(seq, time_ns)
         if segment.flags & ACK:
             self._open_peer(direction, segment.ack)
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns

@@ -102,6 +102,8 @@ class RowEntry(NamedTuple):
 # Names for daily use of fields of the row schema.
 _ALIASES = {
     "latency": "latency_ns",
+    "rtt": "rtt_ns",
+    "delay": "delay_ns",
     "version": "api_version",
     "topic": "topics",
     "topic_id": "topic_ids",
@@ -145,6 +147,8 @@ _DOCS = {
     "broker.port": "port of the broker",
     "host": "client or broker: true if one of them is meant",
     "software": "name and version that the client gave in ApiVersions, once it did",
+    "rtt_ns": "round trip between client and broker, by the shortest acknowledgments up to then",
+    "delay_ns": "how long retransmissions held the exchange up, as far as the capture shows it",
     "principal": "user the client authenticated as, once it did and where the mechanism shows it",
     "mechanism": "SASL mechanism of the connection, once it is chosen",
 }
@@ -180,6 +184,8 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("state", members(State), lambda e: e.state, "state"),
         _field("time", TIME_NS, values.time, "time"),
         _field("latency_ns", NANOSECONDS, lambda e: e.latency_ns, "latency_ns"),
+        _field("rtt_ns", NANOSECONDS, values.round_trip),
+        _field("delay_ns", NANOSECONDS, lambda e: e.delay_ns),
         (RowSource("errors", ERROR, values.plain(values.errors), True, Cost.SUMMARY, values.has_errors), ""),
         (RowSource("topics", TEXT, values.topics, True, Cost.SUMMARY), ""),
         (RowSource("topic_ids", TEXT, values.plain(values.topic_ids), True, Cost.SUMMARY), ""),

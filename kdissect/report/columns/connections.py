@@ -35,6 +35,8 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("sent", lambda row: _number(row["client_bytes"]), 8, 3, right=True),
         TableColumn("received", lambda row: _number(row["broker_bytes"]), 8, 3, right=True),
         TableColumn("closed", _closed, 11, 1),
+        TableColumn("rtt", _round_trip, 7, 2, right=True),
+        TableColumn("near", lambda row: Cell(row["captured_near"] or "", "dim"), 4, 3),
         TableColumn("tcp", _health, 6),
     ]
 
@@ -65,8 +67,14 @@ def _closed(row: Row) -> Cell:
     return Cell(f"{by}{closed['how']}", "odd" if closed["how"] != "fin" else "")
 
 
+def _round_trip(row: Row) -> Cell:
+    return Cell("" if row["rtt_ns"] is None else duration(row["rtt_ns"]))
+
+
 def _health(row: Row) -> Cell:
     troubles = [plural(row[name], *words) for name, words in _HEALTH.items() if row[name]]
+    if row["delayed_ns"]:
+        troubles.append(f"delayed {duration(row['delayed_ns'])}")
     return Cell(", ".join(troubles) or "ok", "odd" if troubles else "dim")
 
 

@@ -16,7 +16,7 @@ _NAMED = 3  # rows that an error names
 def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
     """The dimensions, then how many, how fast, how large. `span_ns`: the time they took."""
     return [
-        *(_name(name) for name in by),
+        *(name_column(name) for name in by),
         number_column("exchanges", "exchanges"),
         TableColumn("rate", lambda row: Cell(rate(row["exchanges"], span_ns), "dim"), rank=4, right=True),
         TableColumn("failed", _failed, right=True),
@@ -116,7 +116,9 @@ def time_rows(over_time: Facts) -> list[Facts]:
     return [points.get(time_ns) or nothing | {"time": rfc3339(time_ns)} for time_ns in times]
 
 
-def _name(name: str) -> TableColumn:
+def name_column(name: str) -> TableColumn:
+    """A dimension, or the title of what is behind the rows."""
+
     def cell(row: Facts) -> Cell:
         if "title" in row:  # the rows behind those of the table
             return Cell(row["title"] if name == row["first"] else "", "bold")

@@ -77,10 +77,18 @@ pub struct Request {
     pub is_silent: bool,
 }
 
+/// Nanoseconds from the capture to either end of a connection and back; None where that is not known.
+#[derive(Clone, Copy, Default)]
+pub struct Trips {
+    pub client: Option<i64>,
+    pub broker: Option<i64>,
+}
+
 /// A request and its answer. Only where none belongs there is none.
 pub struct Row {
     pub request: Request,
     pub response: Option<Content>,
+    pub trips: Trips,
 }
 
 impl Row {
@@ -104,6 +112,8 @@ impl Row {
             content.body,
             response.map(|content| content.row(py)),
             response.map_or(0, |content| content.body),
+            self.trips.client,
+            self.trips.broker,
         );
         engine.exchange_of.bind(py).call1(arguments)
     }
@@ -119,7 +129,8 @@ impl Row {
             content: content.kept(py),
             is_silent: *is_silent,
         };
-        Row { request, response: self.response.as_ref().map(|content| content.kept(py)) }
+        let response = self.response.as_ref().map(|content| content.kept(py));
+        Row { request, response, trips: self.trips }
     }
 
     /// Bytes of its frames.

@@ -10,13 +10,13 @@ use crate::engine::framing::{Framing, UnderWay, NO_FRAME};
 use crate::engine::held::{Direction, Lent};
 use crate::engine::kind::{number, pair};
 use crate::engine::shared::Engine;
-use crate::engine::stream::{Delivered, Stream};
+use crate::engine::stream::{AckState, AckTimes, Delivered, Stream};
 use crate::engine::talk::Talk;
 
 /// `kdissect.net.streams.recent.Delivered`.
 type DeliveredRow<'py> = (i64, Bound<'py, PyBytes>, i64, i64);
 /// `kdissect.net.streams.reassembly.StreamState`.
-type StreamState<'py> = (i64, i64, i64, i64, i64, i64, i64, Vec<DeliveredRow<'py>>);
+type StreamState<'py> = (i64, i64, u32, i64, i64, i32, i64, Vec<DeliveredRow<'py>>, AckState);
 /// `kdissect.session.framing.FramingState`.
 type FramingState<'py> =
     (i64, i64, i64, i64, Bound<'py, PyList>, Bound<'py, PyBytes>, (i64, i64), (i64, i64));
@@ -53,7 +53,8 @@ impl Lent {
 }
 
 fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> Direction {
-    let (next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, rows) = stream;
+    let (next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, rows, acks) = stream;
+    let acks = AckTimes::of(acks);
     let delivered = |(offset, payload, ip_id, time_ns): DeliveredRow<'_>| Delivered {
         offset,
         payload: payload.unbind(),
@@ -61,14 +62,15 @@ fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> D
         time_ns,
     };
     let recent: VecDeque<_> = rows.into_iter().map(delivered).collect();
-    let stream = Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent };
+    let stream = Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent, acks };
     Direction { stream, framing: framing.map(framing_of) }
 }
 
 fn stream_state<'py>(py: Python<'py>, of: Stream) -> StreamState<'py> {
     let row = |one: Delivered| (one.offset, one.payload.into_bound(py), one.ip_id, one.time_ns);
     let recent = of.recent.into_iter().map(row).collect();
-    (of.next_seq, of.offset, of.packets, of.trim_at, of.start_seq, of.syn_id, of.syn_time_ns, recent)
+    let acks = of.acks.state();
+    (of.next_seq, of.offset, of.packets, of.trim_at, of.start_seq, of.syn_id, of.syn_time_ns, recent, acks)
 }
 
 fn framing_of((size, stop, room, counted, parts, stub, first, last): FramingState<'_>) -> Framing {

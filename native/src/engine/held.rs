@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::engine::by_loan;
-use crate::engine::completed::{counted, Content, Row};
+use crate::engine::completed::{counted, Content, Row, Trips};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::handover::HeldState;
 use crate::engine::shared::Engine;
@@ -103,12 +103,31 @@ impl Lent {
             }
             let payload = PyBytes::new(py, packet.payload);
             framing.apply(plan, packet, &payload, engine)?;
+            mine.stream.time(segment.seq, packet.payload.len(), packet.time_ns);
             mine.stream.deliver(segment.seq, &payload, segment.ip_id, packet.time_ns);
         }
-        mine.stream.packets += 1;
+        let (start_seq, is_bare) = (peer.stream.start_seq, packet.payload.is_empty());
+        peer.stream.acks.acknowledge(segment.ack, packet.time_ns, is_bare, start_seq);
+        mine.stream.packets = mine.stream.packets.saturating_add(1);
+        if !work.rows.is_empty() {
+            let trips = self.trips();
+            work.rows.iter_mut().for_each(|row| row.trips = trips);
+        }
         self.last_time_ns = packet.time_ns;
         self.taken += 1;
         Ok(Turn::Taken)
+    }
+}
+
+impl Lent {
+    /// The ways to client and broker and back, as far as they are known.
+    fn trips(&self) -> Trips {
+        let [first, second] = self.directions.each_ref().map(|direction| direction.stream.acks.least());
+        if self.client == 0 {
+            Trips { client: second, broker: first }
+        } else {
+            Trips { client: first, broker: second }
+        }
     }
 }
 

@@ -24,13 +24,80 @@ pub struct Delivered {
 pub struct Stream {
     pub next_seq: i64,
     pub offset: i64,
-    pub packets: i64,
+    pub packets: u32,
     pub trim_at: i64,
     pub start_seq: i64,
-    pub syn_id: i64,
+    pub syn_id: i32,
     pub syn_time_ns: i64,
     /// The last segments, oldest first.
     pub recent: VecDeque<Delivered>,
+    pub acks: AckTimes,
+}
+
+/// How long the other end took to acknowledge: `kdissect.net.streams.round_trips.AckTimes`, in little room.
+pub struct AckTimes {
+    due_ns: i64,
+    /// 0 for none; below 0 where the handshake is not among the measures.
+    least_ns: i64,
+    due_seq: u32,
+    acked: u32,
+}
+
+/// What is no time, and what stands for an acknowledgment that was not seen.
+const NEVER: i64 = i64::MIN;
+const NOTHING: u32 = u32::MAX;
+
+/// `kdissect.net.streams.round_trips.AckState`.
+pub type AckState = (i64, i64, i64, i64, bool);
+
+impl AckTimes {
+    pub fn of((due_seq, due_ns, acked, least_ns, by_handshake): AckState) -> AckTimes {
+        let least_ns = least_ns.max(0);
+        AckTimes {
+            due_ns: if due_seq < 0 { NEVER } else { due_ns },
+            least_ns: if by_handshake { least_ns } else { -least_ns },
+            due_seq: u32::try_from(due_seq).unwrap_or(0),
+            acked: u32::try_from(acked).unwrap_or(NOTHING),
+        }
+    }
+
+    pub fn state(&self) -> AckState {
+        let (due_seq, due_ns) =
+            if self.due_ns == NEVER { (-1, -1) } else { (i64::from(self.due_seq), self.due_ns) };
+        let acked = if self.acked == NOTHING { -1 } else { i64::from(self.acked) };
+        (due_seq, due_ns, acked, self.least().unwrap_or(-1), self.least_ns > 0)
+    }
+
+    /// Bytes up to a sequence number were sent for the first time.
+    fn sent(&mut self, end_seq: u32, time_ns: i64) {
+        if self.due_ns == NEVER {
+            (self.due_seq, self.due_ns) = (end_seq, time_ns);
+        }
+    }
+
+    /// The other end acknowledged up to a number, of a stream whose first byte has the number `start_seq`.
+    pub fn acknowledge(&mut self, ack: u32, time_ns: i64, is_bare: bool, start_seq: i64) {
+        self.acked = ack;
+        if self.due_ns == NEVER || ack.wrapping_sub(self.due_seq) >= 1 << 31 {
+            return;
+        }
+        let took_ns = time_ns.saturating_sub(self.due_ns);
+        self.due_ns = NEVER;
+        if !is_bare || took_ns <= 0 {
+            return;
+        }
+        let by_handshake = match self.least_ns {
+            0 => i64::from(self.due_seq) == start_seq,
+            known => known > 0,
+        };
+        let least_ns = self.least().map_or(took_ns, |known| known.min(took_ns));
+        self.least_ns = if by_handshake { least_ns } else { -least_ns };
+    }
+
+    /// The shortest measure; None where there is none.
+    pub fn least(&self) -> Option<i64> {
+        (self.least_ns != 0).then_some(self.least_ns.abs())
+    }
 }
 
 impl Stream {
@@ -39,6 +106,11 @@ impl Stream {
     pub fn is_next(&self, peer: &Stream, seq: u32, ack: u32) -> bool {
         i64::from(seq) == self.next_seq
             && (peer.next_seq < 0 || peer.next_seq.wrapping_sub(i64::from(ack)) & MASK < HALF)
+    }
+
+    /// Bytes of a segment that goes on where the stream is are timed, if nothing else is.
+    pub fn time(&mut self, seq: u32, size: usize, time_ns: i64) {
+        self.acks.sent(seq.wrapping_add(size as u32), time_ns);
     }
 
     /// Go on by a segment.

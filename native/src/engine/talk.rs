@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::engine::completed::{Content, Request, Row};
+use crate::engine::completed::{Content, Request, Row, Trips};
 use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 use crate::wire::are_same;
@@ -166,7 +166,7 @@ impl Talk {
                     self.answered.drain(..ANSWERED_KEPT);
                 }
                 self.gone(py, engine, &request);
-                rows.push(Row { request, response: Some(content) });
+                rows.push(Row { request, response: Some(content), trips: Trips::default() });
             }
         }
         Ok(())
@@ -209,7 +209,7 @@ impl Talk {
             let found = self.pending.iter().rposition(|request| request.ordinal == ordinal);
             if let Some(request) = found.and_then(|at| self.pending.remove(at)) {
                 self.gone(py, engine, &request);
-                rows.push(Row { request, response: None });
+                rows.push(Row { request, response: None, trips: Trips::default() });
             }
         }
     }

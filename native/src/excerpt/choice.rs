@@ -83,7 +83,7 @@ impl FrameChoice {
     }
 
     fn keep(&mut self, py: Python<'_>, block: &ExchangeBlock, at: usize, number: i64) -> PyResult<()> {
-        let Some((Row { request, response }, info)) = found(block, at) else { return Ok(()) };
+        let Some((Row { request, response, .. }, info)) = found(block, at) else { return Ok(()) };
         self.taken.entry(info.as_ptr() as usize).or_insert_with(|| (info.clone_ref(py), 0)).1 += 1;
         let mut runs = self.runs.bind(py).try_borrow_mut()?;
         let frames = [(Some(&request.content), true), (response.as_ref(), false)];

@@ -1,0 +1,117 @@
+"""What a statistics command of a live capture would print now, drawn in place on a terminal again and again.
+
+What a command does at its end it does once: it changes what was counted. So a copy of the process does it,
+prints, and is gone. It has the counts as they are between two batches of packets.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import time
+from collections.abc import Callable
+
+from kdissect.api import Dissection
+from kdissect.capture.live.captures import LiveCaptures
+from kdissect.cli.diagnostics import ENDING_SIGNALS
+from kdissect.cli.output import Output
+from kdissect.model.wording import plural
+
+EVERY_S = 1.0
+_PATIENCE_S = 5.0  # a copy that takes longer is ended
+_PACKETS_PART = 10  # to draw takes one part in so many of the time: the others are for packets
+_CHUNK = 1 << 16
+_DONE = b"\0"  # nothing printable
+# The alternate screen, where long lines are cut, and back; the cursor home; to the end of the line, of the
+# screen.
+_ENTER, _LEAVE = "\x1b[?1049h\x1b[?7l", "\x1b[?7h\x1b[?1049l"
+_HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
+
+
+class LiveView:
+    """Draws what `write` writes to an output, while packets are captured. Use it as a context.
+
+    The terminal is as it was afterwards, and what it shows then stays.
+    """
+
+    def __init__(self, dissection: Dissection, output: Output, write: Callable[[Output], object]) -> None:
+        assert isinstance(dissection.captures, LiveCaptures)
+        self._lag = dissection.captures.lag
+        self._output = output
+        self._write = write
+        self._due_s = time.monotonic() + EVERY_S
+        self._is_shown = False
+
+    def __enter__(self) -> None:
+        self._lag.between = self._tick
+
+    def __exit__(self, *_error: object) -> None:
+        self._lag.between = None
+        if self._is_shown:
+            self._say(_LEAVE)
+
+    def _tick(self) -> None:
+        now_s = time.monotonic()
+        if now_s < self._due_s:
+            return
+        text = self._text()
+        if text is not None:
+            self._draw(text)
+        took_s = time.monotonic() - now_s
+        self._due_s = time.monotonic() + max(EVERY_S, _PACKETS_PART * took_s)
+
+    def _draw(self, text: str) -> None:
+        _, height = shutil.get_terminal_size()
+        lines = text.splitlines()
+        if len(lines) > height - 1:
+            left = len(lines) - (height - 2)
+            lines = [*lines[: height - 2], f"... and {plural(left, 'line')} more at the end"]
+        self._say(
+            ("" if self._is_shown else _ENTER)
+            + _HOME
+            + "".join(f"{line}{_REST_OF_LINE}\n" for line in lines)
+            + _REST
+        )
+        self._is_shown = True
+
+    def _say(self, text: str) -> None:
+        self._output.write(text.encode("utf-8", "surrogateescape"))
+        self._output.flush()
+
+    def _text(self) -> str | None:
+        """What would be printed now; None where a copy does not come to its end."""
+        reading, writing = os.pipe()
+        try:
+            child = os.fork()
+        except OSError:  # too many processes, or no room for one
+            os.close(reading)
+            os.close(writing)
+            return None
+        if not child:
+            self._print(writing)
+        os.close(writing)
+        found, until_s = b"", time.monotonic() + _PATIENCE_S
+        while select.select([reading], [], [], max(0.0, until_s - time.monotonic()))[0]:
+            part = os.read(reading, _CHUNK)
+            if not part:
+                break
+            found += part
+        os.close(reading)
+        os.kill(child, signal.SIGKILL)  # no matter if it is gone already: until it is waited for it is ours
+        os.waitpid(child, 0)
+        return found.removesuffix(_DONE).decode("utf-8", "replace") if found.endswith(_DONE) else None
+
+    def _print(self, writing: int) -> None:
+        """In the copy: print and be gone."""
+        try:
+            for name in ENDING_SIGNALS:
+                if hasattr(signal, name):
+                    signal.signal(getattr(signal, name), signal.SIG_IGN)  # the other process ends us
+            self._output.divert(writing)
+            self._write(self._output)
+            self._output.write(_DONE)
+            self._output.flush()
+        finally:
+            os._exit(0)

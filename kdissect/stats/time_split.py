@@ -1,0 +1,192 @@
+"""Where the time of exchanges went: on the way, in the broker, to a quota, to retransmissions, to the client.
+
+- What an exchange took, from the first byte of its request to the last byte of its answer, is told apart in
+  parts that add up to it; in front of it stands the time since the answer before on its connection.
+- The network has the shortest way to the broker and back that the connection had shown by then, and what
+  both frames took to pass. Where no acknowledgment showed the way, network and broker cannot be told apart:
+  `unknown`.
+- The broker has what is left of `stats.response_time`. Where nobody can say how long a Fetch was held for
+  data, what is left is `unclear`.
+- Between an answer and the next request of its connection passes the way to the client and back, a throttle
+  time that the client is to wait (KIP-219), and the client's own time.
+- Only what the capture shows is laid to retransmissions (`net.streams.round_trips`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kdissect.history.connections.throttling import client_must_wait
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.limits import in_force
+from kdissect.net.streams.round_trips import captured_near
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.dimensions import Key
+from kdissect.stats.response_time import ResponseTime
+
+Facts = dict[str, Any]
+
+PARTS = ("network", "retransmission", "broker", "throttle", "wait", "unclear", "unknown")
+"""What the time of exchanges is split into; `client` comes beside them."""
+
+
+class Split:
+    """Sums in nanoseconds by the names of `PARTS` and `client`, of some `exchanges`.
+
+    `pauses` are those before which the client's time is known.
+    """
+
+    __slots__ = ("exchanges", "pauses", "sums")
+
+    def __init__(self) -> None:
+        self.exchanges = self.pauses = 0
+        self.sums = dict.fromkeys((*PARTS, "client"), 0)
+
+    def add(self, parts: dict[str, int]) -> None:
+        """Count an exchange."""
+        self.exchanges += 1
+        self.pauses += "client" in parts
+        for name, took_ns in parts.items():
+            self.sums[name] += took_ns
+
+    def merge(self, other: Split) -> None:
+        """Count everything of another one."""
+        self.exchanges += other.exchanges
+        self.pauses += other.pauses
+        for name, took_ns in other.sums.items():
+            self.sums[name] += took_ns
+
+    def facts(self) -> Facts:
+        """As plain values."""
+        parts = {f"{name}_ns": self.sums[name] for name in PARTS}
+        return {
+            "exchanges": self.exchanges,
+            "time_ns": sum(parts.values()),
+            **parts,
+            "pauses": self.pauses,
+            "client_ns": self.sums["client"],
+        }
+
+
+class TimeSplit:
+    """Splits by key, and of all together. Give it the exchanges in their order, and `close` what is over."""
+
+    def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]]) -> None:
+        self._keys_of = keys_of
+        self._most = in_force().statistic_rows
+        self._rows: dict[Key, Split] = {}
+        self._other = Split()
+        self._total = Split()
+        self._before: dict[str, tuple[int, int]] = {}
+        """Of each connection when its last answer ended, and the throttle time its client is to wait then."""
+        self._near: Counter[str] = Counter()
+        self._known: Counter[str] = Counter()
+
+    def add(self, view: ExchangeView, times: ResponseTime | None, is_wanted: bool) -> None:
+        """Count an exchange with its times; of one that is not wanted learn when its answer came."""
+        connection, exchange = view.info.id, view.exchange
+        before = self._before.pop(connection, None)
+        if exchange.response is None or exchange.request is None or times is None:
+            return  # what the client did behind it is not known
+        owed_ns = times.throttle if client_must_wait(view.key, view.version) else 0
+        self._before[connection] = exchange.response.end_time_ns, owed_ns
+        if is_wanted:
+            parts = _parts(view, times, before)
+            for split in (*map(self._row, self._keys_of(view)), self._total):
+                split.add(parts)
+
+    def close(self, info: ConnectionInfo) -> None:
+        """A connection is over."""
+        self._before.pop(info.id, None)
+        if info.tcp is None or info.tcp.times is None or not info.complete:
+            return
+        trips = info.tcp.times.trips
+        near = captured_near(trips, is_one_host=info.client.host == info.broker.host)
+        self._near[near or "not_known"] += 1
+        measured = [part.least_ns is not None for part in trips]
+        is_sure = [part.by_handshake for part in trips]
+        self._known["handshake" if all(is_sure) else "at_most" if all(measured) else "not_known"] += 1
+
+    def facts(
+        self, keys: Sequence[Key], by: Sequence[str], named: Callable[[Key], Key] | None = None
+    ) -> Facts:
+        """As plain values; rows are those of some keys, what is left is `other`.
+
+        `named` gives a key as rows have it; rows of the same one are one.
+        """
+        counted = self._rows
+        if named is not None:
+            counted = {}
+            for key, split in self._rows.items():
+                counted.setdefault(named(key), Split()).merge(split)
+        other = Split()
+        other.merge(self._other)
+        for key in counted.keys() - set(keys):
+            other.merge(counted[key])
+        rows = [(key, counted[key]) for key in keys if key in counted]
+        return {
+            "rows": [dict(zip(by, key, strict=True)) | split.facts() for key, split in rows],
+            "other": other.facts() if other.exchanges else None,
+            "total": self._total.facts(),
+            "captured_near": dict(self._near),
+            "round_trips": dict(self._known),
+        }
+
+    def _row(self, key: Key) -> Split:
+        found = self._rows.get(key)
+        if found is None:
+            if len(self._rows) >= self._most:
+                return self._other
+            found = self._rows[key] = Split()
+        return found
+
+
+def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | None) -> dict[str, int]:
+    exchange = view.exchange
+    request, response = exchange.request, exchange.response
+    assert request is not None and response is not None
+    delayed_ns = min(exchange.delay_within(request.end_time_ns, response.time_ns), times.latency)
+    left = times.latency - delayed_ns
+    throttle = 0 if client_must_wait(view.key, view.version) else min(times.throttle, left)
+    wait = min(times.wait, left - throttle)
+    left -= throttle + wait
+    passing = max(0, request.end_time_ns - request.time_ns) + max(0, response.end_time_ns - response.time_ns)
+    resent = min(passing, max(0, (exchange.delay_ns or 0) - delayed_ns))
+    found = {
+        "network": passing - resent,
+        "retransmission": delayed_ns + resent,
+        "throttle": throttle,
+        "wait": wait,
+    }
+    trip = exchange.broker_trip_ns
+    if trip is None:
+        found["unknown"] = left
+    else:
+        found["network"] += min(trip, left)
+        found["unclear" if times.broker is None else "broker"] = max(0, left - trip)
+    for name, took_ns in _of_pause(view, before):
+        found[name] = found.get(name, 0) + took_ns
+    return found
+
+
+def _of_pause(view: ExchangeView, before: tuple[int, int] | None) -> Iterator[tuple[str, int]]:
+    """The time between the answer before and the request, where nothing was under way."""
+    exchange = view.exchange
+    if before is None or exchange.request is None:
+        return
+    ended_ns, owed_ns = before
+    began_ns = exchange.request.time_ns
+    if began_ns < ended_ns:
+        return
+    left = began_ns - ended_ns
+    for name, most in (
+        ("retransmission", exchange.delay_within(ended_ns, began_ns)),
+        ("network", exchange.client_trip_ns or 0),
+        ("throttle", owed_ns),
+    ):
+        took_ns = min(most, left)
+        left -= took_ns
+        yield name, took_ns
+    yield "client", left
