@@ -296,7 +296,7 @@ end
 
 local function child(node, name)
     for _, each in ipairs(node) do
-        if each.field and each.field[1] == name and not each.is_null then return each end
+        if each.field and each.field[1] == name and each.content and each.stop then return each end
     end
 end
 

@@ -47,7 +47,8 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
 def tshark(plugin: str, path: Path | str, *options: str) -> str:
     assert TSHARK is not None
     line = [TSHARK, "-2", "-X", f"lua_script:{plugin}", "-r", str(path), *options]
-    done = subprocess.run(line, capture_output=True, check=True, timeout=600)
+    done = subprocess.run(line, capture_output=True, check=False, timeout=600)
+    assert done.returncode in (0, 2)  # 2: the file ends inside a packet
     said = done.stderr.decode(errors="replace")
     assert "Lua" not in said and "rror" not in said, said
     return done.stdout.decode("utf-8", "replace")
