@@ -49,7 +49,7 @@ def test_nothing_to_open_opens_no_screen(how: tuple[str, ...], tmp_path: Path) -
 
 def test_what_was_not_read_is_told_at_the_end() -> None:
     with Terminal(CAPTURES / "kafka44_java_tls13.pcapng") as terminal:
-        terminal.wait_for("! 1 trouble")
+        terminal.wait_for("! 1 warning")
         terminal.press(b"q")
         assert terminal.end() == 0
         told = terminal.seen.decode().splitlines()[-1]
