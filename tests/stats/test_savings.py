@@ -58,7 +58,7 @@ def test_what_is_large_and_compressed_stays(
 def test_only_who_asks_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["topics", capture(NAME), "--table", "savings", "-e", "topic", "--no-header"]) == 0
     assert capfd.readouterr().out.split() == sorted(["as-is", *WAYS.values()])
-    assert {row["savings"] for row in told(capfd, "topics", NAME)["topics"]} == {None}
+    assert not any("savings" in row for row in told(capfd, "topics", NAME)["topics"])
 
 
 def batch(*values: bytes) -> bytes:

@@ -119,12 +119,12 @@ def _read(
 
 def _facts(traffic: TopicTraffic, unseen: BlindSpots, savings: Savings | None, options: Namespace) -> Facts:
     wanted = name_test(options, "--topic", "topic", options.topic)
-    saved = {} if savings is None else savings.facts()
+    topics = topic_facts(traffic, wanted)
+    if savings is not None:
+        saved = savings.facts()
+        topics = [topic | {"savings": saved.get(topic["topic"] or topic["topic_id"])} for topic in topics]
     return {
-        "topics": [
-            topic | {"savings": saved.get(topic["topic"] or topic["topic_id"])}
-            for topic in topic_facts(traffic, wanted)
-        ],
+        "topics": topics,
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},
     }
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from kdissect.net.streams.sequence import HALF, MASK
 
+_MOST_NS = (1 << 63) - 1  # the compiled engine has 64 bits for it
 # Delays of a direction that are remembered until the exchanges they belong to are complete.
 DELAYS_KEPT = 16
 
@@ -67,7 +68,7 @@ class AckTimes:
         due_seq = self.due_seq
         if due_seq < 0 or (ack - due_seq) & MASK >= HALF:
             return
-        took_ns = time_ns - self.due_ns
+        took_ns = min(time_ns - self.due_ns, _MOST_NS)
         self.due_seq = self.due_ns = -1
         # Clocks that step back, and tools that write all packets of a handshake at one time, tell nothing.
         if not is_bare or took_ns <= 0:

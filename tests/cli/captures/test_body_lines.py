@@ -36,6 +36,7 @@ def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exch
         show_secrets=show_secrets,
         fields=[],
         columns=(),
+        order=None,
         format="jsonl",
         header=True,
     )
