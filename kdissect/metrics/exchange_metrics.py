@@ -22,7 +22,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.by_topic.topic_traffic import partition_errors, topic_bytes
 from kdissect.stats.dimensions import MANY, Context, key_maker
-from kdissect.stats.response_time import response_time
+from kdissect.stats.times.response_time import response_time
 from kdissect.stats.watermarks import HighWatermarks, Watermarks
 
 _SEVERAL = "(several)"

@@ -6,7 +6,7 @@ from typing import Self
 
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import DistributionRow
-from kdissect.stats.response_time import ResponseTime
+from kdissect.stats.times.response_time import ResponseTime
 
 _MS = 1_000_000
 # Upper bounds (ns): a broker on the same network answers Metadata in half a millisecond; request.timeout.ms

@@ -26,7 +26,7 @@ from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_group.group_links import GroupLinks, names_groups
 from kdissect.stats.dimensions import OF_CONNECTION, Context
 from kdissect.stats.racks import CLIENT_RACK, RACKS, Racks
-from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
+from kdissect.stats.times.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
 from kdissect.stats.traffic import Tally, Traffic
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 

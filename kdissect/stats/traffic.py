@@ -14,8 +14,8 @@ from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution, DistributionRow
 from kdissect.stats.dimensions import Key
 from kdissect.stats.racks import Racks
-from kdissect.stats.response_time import ResponseTime, response_time
-from kdissect.stats.series import Series
+from kdissect.stats.times.response_time import ResponseTime, response_time
+from kdissect.stats.times.series import Series
 from kdissect.stats.watermarks import HighWatermarks, Watermarks
 
 _PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)

@@ -11,7 +11,7 @@ from kdissect.history.sessions.fetch_parts import fetch_parts
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_fetcher import fetcher
 from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
-from kdissect.stats.response_time import is_empty_early
+from kdissect.stats.times.response_time import is_empty_early
 from tests.history.talk import Talk
 from tests.stats.truth import capture, shown, told
 

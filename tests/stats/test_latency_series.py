@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.sketches.distribution import RELATIVE_ERROR
-from kdissect.stats.series import MAX_POINTS, LatencySeries, Series
+from kdissect.stats.times.series import MAX_POINTS, LatencySeries, Series
 
 events = st.lists(st.tuples(st.integers(0, 10**12), st.integers(1, 10**9)), min_size=1, max_size=60)
 

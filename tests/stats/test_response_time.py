@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange
-from kdissect.stats.response_time import ResponseTime, response_time
+from kdissect.stats.times.response_time import ResponseTime, response_time
 from kdissect.stats.traffic import Tally
 from kdissect.stats.watermarks import Watermarks
 from tests.history.talk import Talk

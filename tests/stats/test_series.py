@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, Point, Series
+from kdissect.stats.times.series import MAX_POINTS, WIDTHS_NS, Point, Series
 
 events = st.lists(
     st.tuples(st.integers(0, 10**13), st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 1)),

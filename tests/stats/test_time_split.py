@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.stats.time_split import PARTS
+from kdissect.stats.times.time_split import PARTS
 from tests.stats.truth import told
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import (

@@ -37,8 +37,8 @@ from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.racks import RACKS, Racks
-from kdissect.stats.response_time import response_time
-from kdissect.stats.time_split import PARTS, TimeSplit
+from kdissect.stats.times.response_time import response_time
+from kdissect.stats.times.time_split import PARTS, TimeSplit
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 

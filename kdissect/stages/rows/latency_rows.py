@@ -13,7 +13,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.rows.table_rows import DAY_NS, counts, when
 from kdissect.stats.counted_blocks import BlockCounter
-from kdissect.stats.series import Series
+from kdissect.stats.times.series import Series
 from kdissect.stats.traffic import DISTRIBUTIONS, Tally, Traffic, time_of
 
 # Rows of one capture set; what comes later counts in one row without names. 2 to 20 KB each.

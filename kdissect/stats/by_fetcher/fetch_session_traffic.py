@@ -24,7 +24,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_fetcher.fetch_polls import FetchPolls
 from kdissect.stats.by_fetcher.fetcher import Fetcher, FetcherKey
 from kdissect.stats.client import Clients, is_follower
-from kdissect.stats.response_time import is_empty_early
+from kdissect.stats.times.response_time import is_empty_early
 
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
 CONNECTIONS_KEPT = 20_000  # open at a time on the largest brokers (history.throttling)

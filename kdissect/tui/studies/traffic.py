@@ -13,7 +13,7 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, Key, key_maker
-from kdissect.stats.series import LatencySeries
+from kdissect.stats.times.series import LatencySeries
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.tui.studies.study import Study, StudyContext

@@ -1,4 +1,4 @@
-//! `kdissect.stats.response_time`: where the time of an exchange went, and the errors in its answer.
+//! `kdissect.stats.times.response_time`: where the time of an exchange went, and the errors in its answer.
 
 use std::ops::Range;
 

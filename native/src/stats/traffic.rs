@@ -205,7 +205,7 @@ impl Tally {
     }
 }
 
-/// `kdissect.stats.series.Series`: exchanges, bytes of requests and of responses, and those with errors, by interval;
+/// `kdissect.stats.times.series.Series`: exchanges, bytes of requests and of responses, and those with errors, by interval;
 /// response times where they are wanted.
 struct Series {
     widths: Vec<i64>,

@@ -24,7 +24,7 @@ from kdissect.model.limits import in_force
 from kdissect.net.streams.round_trips import captured_near
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.dimensions import Key
-from kdissect.stats.response_time import ResponseTime
+from kdissect.stats.times.response_time import ResponseTime
 
 Facts = dict[str, Any]
 
