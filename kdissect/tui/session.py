@@ -18,7 +18,7 @@ from typing import Any
 from kdissect.capture.byte_source import STDIN
 from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
-from kdissect.query.coloring import CompiledRules
+from kdissect.query.exchange_colors import CompiledRules
 from kdissect.tui.panes.shown_exchanges import Shown
 from kdissect.tui.processes.frame_store import Frames
 from kdissect.tui.processes.spool import SpoolReader

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kdissect.cli.formats.exchange_tree import TreeWriter
     from kdissect.engine.exchange_rows import Nest
     from kdissect.engine.records.record_sets import RecordSet
-    from kdissect.query.coloring import ColorOf
+    from kdissect.query.exchange_colors import ColorOf
     from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
 
@@ -141,7 +141,7 @@ def _colors(dissection: Dissection, options: Namespace, output: Output) -> Color
         return None
     # start-up: the filter language
     from kdissect.query import Context
-    from kdissect.query.coloring import color_of
+    from kdissect.query.exchange_colors import color_of
 
     topics_of, files = dissection.topics.topics_of, dissection.file_names
     return color_of(rules, Context(lambda: start_ns(dissection), topics_of, None, files))

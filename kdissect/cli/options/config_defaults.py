@@ -47,7 +47,7 @@ class Defaults:
         for path, is_own in _sections(file, self._command, profile):
             self._take(path, is_own)
         if COLORING in file.table and self._command in _COLORED:
-            from kdissect.query.coloring import compile_rules  # start-up: the filter language
+            from kdissect.query.exchange_colors import compile_rules  # start-up: the filter language
 
             self._values["coloring"] = compile_rules(file)
 

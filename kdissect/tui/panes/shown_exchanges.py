@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_log.log import ExchangeLog, LoggedExchange
 from kdissect.query import Context, Predicate
-from kdissect.query.coloring import CompiledRules, color_of
+from kdissect.query.exchange_colors import CompiledRules, color_of
 from kdissect.session.exchange import Exchange
 
 _ASK_CLOCK_EVERY = 64  # exchanges

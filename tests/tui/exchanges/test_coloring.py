@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from kdissect.config.read import read_config
-from kdissect.query.coloring import compile_rules
+from kdissect.query.exchange_colors import compile_rules
 from kdissect.tui.panes.shown_exchanges import RowColors
 from tests.support.console import CAPTURES
 from tests.tui.driving import Driven, drive
