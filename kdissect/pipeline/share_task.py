@@ -86,12 +86,15 @@ class ShareTask:
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names
         production = Production(dissection, share.tables)
-        for table, batch in production.of_connections():
+        for table, batch in production.while_read():
             parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)
         judgement = production.judgement()
         if judgement is not None:
             parts.add(JUDGEMENT, judgement_batch(judgement))
+        for table, batch in production.rest():
+            parts.add(table, batch)
+            _add_told(names, parts, least=BATCH_ROWS)
         for file in captures.own:
             yield file.index, FileRows.of(file, dissection.file_names[file.index])
 

@@ -31,8 +31,8 @@ def produce(
 ) -> Iterator[tuple[str, Any]]:
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input."""
     production = Production(dissection, tables, judging)
-    yield from production.of_connections()
-    rows, files, names = TableRows(tables), dissection.captures.files, dissection.file_names
+    yield from production.while_read()
+    files, names = dissection.captures.files, dissection.file_names
     made = [("files", file_rows(files, names)), ("anomalies", file_anomaly_rows(files, names))]
     judgement = production.judgement()
     if judgement is not None:
@@ -40,8 +40,8 @@ def produce(
     for table, found in made:
         if table in tables:
             for row in found:
-                rows.add(table, row)
-    yield from rows.close()
+                production.rows.add(table, row)
+    yield from production.rest()
 
 
 class Production:
@@ -54,39 +54,46 @@ class Production:
         self._dissection = dissection
         self._ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
         self._tables = tables
-        self._rows = TableRows(tables)
+        self.rows = TableRows(tables)
         self._pieces = SnapshotPieces()
-        self._connections = ExchangeTables(dissection.file_names, self._rows, dissection.topics)
+        self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
         self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES)
         self._judge = Judge(*(judging or Judging())) if tables & OF_JUDGES else None
         self._sets: dict[str, CaptureSetStage] = {}
 
-    def of_connections(self) -> Iterator[tuple[str, Any]]:
-        """The tables of connections, and of what crosses them, as the inputs are read."""
+    def while_read(self) -> Iterator[tuple[str, Any]]:
+        """(table, record batch) of connections, as the inputs are read."""
         dissection, ordered = self._dissection, self._ordered
         captures, guard = dissection.captures, dissection.guard
         for packets in captures.batches():
             for events in guard.fed(packets, ordered):
                 self.take(events)
-                yield from self._rows.take()
+                yield from self.rows.take()
         ends = ends_of(captures.files)
         for placed in guard.closed(ordered.analyzer, lambda: ordered.close_each(ends)):
             self.take(placed)
-            yield from self._rows.take()
+            yield from self.rows.take()
         dissection.is_over = True
-        yield from self._rows.close()
-        for stage in self._sets.values():
-            yield from stage.close()
 
     def judgement(self) -> Judgement | None:
-        """Once all was read: what the judge came to; None where nobody judges."""
-        if self._judge is None:
+        """Once all was read, and before `rest`: what the judge came to; None where nobody judges.
+
+        Before, because what that writes is given back to the system, and the judge's rows take that room.
+        """
+        judge, self._judge = self._judge, None
+        if judge is None:
             return None
-        self._judge.finish()
+        judge.finish()
         judgement = Judgement()
-        judgement.merge(self._judge)
+        judgement.merge(judge)
         return judgement
+
+    def rest(self) -> Iterator[tuple[str, Any]]:
+        """What is left of the tables of connections, and those of what crosses them."""
+        yield from self.rows.close()
+        for stage in self._sets.values():
+            yield from stage.close()
 
     def take(self, events: PlacedEvents) -> None:
         """Take the next events, but for what raises."""

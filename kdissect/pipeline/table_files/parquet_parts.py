@@ -21,8 +21,6 @@ from kdissect.pipeline.table_files.hive_partitions import split
 
 GROUP_BYTES = 6 << 20
 WAITING_BYTES = 64 << 20
-# What is written before memory is given back: each time it is to be had anew, and comes as empty pages.
-RETURNED_BYTES = 32 << 20
 FILE_BYTES = 256 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.
 _MAX_OPEN = 64
@@ -75,7 +73,6 @@ class ParquetParts:
         self._attempt = attempt
         self._parts: dict[tuple[str, str], _Part] = {}
         self._waiting = 0
-        self._freed = 0
         self._count = 0
         self._written: list[WrittenFile] = []
 
@@ -113,12 +110,9 @@ class ParquetParts:
         part.rows += table.num_rows
         part.has_ids = part.has_ids or has_ids(table)
         self._waiting -= part.bytes
-        self._freed += part.bytes
         part.batches, part.bytes = [], 0
         del table
-        if self._freed >= RETURNED_BYTES:
-            pa.default_memory_pool().release_unused()  # a group is much more than what waits
-            self._freed = 0
+        pa.default_memory_pool().release_unused()  # a group is much more than what waits
         if part.stream.tell() >= FILE_BYTES:
             self._finish(part)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.mutation.corpus import side_of
+from tests.mutation.families.batches import PRODUCER_ID
 from tests.mutation.families.histories import SHARE_ACKNOWLEDGE, SHARE_FETCH, before, edited, places, sequence
 from tests.mutation.families.newer_histories import FETCH
 from tests.mutation.families.order_of_lines import SECOND
@@ -222,14 +223,20 @@ def _partitions(answer: Any) -> dict[tuple[Any, int], Any]:
     }
 
 
+_BEHIND_EPOCH = PRODUCER_ID + 10  # an int64 and an int16
+
+
 @mutator("offset-given-before", "PRD012", "a new batch is given offsets behind the last", MANY)
 def _given_before(rng: random.Random) -> Iterator[Mutant]:
     for _, scene in places(rng, PRODUCE, INIT_PRODUCER_ID, each=9):
         body, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
         batch = None if asked is None else idempotent(asked.value())
-        earlier = before(scene, PRODUCE, BROKER)
+        earlier, asked_earlier = before(scene, PRODUCE, BROKER), before(scene, PRODUCE, CLIENT)
         if body is None or asked is None or batch is None or not earlier or asked.value().acks != -1:
             continue
+        sent = idempotent(asked_earlier[-1].value()) if asked_earlier else None
+        if sent is None or sent[PRODUCER_ID:_BEHIND_EPOCH] != batch[PRODUCER_ID:_BEHIND_EPOCH]:
+            continue  # of a producer that was fenced nothing is expected
         value, last = body.value(), earlier[-1].value()
         row, old = (first(answer.responses, "partition_responses") for answer in (value, last))
         if row is None or old is None or (_topic(value), row.index) != (_topic(last), old.index):
