@@ -23,7 +23,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name
-from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.produced_batches import ProducedBatches
@@ -74,8 +74,6 @@ class ProducerTraffic:
             self._names.pass_by(event)
             self._know(event.connection)
             return
-        if not isinstance(event, (Exchange, ConnectionClosed)):
-            return  # it tells the machines nothing
         self._catch_up()
         parts = None
         if isinstance(event, Exchange):
