@@ -30,7 +30,6 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_producer.producer_rows import producer_facts
@@ -208,11 +207,11 @@ class Dissection:
         if unknown or not names:
             raise ValueError(f"by {', '.join(unknown)!r}: names are {', '.join(DIMENSIONS)}")
         reading = self._read_again()
-        context = Context(reading.topics, GroupLinks())
-        traffic = Traffic(key_maker(names, context))
+        context = Context.of(reading.topics, names)
+        traffic = Traffic(key_maker(names, context), context.racks)
         for exchange in reading:
             view = ExchangeView(exchange)
-            context.groups.learn(view)
+            context.learn(view, names)
             traffic.add(view)
         return Table("stats", traffic_facts(traffic, names, None, _POINTS)["rows"])
 

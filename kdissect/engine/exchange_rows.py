@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from kdissect.decoders.bodies import request_summarizer, response_summarizer
-from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
+from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
@@ -145,18 +144,7 @@ def more_of(asked: Summary, answered: Summary) -> More:
 
 def listed_summaries(exchange: Exchange) -> tuple[Summary, Summary]:
     """Summaries of request and response with all that a line shows. Raises nothing."""
-    key, version = exchange.api_key, exchange.api_version
-    asked = answered = NO_SUMMARY
-    if key is not None and version is not None:
-        if exchange.request is not None:
-            asked = request_summarizer(key, version, True)(
-                exchange.request.data, exchange.request_body_offset
-            )
-        if exchange.response is not None:
-            answered = response_summarizer(key, version, True)(
-                exchange.response.data, exchange.response_body_offset
-            )
-    return asked, answered
+    return exchange.request_summary(True), exchange.response_summary(True)
 
 
 class ExchangeRows:

@@ -12,7 +12,7 @@ from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.compress import compress
 from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.varint import MAX_VARLONG, varint
+from kdissect.decoders.records.varint import MAX_VARLONG, record_bounds, varint
 from kdissect.engine.secrets.patches import FILLER
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import RecordBatch
@@ -106,10 +106,7 @@ def _blanked(records: bytes, keep_keys: bool) -> bytes:
     at, end = 0, len(records)
     while at < end:
         try:
-            length, body = varint(records, at, end)
-            stop = body + length
-            if length < 0 or stop > end:
-                raise ValueError
+            body, stop = record_bounds(records, at, end)
         except ValueError:
             out[at:] = FILLER * (end - at)
             break

@@ -18,14 +18,11 @@ from kdissect.model.packets.segment import PlainSegment, Segment
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.headers.combined_header import (
     COMBINED_HEADERS,
-    DATA_HAS_SACK,
     FRAGMENT_AND_PROTOCOL,
-    HAS_SACK,
-    NO_CWR,
     PLAIN_IPV4,
     SHORTEST_TCP,
     TCP,
-    with_dsack,
+    segment_flags,
 )
 
 if TYPE_CHECKING:
@@ -99,10 +96,8 @@ class SegmentParser:
                 start = network + 20 + (flags >> 12 << 2)
                 end = network + total
                 if start <= end <= len(data) and flags >= SHORTEST_TCP:
-                    flags &= NO_CWR
-                    if flags >= (HAS_SACK if start == end else DATA_HAS_SACK):
-                        flags = with_dsack(flags, ack, data[network + 40 : start])
-                    append((flow, seq, ack, flags & 0xFF, window, data[start:end], 0, ip_id))
+                    flags = segment_flags(flags, ack, data, network + 20, start, end)
+                    append((flow, seq, ack, flags, window, data[start:end], 0, ip_id))
                     continue
             append(self._parse_any(packet))
         return segments

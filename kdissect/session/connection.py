@@ -164,9 +164,8 @@ class ConnectionAnalyzer:
 
     def _lay_delays(self, exchange: Exchange, client: Reassembly, broker: Reassembly) -> None:
         request, response = exchange.request, exchange.response
-        if (
-            request is not None and response is not None
-        ):  # the answer to what had arrived before it was sent again
+        if request is not None and response is not None:
+            # An answer sooner than a round trip is one to what had arrived before it was sent again.
             trip_ns = client.acks.least_ns
             while client.odd.delays and 0 <= response.time_ns - client.odd.delays[-1].until_ns < trip_ns:
                 client.came_twice()

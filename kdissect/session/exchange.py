@@ -290,20 +290,28 @@ class Exchange:
         self.bodies_cache = None
         self.batches_cache = None
 
-    def request_summary(self) -> Summary:
-        """Topics and acks of the request, as far as the captured bytes go. Raises nothing."""
-        summary = self.request_summary_cache
+    def request_summary(self, is_listed: bool = False) -> Summary:
+        """Topics and acks of the request, as far as the captured bytes go. Raises nothing.
+
+        `is_listed`: with groups and rack, for a line of the list.
+        """
+        summary = None if is_listed else self.request_summary_cache
         if summary is None:
             key, version = self.api_key, self.api_version
             if self.request is None or key is None or version is None:
                 return NO_SUMMARY
-            summary = request_summarizer(key, version)(self.request.data, self.request_body_offset)
-            self.request_summary_cache = summary
+            summarize = request_summarizer(key, version, is_listed)
+            summary = summarize(self.request.data, self.request_body_offset)
+            if not is_listed:
+                self.request_summary_cache = summary
         return summary
 
-    def response_summary(self) -> Summary:
-        """Error codes and topics of the response, as far as the captured bytes go. Raises nothing."""
+    def response_summary(self, is_listed: bool = False) -> Summary:
+        """Error codes and topics of the response, as far as the captured bytes go. Raises nothing.
+
+        `is_listed`: with groups and throttle time, for a line of the list.
+        """
         key, version = self.api_key, self.api_version
         if self.response is None or key is None or version is None:
             return NO_SUMMARY
-        return response_summarizer(key, version)(self.response.data, self.response_body_offset)
+        return response_summarizer(key, version, is_listed)(self.response.data, self.response_body_offset)

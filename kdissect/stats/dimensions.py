@@ -1,5 +1,7 @@
 """What exchanges can be counted by: the names that `--by` takes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from itertools import product
 from operator import attrgetter
@@ -12,7 +14,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks
-from kdissect.stats.racks import BROKER_RACK, CLIENT_RACK, broker_token, client_token
+from kdissect.stats.racks import BROKER_RACK, CLIENT_RACK, RACKS, Racks, broker_token, client_token
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
 # `MANY`, so that one exchange does not become thousands of rows.
@@ -24,10 +26,23 @@ Key = tuple[Value, ...]
 
 
 class Context(NamedTuple):
-    """What dimensions look things up in."""
+    """What dimensions look things up in. `racks` are there for who counts by them."""
 
     topics: TopicNames
     groups: GroupLinks
+    racks: Racks | None = None
+
+    @classmethod
+    def of(cls, topics: TopicNames, by: Sequence[str]) -> Context:
+        """What these dimensions need."""
+        return cls(topics, GroupLinks(), None if RACKS.isdisjoint(by) else Racks())
+
+    def learn(self, view: ExchangeView, by: Sequence[str]) -> None:
+        """Learn from the next exchange, counted or not, what these dimensions look up."""
+        if "group" in by:
+            self.groups.learn(view)
+        if self.racks is not None:
+            self.racks.learn(view)
 
 
 Values = Callable[[ExchangeView, Context], Sequence[Value]]

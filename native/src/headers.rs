@@ -20,7 +20,7 @@ const PROTOCOL_TCP: u8 = 6;
 /// FIN, SYN, RST and ACK; of these a segment has ACK that neither begins nor ends anything.
 pub const CONTROL: u8 = 0x17;
 pub const ACK: u8 = 0x10;
-/// As `combined_header.NO_CWR`, `segment.DSACK` and `combined_header.HAS_SACK`, in words; one more with data.
+/// As `combined_header.segment_flags` and `segment.DSACK`; a length in words, one more with data.
 const NO_CWR: u8 = 0x7F;
 const DSACK: u8 = 0x80;
 const HAS_SACK: usize = 8;

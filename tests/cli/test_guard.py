@@ -17,7 +17,6 @@ from kdissect.cli import COMMANDS, main
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model import faults
 from kdissect.model.packets.packet import ref_number
-from kdissect.report.listed_rows import ListedRows
 from kdissect.rules.judge import Judge
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.exchange import Exchange
@@ -73,7 +72,7 @@ INJECTED: dict[str, tuple[list[tuple[type, str, Callable[..., bool]]], str]] = {
         [
             (Exchange, name, lambda self, *_: _is_later(self))
             for name in ("bodies", "request_body", "response_body", "request_summary", "response_summary")
-        ] + [(ListedRows, "summaries", lambda _, exchange: _is_later(exchange))],
+        ],
         "at packet ",
     ),
     "rule": (

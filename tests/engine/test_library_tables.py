@@ -138,3 +138,13 @@ def test_the_notebook_runs_in_jupyter() -> None:
     pytest.importorskip("ipykernel", reason="needs ipykernel")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(CHECKOUT)}}).execute()
+
+
+def test_racks_have_their_names() -> None:
+    """As `kdissect stats --by client_rack,broker_rack`; nothing of how they are counted is to be seen."""
+    by = ["client_rack", "broker_rack"]
+    rows = kdissect.open(str(CAPTURES / "kafka44_java_racks.pcapng")).stats(by)
+    places = {tuple(row[name] for name in by) for row in rows}
+    assert ("rack-1", "rack-1") in places
+    racks = {f"rack-{number}" for number in (1, 2, 3)}
+    assert {name for place in places for name in place} <= racks | {None}

@@ -29,7 +29,7 @@ from kdissect.pipeline.task_setup import Setup
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import Rows, of_one_process, of_run
-from tests.support.told import compare
+from tests.support.told import compare, is_in_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.exhaustive
 
 # Lines of `inspect` have them; in the tables the row of the connection does.
-IN_ROWS_OF_CONNECTIONS = (("inspect", "software"), ("inspect", "principal"))
-IN_LINES_ALONE = (("inspect", "group"), ("inspect", "throttle"), ("inspect", "rack"))
-LEFT_OUT = {*IN_ROWS_OF_CONNECTIONS, *IN_LINES_ALONE}
 CAPTURES = CHECKOUT / "captures"
 # What a record is in one form there, and in another here, or not at all.
 _NOT_COMPARED = ("number", "time", "timestamp", "decoded")
@@ -99,7 +96,7 @@ def test_exchanges_and_connections_are_those_listed(ran: Ran, capfd: pytest.Capt
         told = sorted(lines, key=itemgetter("connection"))
         for row, one in zip(_rows(ran, table), told, strict=True):
             for name, value in one.items():
-                if name not in ("number", "start") and (command, name) not in LEFT_OUT:
+                if is_in_tables(command, name):
                     compare(row[name], value, name)
 
 

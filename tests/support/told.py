@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+IN_ROWS_OF_CONNECTIONS = (("inspect", "software"), ("inspect", "principal"))
+IN_LINES_ALONE = (("inspect", "group"), ("inspect", "throttle"), ("inspect", "rack"))
+_LEFT_OUT = {*IN_ROWS_OF_CONNECTIONS, *IN_LINES_ALONE}
+
+
+def is_in_tables(command: str, name: str) -> bool:
+    """Whether the rows of tables have what a command prints under this name."""
+    return name not in ("number", "start") and (command, name) not in _LEFT_OUT
+
 
 def compare(found: Any, told: Any, name: str) -> None:
     """A value of a table against JSON, which has times as text and leaves out what is not there."""

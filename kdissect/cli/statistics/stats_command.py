@@ -19,7 +19,7 @@ from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
-from kdissect.report.columns.time_split import split_columns, split_rows, vantage_lines
+from kdissect.report.columns.time_split import split_columns, vantage_lines
 from kdissect.report.columns.traffic import (
     error_columns,
     error_rows,
@@ -33,10 +33,10 @@ from kdissect.report.columns.traffic import (
 from kdissect.report.quantities import duration
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
-from kdissect.stats.racks import RACKS, Racks
+from kdissect.stats.racks import Racks
 from kdissect.stats.times.response_time import response_time
 from kdissect.stats.times.time_split import PARTS, TimeSplit
 from kdissect.stats.traffic import Traffic
@@ -113,11 +113,12 @@ class _Counting:
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
         self._dissection, self._options = dissection, options
-        self._context = Context(dissection.topics, GroupLinks())
-        self._by_rack = not RACKS.isdisjoint(options.by)
-        racks = Racks() if self._by_rack or options.table == _TOLD else None
-        keys_of = key_maker(options.by, self._context)
-        self._traffic = Traffic(keys_of, racks)
+        self._context = context = Context.of(dissection.topics, options.by)
+        self._by_rack = context.racks is not None
+        if options.table == _TOLD and not self._by_rack:
+            self._context = context = context._replace(racks=Racks())
+        keys_of = key_maker(options.by, context)
+        self._traffic = Traffic(keys_of, context.racks)
         self._split = TimeSplit(keys_of) if options.split or options.table == "split" else None
         self._counter: BlockCounter | None = None
 
@@ -125,14 +126,10 @@ class _Counting:
         """Read the input."""
         dissection, options = self._dissection, self._options
         test = selected(options, dissection)
-        links, traffic, split = "group" in options.by, self._traffic, self._split
-        racks = traffic.racks
+        context, traffic, split = self._context, self._traffic, self._split
 
         def take(view: ExchangeView) -> None:
-            if links:
-                self._context.groups.learn(view)
-            if racks is not None:
-                racks.learn(view)
+            context.learn(view, options.by)
             is_wanted = test is None or test(view.exchange)
             if is_wanted:
                 times = traffic.add(view)
@@ -142,12 +139,14 @@ class _Counting:
             if split is not None:
                 split.add(view, times, is_wanted)
 
-        in_blocks = is_compiled and BlockCounter.counts(options.by) and (racks is None or self._by_rack)
+        in_blocks = (
+            is_compiled and BlockCounter.counts(options.by) and (self._by_rack or context.racks is None)
+        )
         with metering(options, dissection):
             if split is not None:
-                _take_events(dissection, take, split)
+                read_events(dissection, _taker(take, split.close))
             elif in_blocks and (test is None or is_by_kind(options)):
-                self._counter = BlockCounter(traffic, options.by, self._context, test)
+                self._counter = BlockCounter(traffic, options.by, context, test)
                 count_blocks(dissection, self._counter, take)
             else:
                 read_views(dissection, take)
@@ -159,31 +158,28 @@ class _Counting:
         _print(self._traffic, self._split, self._options, output)
 
 
-def _take_events(dissection: Dissection, take: Callable[[ExchangeView], object], split: TimeSplit) -> None:
-    def take_event(event: Event) -> None:
-        if isinstance(event, Exchange):
-            take(ExchangeView(event))
-        elif isinstance(event, ConnectionClosed):
-            split.close(event.connection)
-
-    read_events(dissection, take_event)
-
-
 def count_blocks(
     dissection: Dissection, counter: BlockCounter, take: Callable[[ExchangeView], object]
 ) -> None:
     """Have a counter count what it can, and `take` take the rest. Compiled only."""
+    try:
+        read_blocks(dissection, _taker(take, counter.close), counter.count)
+    finally:
+        counter.catch_up()
+
+
+def _taker(
+    take: Callable[[ExchangeView], object], close: Callable[[ConnectionInfo], object]
+) -> Callable[[Event], None]:
+    """What takes the events of a reading: exchanges, and connections that are over."""
 
     def take_event(event: Event) -> None:
         if isinstance(event, Exchange):
             take(ExchangeView(event))
         elif isinstance(event, ConnectionClosed):
-            counter.close(event.connection)
+            close(event.connection)
 
-    try:
-        read_blocks(dissection, take_event, counter.count)
-    finally:
-        counter.catch_up()
+    return take_event
 
 
 def _print(traffic: Traffic, split: TimeSplit | None, options: Namespace, output: Output) -> None:
@@ -229,7 +225,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
             tables.line(line)
     if options.split:
         tables.heading("where the time went, on the mean of an exchange")
-        tables.table(split_columns(by), split_rows(facts["split"], by[0]))
+        tables.table(split_columns(by), traffic_rows(facts["split"], by[0]))
         for line in vantage_lines(facts["split"]):
             tables.line(line)
     if options.over_time:

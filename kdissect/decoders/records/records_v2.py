@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.as_json.jsonable import text_or_bytes
-from kdissect.decoders.records.varint import MAX_VARLONG, varint
+from kdissect.decoders.records.varint import MAX_VARLONG, record_bounds, varint
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault, note
 from kdissect.model.wording import plural
@@ -30,14 +30,9 @@ def iter_records_v2(
     index = 0
     while at < end:
         try:
-            length, body = varint(data, at, end)
+            body, stop = record_bounds(data, at, end)
         except ValueError as error:
             note(faults, _fault(index, _RecordError("length", at, str(error)), inside))
-            return
-        stop = body + length
-        if length < 0 or stop > end:
-            why = f"length {length}, {plural(end - body, 'byte follows', 'bytes follow')}"
-            note(faults, _fault(index, _RecordError("length", at, why), inside))
             return
         try:
             yield _record(batch, data, body, stop)

@@ -10,7 +10,7 @@ from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1, HEADER_V2
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import decompressed
-from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
+from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, record_bounds, varint
 from kdissect.decoders.trees.node import Decompressed, Node
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import (
@@ -173,15 +173,13 @@ def _records(data: bytes, start: int, end: int) -> list[Node]:
     at = start
     while at < end and len(nodes) < MAX_RECORDS:
         try:
-            length, begin = varint(data, at, end)
-            if length < 0 or begin + length > end:
-                raise ValueError(f"length {length}, {plural(end - begin, 'byte follows', 'bytes follow')}")
+            begin, stop = record_bounds(data, at, end)
         except ValueError as error:
             nodes.append(_leaf("rest", "bytes", at, end, data[at:end]))
             nodes[-1].error = DecodeError(f"records[{len(nodes) - 1}].length", at, str(error))
             return nodes
-        nodes.append(_record(data, at, begin, begin + length, f"records[{len(nodes)}]"))
-        at = begin + length
+        nodes.append(_record(data, at, begin, stop, f"records[{len(nodes)}]"))
+        at = stop
     if at < end:
         nodes.append(_leaf("more records", "bytes", at, end, data[at:end]))
     return nodes

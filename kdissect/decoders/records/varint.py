@@ -1,8 +1,21 @@
 """Zigzag varints of records (spec/001 "5.3.2.1 Record Header"): signed, unlike the lengths of messages."""
 
+from kdissect.model.wording import plural
+
 # 32 bits take at most 5 bytes, 64 bits 10 (org.apache.kafka.common.utils.internals.ByteUtils).
 MAX_VARINT = 5
 MAX_VARLONG = 10
+
+
+def record_bounds(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Where the bytes of the record whose length stands at `at` begin and end (spec/001 "5.3.2 Record").
+
+    Raises ValueError, with the reason, where they are not all there.
+    """
+    length, begin = varint(data, at, end)
+    if length < 0 or begin + length > end:
+        raise ValueError(f"length {length}, {plural(end - begin, 'byte follows', 'bytes follow')}")
+    return begin, begin + length
 
 
 def varint(data: bytes, at: int, end: int, most: int = MAX_VARINT) -> tuple[int, int]:

@@ -349,13 +349,13 @@ class LoggedExchange(Exchange):
         if self.response is not None:
             self.response.anomalies = list(response) or None
 
-    def request_summary(self) -> Summary:
-        """Topics of both sides."""
-        return self._log.summary(self.row)
+    def request_summary(self, is_listed: bool = False) -> Summary:
+        """Topics of both sides; for a line of the list what its frame has."""
+        return super().request_summary(True) if is_listed else self._log.summary(self.row)
 
-    def response_summary(self) -> Summary:
-        """Error codes, and topics of both sides."""
-        return self._log.summary(self.row)
+    def response_summary(self, is_listed: bool = False) -> Summary:
+        """Error codes, and topics of both sides; for a line of the list what its frame has."""
+        return super().response_summary(True) if is_listed else self._log.summary(self.row)
 
     def topics(self) -> tuple[str, ...]:
         """Topics by name, also those of ids."""

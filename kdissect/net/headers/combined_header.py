@@ -24,10 +24,9 @@ PLAIN_IPV4 = 0x45  # version 4, five words of header, RFC 791 section 3.1
 FRAGMENT_AND_PROTOCOL = 0x3FFF00FF
 SHORTEST_TCP = 0x5000  # five words of header in the four bits above the flags, RFC 9293 section 3.1
 
-NO_CWR = 0xFF7F
 # A header with SACK has 12 bytes of options at least, RFC 2018 section 3; so has one with a timestamp, as
 # nearly all with data have.
-HAS_SACK, DATA_HAS_SACK = 0x8000, 0x9000
+_HAS_SACK, _DATA_HAS_SACK = 0x8000, 0x9000
 _NOP, _SACK, _ONE_BLOCK, _TWO_BLOCKS = 1, 5, 10, 18
 _BLOCKS = struct.Struct(">2I").unpack_from, struct.Struct(">4I").unpack_from
 
@@ -71,11 +70,9 @@ def read_plain(data: bytes, at: int) -> PlainSegment | None:
     try:
         if data[at] == PLAIN_IPV4:
             _, total, ip_id, fragment_ttl_protocol, flow, seq, ack, flags, window = _unpack_ipv4(data, at)
-            flags &= NO_CWR
             start, end, protocol = at + 20, at + total, fragment_ttl_protocol & FRAGMENT_AND_PROTOCOL
         else:
             length, protocol, flow, seq, ack, flags, window = _unpack_ipv6(data, at)
-            flags &= NO_CWR
             start, end, ip_id = at + 40, at + 40 + length, -1
             if data[at] >> 4 != 6:
                 return None
@@ -86,9 +83,19 @@ def read_plain(data: bytes, at: int) -> PlainSegment | None:
     if protocol != TCP or end < start or flags < SHORTEST_TCP:
         return None
     missing = max(0, end - max(start, len(data)))
-    if flags >= (HAS_SACK if start == end else DATA_HAS_SACK):
+    flags = segment_flags(flags, ack, data, tcp, start, end)
+    return flow, seq, ack, flags, window, data[start:end], missing, ip_id
+
+
+def segment_flags(offset_flags: int, ack: int, data: bytes, tcp: int, start: int, end: int) -> int:
+    """The flags of a segment whose header stands at `tcp`, its payload from `start` to `end`.
+
+    `DSACK`, where the options have one, is in the place of CWR.
+    """
+    flags = offset_flags & 0xFF & ~DSACK
+    if offset_flags >= (_HAS_SACK if start == end else _DATA_HAS_SACK):
         flags = with_dsack(flags, ack, data[tcp + 20 : start])
-    return flow, seq, ack, flags & 0xFF, window, data[start:end], missing, ip_id
+    return flags
 
 
 def with_dsack(flags: int, ack: int, options: bytes) -> int:

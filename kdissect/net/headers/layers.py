@@ -18,14 +18,11 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.headers import foreign_links as foreign
 from kdissect.net.headers.capture_wrappers import is_wrapped, unwrapped
 from kdissect.net.headers.combined_header import (
-    DATA_HAS_SACK,
-    HAS_SACK,
-    NO_CWR,
     TCP,
     ethertype_name,
     protocol_name,
     read_plain,
-    with_dsack,
+    segment_flags,
 )
 from kdissect.net.headers.datagram import Datagram, Fragment, MalformedPacketError
 from kdissect.net.headers.fragments import FragmentTable
@@ -159,10 +156,8 @@ def read_tcp(datagram: Datagram) -> Segment:
     if start < at + _TCP_HEADER or start > end:
         raise MalformedPacketError(f"TCP header of {plural(start - at, 'byte')} in {end - at}")
     missing = max(0, end - max(start, len(data)))
-    offset_flags &= NO_CWR
-    if offset_flags >= (HAS_SACK if start == end else DATA_HAS_SACK):
-        offset_flags = with_dsack(offset_flags, ack, data[at + _TCP_HEADER : start])
-    return Segment(addresses + ports, seq, ack, offset_flags & 0xFF, window, data[start:end], missing, ip_id)
+    flags = segment_flags(offset_flags, ack, data, at, start, end)
+    return Segment(addresses + ports, seq, ack, flags, window, data[start:end], missing, ip_id)
 
 
 # IPv4 and IPv6 headers with options, extension headers and fragments: the general path.

@@ -7,10 +7,10 @@ from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn, number_column
 from kdissect.report.columns.traffic import name_column
 from kdissect.report.quantities import duration
+from kdissect.stats.times.time_split import PARTS
 
 Facts = dict[str, Any]
 _TITLES = {"unclear": "broker or wait", "unknown": "network or broker"}
-_PARTS = ("network", "retransmission", "broker", "throttle", "wait", "unclear", "unknown")
 _NEAR = {
     "client": "near the client",
     "broker": "near the broker",
@@ -31,17 +31,9 @@ def split_columns(by: Sequence[str]) -> list[TableColumn]:
         *(name_column(name) for name in by),
         number_column("exchanges", "exchanges"),
         _mean("time", "time_ns", "exchanges"),
-        *(_mean(_TITLES.get(part, part), f"{part}_ns", "exchanges") for part in _PARTS),
+        *(_mean(_TITLES.get(part, part), f"{part}_ns", "exchanges") for part in PARTS),
         _mean("client before", "client_ns", "pauses"),
     ]
-
-
-def split_rows(facts: Facts, first: str) -> Iterator[Facts]:
-    """The rows, then `other` and `all`, whose title stands in the column `first`."""
-    yield from facts["rows"]
-    if facts["other"] is not None:
-        yield facts["other"] | {"title": "other", "first": first}
-    yield facts["total"] | {"title": "all", "first": first}
 
 
 def vantage_lines(facts: Facts) -> Iterator[str]:

@@ -15,7 +15,7 @@ import zstandard
 from kdissect.decoders.compression.compress import compress
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2
 from kdissect.decoders.records.reader import decompressed
-from kdissect.decoders.records.varint import MAX_VARLONG, varint
+from kdissect.decoders.records.varint import MAX_VARLONG, record_bounds, varint
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import api_keys as apis
@@ -220,10 +220,7 @@ def _rows(content: bytes, base_timestamp: int) -> Iterator[tuple[int, int, bytes
     """Attributes and time of each record, and its bytes behind the offset. Raises ValueError, IndexError."""
     at, end = 0, len(content)
     while at < end:
-        size, at = varint(content, at, end)
-        stop = at + size
-        if size <= 0 or stop > end:
-            raise ValueError("not a record")
+        at, stop = record_bounds(content, at, end)
         attributes = content[at]
         elapsed, at = varint(content, at + 1, stop, MAX_VARLONG)
         _, at = varint(content, at, stop)
