@@ -56,6 +56,11 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("who was reset, and why", "offsets a.pcapng --topic 'orders*'"),
         ("whose transaction holds readers", "offsets a.pcapng --table held --format csv"),
     ),
+    "diff": (
+        ("it worked yesterday", "diff good.pcapng bad.pcapng"),
+        ("two clients of one capture", "diff a.pcapng -Y 'client_id == one' -Y 'client_id == other'"),
+        ("in a CI: nothing may differ", "diff before.pcapng after.pcapng --exit-code"),
+    ),
     "logins": (
         ("who cannot log in", "logins a.pcapng"),
         (
