@@ -25,7 +25,7 @@ BY_VALUE = {
 COMMANDS = {
     "stats": ["--by", "client_rack,broker_rack"], "topics": ["--sizes", "--savings"], "groups": [],
     "producers": [], "fetch-sessions": [], "logins": [], "changes": [], "offsets": [],
-    "upgrade": ["--target", "4.0", "--fail-on", "never"],
+    "upgrade": ["--target", "4.0", "--fail-on", "never"], "diff": [capture("tansu_rdk216_txn")],
 }  # fmt: skip
 
 

@@ -102,4 +102,4 @@ def _write_text(facts: Facts, sides: Sequence[Namespace], options: Namespace, ou
     steps = facts["steps"]
     tables.section("side by side", step_columns(), steps[:_STEPS_SHOWN])
     if len(steps) > _STEPS_SHOWN:
-        tables.line(f"{len(steps) - _STEPS_SHOWN} more rows: --table steps", "dim")
+        tables.line(f"{plural(len(steps) - _STEPS_SHOWN, 'more row')}: --table steps", "dim")

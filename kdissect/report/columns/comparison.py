@@ -7,9 +7,9 @@ from typing import Any
 from kdissect.report.cells import Cell, TableColumn, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count, duration
+from kdissect.stats.comparison.sides import BATCH_SIZE, BODY_SIZES, RESPONSE_TIME
 
 Facts = dict[str, Any]
-_TIMES, _BYTES = ("response time",), ("request bytes", "response bytes", "bytes of a batch")
 _NAMES_SHOWN = 3
 
 
@@ -92,9 +92,9 @@ def _side(row: Facts, side: str) -> str:
 
 
 def _quantity(what: str, number: int) -> str:
-    if what in _TIMES:
+    if what == RESPONSE_TIME:
         return duration(number)
-    return byte_count(number) if what in _BYTES else str(number)
+    return byte_count(number) if what in (*BODY_SIZES, BATCH_SIZE) else str(number)
 
 
 def _value(value: Any) -> str:

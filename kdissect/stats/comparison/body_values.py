@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.generated.values import Value, items, present
+from kdissect.model.wording import plural
 from kdissect.schema.enums import enum_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.secrets import has_config_values, is_secret, is_sensitive
@@ -88,5 +89,5 @@ def _plain(field: Field, item: Any) -> Any:
     if field.enum is not None and isinstance(item, int):
         return enum_name(field.enum, item) or item
     if isinstance(item, (bytes, memoryview)):
-        return f"<{len(item)} bytes>"
+        return f"<{plural(len(item), 'byte')}>"
     return item[:_LONGEST_TEXT] if isinstance(item, str) else item

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.stats.comparison.alignment import Pair, aligned
 from kdissect.stats.comparison.differences import differences
-from kdissect.stats.comparison.sides import Kind, Side, Step
+from kdissect.stats.comparison.sides import BODY_SIZES, RESPONSE_TIME, Kind, Side, Step
 
 Facts = dict[str, Any]
 
@@ -45,8 +45,8 @@ def _steps(pairs: Iterable[Pair]) -> Iterable[Facts]:
 def _step(step: Step | None) -> Facts | None:
     if step is None:
         return None
-    times = step.numbers.get((Kind.TIME, "response time"))
-    sizes = [step.numbers.get((Kind.SIZE, f"{kind} bytes")) for kind in (Kind.REQUEST, Kind.RESPONSE)]
+    times = step.numbers.get((Kind.TIME, RESPONSE_TIME))
+    sizes = [step.numbers.get((Kind.SIZE, what)) for what in BODY_SIZES]
     return {
         "exchanges": step.count,
         "errors": step.errors,

@@ -21,7 +21,19 @@ from typing import Any, NamedTuple
 from kdissect.schema.error_codes import error_by_name
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.comparison.alignment import Pair
-from kdissect.stats.comparison.sides import CLOSED_BY, Aspect, ClientSide, Example, Kind, Side, Step, Values
+from kdissect.stats.comparison.sides import (
+    BATCH_SIZE,
+    BODY_SIZES,
+    CLOSED_BY,
+    RESPONSE_TIME,
+    Aspect,
+    ClientSide,
+    Example,
+    Kind,
+    Side,
+    Step,
+    Values,
+)
 
 _OTHERS = 0.5  # the part of exchanges that have other values
 _OUTCOMES = 0.05  # of exchanges that come out otherwise
@@ -51,11 +63,10 @@ _ALONE = len(_ORDER)
 _BETTER = _ALONE + 1
 
 _NOISE: dict[Aspect, tuple[float, int]] = {
-    (Kind.TIME, "response time"): (2.0, 2_000_000),
-    (Kind.SIZE, "request bytes"): (2.0, 1_000),
-    (Kind.SIZE, "response bytes"): (2.0, 1_000),
+    (Kind.TIME, RESPONSE_TIME): (2.0, 2_000_000),
+    **{(Kind.SIZE, what): (2.0, 1_000) for what in BODY_SIZES},
     (Kind.BATCH, "records in a batch"): (2.0, 1),
-    (Kind.BATCH, "bytes of a batch"): (2.0, 500),
+    (Kind.BATCH, BATCH_SIZE): (2.0, 500),
 }
 """The factor and the amount by which medians have to differ; times in nanoseconds."""
 _RATE = 3.0

@@ -22,6 +22,9 @@ from kdissect.stats.failed_connections import Diagnosis
 NO_CLIENT_ID = "(no client id)"
 OTHERS = "(others)"
 CLOSED_BY = "closed by"
+RESPONSE_TIME = "response time"
+BODY_SIZES = "size of requests", "size of responses"
+BATCH_SIZE = "size of batches"
 CLIENTS_KEPT = 1_000
 _VALUES_KEPT = 16
 """Of a field with more values it is only known that it varies."""
@@ -209,10 +212,10 @@ class Side:
         example = Example(info.id, exchange.ordinal, 0 if frame is None else ref_number(frame.first_ref))
         self._outcome(exchange, step, example)
         step.see(Kind.VERSION, "version", exchange.api_version, example)
-        step.measure(Kind.TIME, "response time", exchange.latency_ns)
-        for kind, part in ((Kind.REQUEST, exchange.request), (Kind.RESPONSE, exchange.response)):
+        step.measure(Kind.TIME, RESPONSE_TIME, exchange.latency_ns)
+        for what, part in zip(BODY_SIZES, (exchange.request, exchange.response), strict=True):
             if part is not None:
-                step.measure(Kind.SIZE, f"{kind} bytes", len(part.data))
+                step.measure(Kind.SIZE, what, len(part.data))
         read = name, exchange.api_version
         if client.read[read] < _READ_WHOLE:
             client.read[read] += 1
@@ -267,4 +270,4 @@ def _batch(batch: RecordBatch, step: Step, example: Example) -> None:
     step.see(Kind.BATCH, "idempotent", batch.producer_id != NO_PRODUCER_ID, example)
     step.see(Kind.BATCH, "transactional", batch.is_transactional, example)
     step.measure(Kind.BATCH, "records in a batch", batch.count)
-    step.measure(Kind.BATCH, "bytes of a batch", batch.size)
+    step.measure(Kind.BATCH, BATCH_SIZE, batch.size)

@@ -40,6 +40,7 @@ RUNS: dict[str, list[str]] = {
     "offsets": ["offsets", POSITIONS],
     "logins": ["logins", LOGINS],
     "changes": ["changes", str(CAPTURES / "kafka28_java_admin.pcapng")],
+    "diff": ["diff", TXN, str(CAPTURES / "mock_rdk216_txn.pcap")],
     "check": ["check", ACKS, "--exit-zero"],
     "upgrade": ["upgrade", TXN, "--target", "4.0", "--all", "--fail-on", "never"],
     "fields": ["fields"],
@@ -52,7 +53,7 @@ PARTS = [
     *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
     ("topics", "users"), ("stats", "errors"), ("stats", "over_time"),
     ("stats", "told_elsewhere"), ("topics", "savings"), ("info", "files"),
-    ("check", "software"),
+    ("check", "software"), ("diff", "steps"),
 ]  # fmt: skip
 LISTS = ("inspect", "live", "connections", "records", "segments")
 
