@@ -1,7 +1,7 @@
 """Apache Kafka 4.4.0, one KRaft node, Java clients: the same work twice, the second time with one thing
 changed, for each of eleven things: acks, codec, batches, idempotence, isolation level, the least that a Fetch
-waits for, session timeout, assignor, group protocol, a quota, and the release of the client. What `diff` finds
-can be held to what was changed.
+waits for, session timeout, assignor, group protocol, a quota, and the release of the client. What `diff`
+finds can be held to what was changed.
 """
 
 from captures.record.java import java
