@@ -71,6 +71,7 @@ def add_tables(add: Callable[..., object]) -> None:
 def add_table_directory(add: Callable[..., object]) -> None:
     """Add `--output` and `--tables`."""
     add(
+        "-o",
         "--output",
         metavar="DIR",
         required=True,
