@@ -28,6 +28,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "connections": (
         ("why nobody can connect", "connections a.pcapng --problems"),
+        (
+            "each way by itself, captured at both ends with one clock",
+            "connections client.pcapng broker.pcapng --one-way --clocks-within 0ms",
+        ),
         ("who is who", "connections a.pcapng -e client,client_id,software,principal"),
     ),
     "records": (
