@@ -58,7 +58,7 @@ class Job(NamedTuple):
     setup: Setup
     output: str
     tables: frozenset[str]
-    partition_by: tuple[str, ...] = ("day", "broker")
+    partition_by: tuple[str, ...] = ()
     parts: int = 0
     overwrite: bool = False
     topic_ids: Mapping[bytes, str] | None = None

@@ -16,11 +16,11 @@ import pytest
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.engine.exchange_rows import PROCESS_FIELDS, RowField
+from kdissect.engine.listed_rows import LISTED_FIELDS
 from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.segments.index_kinds import KINDS
 from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.report.listed_rows import LISTED_FIELDS
 from kdissect.session.problem import Reason
 from kdissect.stats.failed_connections import PROBLEM_FIELDS, REASONS
 from kdissect.stats.one_way_connections import ONE_WAY_FIELDS

@@ -16,7 +16,7 @@ from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
-from kdissect.report.listed_rows import LISTED_FIELDS, ListedRows, who_row
+from kdissect.engine.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 

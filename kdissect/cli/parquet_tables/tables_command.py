@@ -43,9 +43,6 @@ def _parser() -> ArgumentParser:
     add_topic_ids(parser)
     add = parser.add_argument_group("which tables, and where").add_argument
     add_tables(add)
-    add("--partition-by", metavar="COLUMN,...", type=_columns, default=(), help=(
-        "columns that make directories, such as day,broker; default: none"
-    ))  # fmt: skip
     add("--describe", action=_Describe, nargs=0, help="print the columns of all tables, and exit")
     return parser
 
@@ -62,9 +59,18 @@ class _Describe(Action):
 def add_tables(add: Callable[..., object]) -> None:
     """Add the options that say which tables and reports are written, and where, to a parser or group."""
     add_table_directory(add)
+    add_partitions(add)
     add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
     add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
         f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
+    ))  # fmt: skip
+
+
+def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:
+    """Add `--partition-by`."""
+    add("--partition-by", metavar="COLUMN,...", type=_columns, default=default, help=(
+        f"columns that make directories, such as day,broker; none: no directories; "
+        f"default: {','.join(default) or 'none'}"
     ))  # fmt: skip
 
 
@@ -100,7 +106,7 @@ def table_report(text: str) -> tuple[str, str]:
 
 
 def _columns(text: str) -> tuple[str, ...]:
-    names = tuple(filter(None, text.split(",")))
+    names = () if text == "none" else tuple(filter(None, text.split(",")))
     known = {field.name for table in TABLES.values() for field in table.fields}
     for name in names:
         if name not in known:

@@ -15,8 +15,8 @@ from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.rows.compiled_rows import CompiledRows
+from kdissect.stages.rows.timestamps import set_timestamps
 
-US = 1000
 DAY_NS = 86_400_000_000_000
 # Rows kept as Python objects before they become Arrow: up to 6 KB each, and the bytes of records in them.
 BATCH_ROWS = 1024
@@ -145,8 +145,10 @@ def _merged(columns: Any, table: str, rows: list[Row], numbers: list[int]) -> An
 
 
 def batch_of(table: str, rows: list[Row]) -> Any:
-    """Rows as a record batch of the table's schema. Counts by name are sorted by name."""
-
+    """Rows as a record batch of the table's schema; they get their timestamps. Counts by name are sorted by
+    name.
+    """
+    set_timestamps(table, rows)
     schema = arrow_schema(TABLES[table])
     try:
         return pa.RecordBatch.from_pylist(rows, schema=schema)
@@ -172,8 +174,7 @@ def counts(held: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def when(row: Row, time_ns: int | None) -> Row:
-    """Add the columns of a time."""
+    """Add the columns of a time, but for its timestamp."""
     row["time_ns"] = time_ns
-    row["time"] = None if time_ns is None else time_ns // US
     row["day"] = None if time_ns is None else time_ns // DAY_NS
     return row

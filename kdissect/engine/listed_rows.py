@@ -1,7 +1,4 @@
-"""Rows of the list of exchanges: those of the engine, who asked, and groups, throttle time and rack.
-
-Tables at rest have the former in the row of the connection; a line has to say it by itself.
-"""
+"""Rows of exchanges in lists and tables: those of the engine, who asked, and groups, throttle time, rack."""
 
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import (
