@@ -25,7 +25,7 @@ from captures.record import workshop
 from captures.record.drivers import Driver
 
 _NAMESPACE = "kdissect-far"
-_CLIENT, _BROKER = "kdfar0", "kdfar1"
+_CLIENT, BROKER_END = "kdfar0", "kdfar1"
 _ADDRESS = "10.77.0.1"
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 _TCP_AT = 20  # of IPv4 without options
@@ -38,14 +38,18 @@ def far(driver: Driver) -> Driver:
 
 
 @contextmanager
-def far_away(round_trip_ms: float, lost: Sequence[int], port: int, output: Path) -> Iterator[dict[str, Any]]:
+def far_away(
+    round_trip_ms: float, lost: Sequence[int], port: int, output: Path, *, tapped: bool = True
+) -> Iterator[dict[str, Any]]:
     """The way, while it is there, captured at both of its ends into `client.pcapng` and `broker.pcapng`.
+
+    Without `tapped` nobody captures it here; `BROKER_END` is the interface that the broker's end has.
 
     `lost` are the numbers of packets with data that are dropped, counted from 0 over both directions. Gives
     a dict that has, afterwards, `lost`: who sent each, when, and when its bytes came again.
     """
     found: dict[str, Any] = {}
-    tuns = [_open(name) for name in (_CLIENT, _BROKER)]
+    tuns = [_open(name) for name in (_CLIENT, BROKER_END)]
     workshop.run(["ip", "netns", "add", _NAMESPACE])
     try:
         _set_up()
@@ -56,8 +60,9 @@ def far_away(round_trip_ms: float, lost: Sequence[int], port: int, output: Path)
         ]  # fmt: skip
         forwarder = subprocess.Popen(command, pass_fds=tuns)
         taps = [_capture(prefix, device, port, output / name) for prefix, device, name in (
-            (["ip", "netns", "exec", _NAMESPACE], _CLIENT, "client.pcapng"), ([], _BROKER, "broker.pcapng"),
-        )]  # fmt: skip
+            (["ip", "netns", "exec", _NAMESPACE], _CLIENT, "client.pcapng"),
+            ([], BROKER_END, "broker.pcapng"),
+        ) if tapped]  # fmt: skip
         try:
             yield found
             time.sleep(1)  # what is under way, and in the kernel's buffers
@@ -87,9 +92,9 @@ def _set_up() -> None:
     workshop.run([*inside, "ip", "link", "set", _CLIENT, "up", "mtu", "1500"])
     workshop.run([*inside, "sh", "-c", local.format(_CLIENT)])
     workshop.run([*inside, "ip", "route", "add", "127.0.0.1/32", "dev", _CLIENT, "src", _ADDRESS])
-    workshop.run(["ip", "link", "set", _BROKER, "up", "mtu", "1500"])
-    workshop.run(["sh", "-c", local.format(_BROKER)])
-    workshop.run(["ip", "route", "add", f"{_ADDRESS}/32", "dev", _BROKER])
+    workshop.run(["ip", "link", "set", BROKER_END, "up", "mtu", "1500"])
+    workshop.run(["sh", "-c", local.format(BROKER_END)])
+    workshop.run(["ip", "route", "add", f"{_ADDRESS}/32", "dev", BROKER_END])
 
 
 def _capture(prefix: list[str], device: str, port: int, target: Path) -> "subprocess.Popen[bytes]":
