@@ -34,6 +34,7 @@ class Room:
         self.beside: list[str] = []
         self.afterwards: list[Callable[[], object]] = []
         self._library = clients.library_of(variant)
+        self._crowding = threading.Lock()
 
     @property
     def library(self) -> str:
@@ -124,7 +125,12 @@ class Room:
         self.lab.run_driver(self.client(library).driver, action, client_id=client_id, **options)
 
     def crowd(self) -> None:
-        """Start what works well beside the fault: a producer, and a group that reads it and commits."""
+        """Start what works well beside the fault, once: a producer, and a group that reads it and commits."""
+        with self._crowding:
+            if not self.beside:
+                self._start_crowd()
+
+    def _start_crowd(self) -> None:
         library = clients.LIBRDKAFKA if self._library != clients.LIBRDKAFKA else clients.KAFKA_PYTHON
         burst = {"burst": 8, "pace": self.among(1500, 1800, 1300), "size": self.among(90, 140, 110)}
         producer = self.writes("shop", "sales", _GOOD_WRITER, library=library, keys=400, **burst)

@@ -167,6 +167,7 @@ class _Way:
 
 
 def _main() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts in the background has it ignored
     round_trip_ms, lost, log, *tuns = sys.argv[1:]
     way = _Way(
         float(round_trip_ms) / 1000, [int(one) for one in lost.split(",") if one], [int(tun) for tun in tuns]

@@ -100,6 +100,8 @@ def duplicate_writes(room: Room) -> None:
     timeout = room.among(1200, 1500, 1300)
     settings = {"enable.idempotence": False, "acks": "all", "retries": 10, "request.timeout.ms": timeout}
     settings |= {"delivery.timeout.ms": 30000, "linger.ms": 0, "retry.backoff.ms": 200}
+    settings["max.in.flight.requests.per.connection"] = 1
+    room.reads("audit", "orders", "auditors", library=LIBRDKAFKA, commit_each="true")
     intake = room.writes("intake", "orders", settings, pace=room.among(150, 120, 170), keys=30)
     room.lasts(4)
     room.injects(

@@ -132,7 +132,7 @@ def throttled_controller(room: Room) -> None:
         return
     room.errand(
         "creates", client_id=room.name("onboarding"), topic=room.name("tenant"), count=room.among(0, 7, 5),
-        partitions=room.among(0, 4, 6),
+        partitions=room.among(0, 4, 6), pace=1500,
     )  # fmt: skip
 
 

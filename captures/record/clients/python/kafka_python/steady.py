@@ -123,7 +123,7 @@ def churns(settings: dict[str, Any], options: Options) -> None:
 
 
 def creates(settings: dict[str, Any], options: Options) -> None:
-    """Create topics one after the other, --count of them with --partitions."""
+    """Create topics one after the other, --count of them with --partitions, --pace milliseconds apart."""
     told = told_to_stop()
     admin = KafkaAdminClient(**settings | settings_of(options))
     for number in range(int(options.get("count", "10"))):
@@ -134,6 +134,7 @@ def creates(settings: dict[str, Any], options: Options) -> None:
             emit("created", number=number)
         except KafkaError as problem:
             emit("error", where="create", code=type(problem).__name__)
+        told.wait(int(options.get("pace", "0")) / 1000)
 
 
 def moves(settings: dict[str, Any], options: Options) -> None:
