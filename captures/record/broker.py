@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from captures.record import jars, loggers, workshop
@@ -167,11 +168,28 @@ class Cluster:
             process.kill()
             process.wait()
 
+    def freeze(self, node: int) -> None:
+        """Let a server get no CPU until `thaw`."""
+        self._processes[node].send_signal(signal.SIGSTOP)
+
+    def thaw(self, node: int) -> None:
+        """Let a server go on."""
+        self._processes[node].send_signal(signal.SIGCONT)
+
     def restart_node(self, node: int, *, kill: bool = False) -> None:
         """Stop one server and wait until it is back."""
         self.stop_node(node, kill=kill)
         self.launch(node)
         self.wait_ready(node)
+
+    def upgrade(self, version: str) -> None:
+        """Stop a cluster of one node, and start it on the same disks as another version of Kafka."""
+        (node,) = self.nodes
+        self.stop_node(node.id)
+        self.spec = replace(self.spec, version=version)
+        loggers.write(self.work / f"node{node.id}", self.spec)
+        self.launch(node.id)
+        self.wait_ready(node.id)
 
     def stop(self) -> None:
         """Stop everything, ZooKeeper last."""

@@ -1,6 +1,7 @@
 """Client programs: started with `BOOTSTRAP ACTION [--key value ...]`, they print one JSON event a line."""
 
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -87,6 +88,19 @@ class Running:
         if code:
             raise RuntimeError(f"the driver ended with {code}: {self._errors[-3000:]} {self.events[-3:]}")
         return self.events
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.poll() is None
+
+    def freeze(self) -> None:
+        """Let it get no CPU, as a long pause of the garbage collector would."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it at once, as a crash would."""

@@ -26,7 +26,7 @@ from captures.record import workshop
 from captures.record.drivers import Driver
 
 _NAMESPACE = "kdissect-far"
-_CLIENT, _BROKER = "kdfar0", "kdfar1"
+_CLIENT, BROKER_END = "kdfar0", "kdfar1"
 _ADDRESS = "10.77.0.1"
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 _TCP_AT = 20  # of IPv4 without options
@@ -52,14 +52,15 @@ def far(driver: Driver) -> Driver:
 
 
 @contextmanager
-def far_away(way: Way, port: int, output: Path) -> Iterator[dict[str, Any]]:
+def far_away(way: Way, port: int, output: Path, *, tapped: bool = True) -> Iterator[dict[str, Any]]:
     """The way, while it is there, captured at both of its ends into `client.pcapng` and `broker.pcapng`.
 
-    Gives a dict that has, afterwards, `lost`: who sent each packet with data that was dropped, when, and when
-    its bytes came again.
+    Without `tapped` nobody captures it here; `BROKER_END` is the interface that the broker's end has. Gives a
+    dict that has, afterwards, `lost`: who sent each packet with data that was dropped, when, and when its
+    bytes came again.
     """
     found: dict[str, Any] = {}
-    tuns = [_open(name) for name in (_CLIENT, _BROKER)]
+    tuns = [_open(name) for name in (_CLIENT, BROKER_END)]
     workshop.run(["ip", "netns", "add", _NAMESPACE])
     try:
         _set_up()
@@ -69,8 +70,9 @@ def far_away(way: Way, port: int, output: Path) -> Iterator[dict[str, Any]]:
         ]  # fmt: skip
         forwarder = subprocess.Popen(command, pass_fds=tuns)
         taps = [_capture(prefix, device, port, output / name) for prefix, device, name in (
-            (["ip", "netns", "exec", _NAMESPACE], _CLIENT, "client.pcapng"), ([], _BROKER, "broker.pcapng"),
-        )]  # fmt: skip
+            (["ip", "netns", "exec", _NAMESPACE], _CLIENT, "client.pcapng"),
+            ([], BROKER_END, "broker.pcapng"),
+        ) if tapped]  # fmt: skip
         try:
             yield found
             time.sleep(1)  # what is under way, and in the kernel's buffers
@@ -100,9 +102,9 @@ def _set_up() -> None:
     workshop.run([*inside, "ip", "link", "set", _CLIENT, "up", "mtu", "1500"])
     workshop.run([*inside, "sh", "-c", local.format(_CLIENT)])
     workshop.run([*inside, "ip", "route", "add", "127.0.0.1/32", "dev", _CLIENT, "src", _ADDRESS])
-    workshop.run(["ip", "link", "set", _BROKER, "up", "mtu", "1500"])
-    workshop.run(["sh", "-c", local.format(_BROKER)])
-    workshop.run(["ip", "route", "add", f"{_ADDRESS}/32", "dev", _BROKER])
+    workshop.run(["ip", "link", "set", BROKER_END, "up", "mtu", "1500"])
+    workshop.run(["sh", "-c", local.format(BROKER_END)])
+    workshop.run(["ip", "route", "add", f"{_ADDRESS}/32", "dev", BROKER_END])
 
 
 def _capture(prefix: list[str], device: str, port: int, target: Path) -> "subprocess.Popen[bytes]":
@@ -180,6 +182,7 @@ class _Forwarder:
 
 
 def _main() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts in the background has it ignored
     way, log, *tuns = sys.argv[1:]
     forwarder = _Forwarder(Way(*json.loads(way)), [int(tun) for tun in tuns])
     try:

@@ -14,20 +14,21 @@ _MAGIC = 0x1A2B3C4D
 def scrub(data: bytes) -> bytes:
     """The same capture with a bare section header, bare interfaces and the packets as they are."""
     out = bytearray()
-    for kind, body in _blocks(data):
+    for kind, body in blocks(data):
         if kind == _SECTION:
-            out += _block(_SECTION, struct.pack("<IHHq", _MAGIC, 1, 0, -1))
+            out += one_block(_SECTION, struct.pack("<IHHq", _MAGIC, 1, 0, -1))
         elif kind == _INTERFACE:
-            out += _block(_INTERFACE, body[:8] + _kept_options(body[8:]))
+            out += one_block(_INTERFACE, body[:8] + _kept_options(body[8:]))
         elif kind == _ENHANCED:
             captured = struct.unpack_from("<I", body, 12)[0]
-            out += _block(_ENHANCED, body[: 20 + captured + (-captured % 4)])
+            out += one_block(_ENHANCED, body[: 20 + captured + (-captured % 4)])
         elif kind == _SECRETS:
-            out += _block(_SECRETS, body)
+            out += one_block(_SECRETS, body)
     return bytes(out)
 
 
-def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The type and body of each block. Raises ValueError for a damaged one."""
     position = 0
     while position + 12 <= len(data):
         kind, length = struct.unpack_from("<II", data, position)
@@ -37,7 +38,8 @@ def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
         position += length
 
 
-def _block(kind: int, body: bytes) -> bytes:
+def one_block(kind: int, body: bytes) -> bytes:
+    """A block with this body."""
     body += bytes(-len(body) % 4)
     length = struct.pack("<I", len(body) + 12)
     return struct.pack("<I", kind) + length + body + length

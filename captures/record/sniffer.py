@@ -6,7 +6,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from captures.record import workshop
@@ -20,9 +20,14 @@ _SETTLE_SECONDS = 0.6  # dumpcap hands on what the kernel ring holds within this
 class Sniffer:
     """One capture: started, stopped, scrubbed, and refused when the kernel dropped packets."""
 
-    def __init__(self, ports: Iterable[int], raw: Path) -> None:
+    def __init__(
+        self, ports: Iterable[int], raw: Path, interfaces: Sequence[str] = ("lo",), snaplen: int = 0
+    ) -> None:
+        """With `snaplen` no packet is kept beyond that many bytes."""
         self._filter = " or ".join(f"tcp port {port}" for port in sorted(set(ports)))
         self._raw = raw
+        self._interfaces = interfaces
+        self._more = ["-s", str(snaplen)] if snaplen else []
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -32,12 +37,12 @@ class Sniffer:
         command = [
             dumpcap,
             "-q",
-            "-i",
-            "lo",
-            "-B",
-            str(_BUFFER_MIB),
-            "-f",
-            self._filter,
+            *(
+                word
+                for name in self._interfaces
+                for word in ("-i", name, "-B", str(_BUFFER_MIB), "-f", self._filter)
+            ),
+            *self._more,
             "-w",
             str(self._raw),
         ]
@@ -64,11 +69,11 @@ class Sniffer:
         time.sleep(_SETTLE_SECONDS)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
-        found = re.search(r"(\d+)/(\d+)", said)  # "Packets received/dropped on ...: 84/0"
-        if found is None or int(found[2]):
+        found = re.findall(r"(\d+)/(\d+)", said)  # "Packets received/dropped on ...: 84/0", each interface
+        if not found or any(int(dropped) for _, dropped in found):
             raise RuntimeError(f"dumpcap lost packets: {said.strip()}")
         _store(scrub(self._raw.read_bytes()), target)
-        return int(found[1])
+        return sum(int(received) for received, _ in found)
 
     def abandon(self) -> None:
         """Stop without a result: the scenario failed."""

@@ -2,8 +2,9 @@
 
 import json
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 Header = tuple[str, bytes | None]
@@ -27,8 +28,81 @@ class Record(NamedTuple):
 def main(actions: dict[str, Callable[[str, Options], None]]) -> None:
     """Run `BOOTSTRAP ACTION [--key value ...]`; raises KeyError for an action nobody knows."""
     bootstrap, action, *words = sys.argv[1:]
-    options = {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
+    options: Options = {}
+    for key, value in zip(words[::2], words[1::2], strict=True):
+        name = key.removeprefix("--")
+        options[name] = f"{options['set']}\n{value}" if name == "set" and "set" in options else value
     actions[action](bootstrap, options)
+
+
+def settings_of(options: Options) -> dict[str, Any]:
+    """The client's own settings, of every `--set NAME=VALUE`: numbers, true, false and null as such."""
+    pairs = (line.split("=", 1) for line in options.get("set", "").splitlines())
+    return {name: _value(text) for name, text in pairs}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def told_to_stop() -> threading.Event:
+    """Set when standard input says something, as `stop`."""
+    told = threading.Event()
+
+    def listen() -> None:
+        if sys.stdin.readline():
+            told.set()
+
+    threading.Thread(target=listen, daemon=True).start()
+    return told
+
+
+class Flow(NamedTuple):
+    """Records written without end: in bursts of --burst with --pace milliseconds between, --count in all."""
+
+    topic: str
+    count: int
+    burst: int
+    pace_s: float
+    size: int
+    keys: int
+    partition: int | None
+    transactions: str
+
+    @classmethod
+    def of(cls, options: Options) -> "Flow":
+        """From the command line; --transactions is `commit` (one a burst) or `open` (never ended)."""
+        number = {name: int(options.get(name, "-1")) for name in ("count", "burst", "pace", "size", "keys")}
+        return cls(
+            options["topic"],
+            number["count"] if number["count"] >= 0 else 1 << 40,
+            max(1, number["burst"]),
+            max(0, number["pace"]) / 1000,
+            number["size"],
+            number["keys"],
+            int(options["partition"]) if "partition" in options else None,
+            options.get("transactions", ""),
+        )
+
+    def key(self, number: int) -> bytes | None:
+        """The key of a record; none with --keys 0."""
+        return f"customer-{number % self.keys if self.keys > 0 else number}".encode() if self.keys else None
+
+    def value(self, number: int) -> bytes:
+        """An order, as long as --size bytes at least."""
+        text = f'{{"order": {number}, "state": "packed", "note": "'
+        return (text + "as usual " * (max(0, self.size - len(text)) // 9) + '"}').encode()
+
+    def bursts(self, told: threading.Event) -> Iterator[range]:
+        """The numbers of the records of each burst, with the rests between, until told to stop."""
+        for first in range(0, self.count, self.burst):
+            if told.is_set():
+                return
+            yield range(first, min(first + self.burst, self.count))
+            told.wait(self.pace_s)
 
 
 def emit(event: str, **content: Any) -> None:

@@ -1,9 +1,11 @@
 """Driver of librdkafka, through confluent-kafka."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import administration
+import steady
 from confluent_kafka import (
     AcknowledgeType,
     Consumer,
@@ -220,6 +222,14 @@ def admin(bootstrap: str, options: Options) -> None:
     administration.run(common(bootstrap, options), options)
 
 
+def _endless(work: Callable[[dict[str, Any], Options], None]) -> Callable[[str, Options], None]:
+    return lambda bootstrap, options: work(common(bootstrap, options), options)
+
+
 if __name__ == "__main__":
     actions = (produce, consume, group, share, transactions, admin, attempt)
-    main({function.__name__: function for function in actions})
+    endless = (steady.writes, steady.reads, steady.makes, steady.churns)
+    main(
+        {function.__name__: function for function in actions}
+        | {function.__name__: _endless(function) for function in endless}
+    )

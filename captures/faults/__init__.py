@@ -1,0 +1,1 @@
+"""Injects faults into real brokers and clients, and records them: one cause a run; see README.md."""

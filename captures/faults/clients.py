@@ -1,0 +1,90 @@
+"""One way to ask for a client that writes or reads, in whatever library: what each calls the same setting."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from captures.record import java as javas
+from captures.record import pythons
+from captures.record.administer import login
+from captures.record.drivers import Driver
+
+JAVA, LIBRDKAFKA, KAFKA_PYTHON = "java", "librdkafka", "kafka-python"
+_OF_VARIANT = {1: JAVA, 2: LIBRDKAFKA, 3: KAFKA_PYTHON}
+_DRIVERS: dict[str, Callable[[], Driver]] = {
+    JAVA: javas.java,
+    LIBRDKAFKA: pythons.librdkafka,
+    KAFKA_PYTHON: pythons.kafka_python,
+}
+_LIBRDKAFKA = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "metadata.max.age.ms": "topic.metadata.refresh.interval.ms",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "max.poll.records": None,
+    "max.block.ms": None,
+}
+_SOCKET_TIMEOUT = "socket.timeout.ms"  # what librdkafka has for request.timeout.ms of all but Produce
+
+
+class Client(NamedTuple):
+    """A driver with the words of its library."""
+
+    library: str
+    driver: Driver
+
+    @property
+    def is_java(self) -> bool:
+        """Whether its actions are those of the Java driver."""
+        return self.library == JAVA
+
+    def action(self, name: str) -> str:
+        """The action of this driver that `writes` or `reads`."""
+        return {"writes": "Produce", "reads": "Consume"}[name] if self.is_java else name
+
+    def settings(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+        """Settings under Kafka's names in those of the library; what it has no word for is left out."""
+        found = {}
+        for name, value in wanted.items():
+            word = self._word(name)
+            if word:
+                found[word] = _text(value)
+        if self.library == LIBRDKAFKA and "request.timeout.ms" in found:
+            found.setdefault(_SOCKET_TIMEOUT, found["request.timeout.ms"])
+            if not any(name in found for name in ("acks", "delivery.timeout.ms", "transactional.id")):
+                del found["request.timeout.ms"]
+        return found
+
+    def _word(self, name: str) -> str | None:
+        if self.library == LIBRDKAFKA:
+            return _LIBRDKAFKA.get(name, name)
+        if self.library == KAFKA_PYTHON:
+            return name.replace(".", "_")
+        return name
+
+
+def client(library: str) -> Client:
+    """The newest of a library."""
+    return Client(library, _DRIVERS[library]())
+
+
+def library_of(variant: int) -> str:
+    """The library that a variant is about, unless the fault says otherwise."""
+    return _OF_VARIANT[variant]
+
+
+def login_with(library: str, mechanism: str, user: str, password: str) -> dict[str, Any]:
+    """Settings to authenticate with a password, right or wrong."""
+    if library == JAVA:
+        how = login(mechanism, user)
+        before, _, rest = how["sasl.jaas.config"].partition('password="')
+        how["sasl.jaas.config"] = f'{before}password="{password}"{rest.partition(chr(34))[2]}'
+        return how
+    if library == LIBRDKAFKA:
+        names = ("sasl.username", "sasl.password")
+    else:
+        names = ("sasl.plain.username", "sasl.plain.password")
+    how = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism}
+    return how | dict(zip(names, (user, password), strict=True))
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

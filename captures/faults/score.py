@@ -1,0 +1,129 @@
+"""Holds `kdissect why` to what was injected: `python -m captures.faults.score [DIR]`.
+
+Each capture is analysed by itself, and the causes it names are taken in their order. What is `also` true of
+an injection is passed over: it counts neither for nor against.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+RECORDED = Path(__file__).resolve().parent / "recorded"
+_FIRST_FEW = 3
+_SAID = (0, 1)  # exit codes with a page: nothing found, something found
+
+
+class Outcome(NamedTuple):
+    """What was said of one capture: `ranks` has the place of each true cause, from 1, or 0 for none."""
+
+    name: str
+    variant: int
+    causes: tuple[str, ...]
+    ranks: tuple[int, ...]
+    said: tuple[str, ...]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the cause stands first; with two, whether one of them does."""
+        return 1 in self.ranks
+
+    @property
+    def is_among(self) -> bool:
+        """Whether every true cause is among the first three."""
+        return all(0 < rank <= _FIRST_FEW for rank in self.ranks)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether every true cause is named at all."""
+        return all(self.ranks)
+
+
+def outcomes(folder: Path, names: Sequence[str] = ()) -> list[Outcome]:
+    """What `why` says of each capture of a folder, by name. Raises RuntimeError where it says nothing."""
+    truths = sorted(path for path in folder.glob("*.fault.json"))
+    wanted = [path for path in truths if not names or path.name.removesuffix(".fault.json") in names]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(outcome, wanted))
+
+
+def outcome(path: Path) -> Outcome:
+    """What `why` says of the capture of one truth. Raises RuntimeError where it says nothing."""
+    truth = json.loads(path.read_text())
+    capture = path.with_name(path.name.removesuffix(".fault.json") + ".pcapng.gz")
+    return placed(truth, named(capture))
+
+
+def named(capture: Path) -> list[str]:
+    """The ids of the causes that `why` names, in its order. Raises RuntimeError where it says nothing."""
+    command = [sys.executable, "-m", "kdissect", "why", "--format", "json", str(capture)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in _SAID:
+        raise RuntimeError(f"{capture.name}: why ended with {done.returncode}: {done.stderr[-500:]}")
+    return [cause["id"] for cause in json.loads(done.stdout)["causes"]]
+
+
+def placed(truth: dict[str, object], said: Iterable[str]) -> Outcome:
+    """The places of the true causes in what was said."""
+    causes, also = (tuple(map(str, truth[key])) for key in ("causes", "also"))  # type: ignore[call-overload]
+    told = tuple(cause for cause in said if cause not in also or cause in causes)
+    ranks = tuple(told.index(cause) + 1 if cause in told else 0 for cause in causes)
+    return Outcome(str(truth["fault"]), int(str(truth["variant"])), causes, ranks, told)
+
+
+def table(found: Sequence[Outcome]) -> str:
+    """A line for each fault, and the shares in all."""
+    singles = [one for one in found if len(one.causes) == 1]
+    pairs = [one for one in found if len(one.causes) > 1]
+    lines = [f"{'fault':34}{'variant: place':24}said first where it is not the cause"]
+    lines += [_line(name, [one for one in found if one.name == name]) for name in _names(singles)]
+    lines += [_line(name, [one for one in found if one.name == name]) for name in _names(pairs)]
+    lines += ["", f"{len(singles)} captures of {len(_names(singles))} causes"]
+    lines += [
+        _share(f"among the first {_FIRST_FEW}", [one.is_among for one in singles]),
+        _share("first", [one.is_first for one in singles]),
+    ]
+    if pairs:
+        lines += [
+            f"{len(pairs)} captures of two causes at once",
+            _share("both named", [one.is_named for one in pairs]),
+            _share(f"both among the first {_FIRST_FEW}", [one.is_among for one in pairs]),
+        ]
+    return "\n".join(lines)
+
+
+def _names(found: Sequence[Outcome]) -> list[str]:
+    return sorted({one.name for one in found})
+
+
+def _line(name: str, found: Sequence[Outcome]) -> str:
+    places = ", ".join(f"{one.variant}: {'+'.join(str(rank or '-') for rank in one.ranks)}" for one in found)
+    others = dict.fromkeys(one.said[0] if one.said else "nothing" for one in found if not one.is_first)
+    return f"{name:34}{places:24}{', '.join(others)}".rstrip()
+
+
+def _share(what: str, hits: Sequence[bool]) -> str:
+    share = f"{100 * sum(hits) / len(hits):.0f} %" if hits else "none"
+    return f"  {what:26}{sum(hits):4} of {len(hits):3}  {share}"
+
+
+def main() -> int:
+    """Print the table of a folder."""
+    parser = argparse.ArgumentParser(prog="python -m captures.faults.score", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=RECORDED, metavar="DIR")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME-V", help="these captures")
+    options = parser.parse_args()
+    found = outcomes(options.folder, options.only)
+    if not found:
+        print(f"no *.fault.json in {options.folder}", file=sys.stderr)
+        return 2
+    print(table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
