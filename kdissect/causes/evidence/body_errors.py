@@ -59,5 +59,6 @@ def _named(value: Value) -> str | bytes | None:
 
 def asked(request: Any) -> tuple[str | None, str | None]:
     """The group and the transactional id that a request names."""
-    group, txn = sent(request, "group_id"), sent(request, "transactional_id")
+    group = sent(request, "group_id")
+    txn = sent(request, "transactional_id") or sent(request, "v3_and_below_transactional_id")
     return (text_of(group) if group else None), (text_of(txn) if txn else None)

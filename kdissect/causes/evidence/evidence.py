@@ -123,6 +123,20 @@ class Evidence:
         """Requests without an answer."""
         return list(self.gathering.log.unanswered.items())
 
+    def connection_of(self, client_id: str | None, host: str, broker: str) -> str:
+        """A connection of a client to a broker; empty where there is none."""
+        for key, link in self.gathering.links.items():
+            if (key.client_id, key.host, key.broker) == (client_id, host, broker):
+                return link.first_id
+        return ""
+
+    def connection_of_client(self, client: Client) -> str:
+        """A connection of a client; empty where there is none."""
+        for key, link in self.gathering.links.items():
+            if (key.client_id, key.host) == (client.client_id, client.address):
+                return link.first_id
+        return ""
+
     def facts(self, *kinds: str) -> list[KnownFact]:
         """What histories told: `ThrottleFact.throttled` ..."""
         return [known for kind in kinds for known in self.gathering.facts.get(kind, ())]

@@ -23,7 +23,7 @@ from kdissect.stats.watermarks import topic_of
 
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
 _MS = 1_000_000
-_METADATA = 3
+_METADATA, _CREATE_TOPICS = 3, 19
 
 
 class ErrorKey(NamedTuple):
@@ -78,6 +78,17 @@ class Held:
         self.readers: dict[Client, None] = {}
 
 
+class Fetched:
+    """Fetches of a client that says in which rack it stands; `bytes` is what came of them."""
+
+    __slots__ = ("bytes", "rack", "seen")
+
+    def __init__(self) -> None:
+        self.seen = Seen()
+        self.bytes = 0
+        self.rack = ""
+
+
 class ExchangeLog:
     """Takes exchanges with `add`, which tells whether one had anything to tell."""
 
@@ -90,8 +101,10 @@ class ExchangeLog:
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
-        self.racks: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
-        """Fetches that name a rack."""
+        self.racks: Table[tuple[Client, str], Fetched] = Table(KEYS_KEPT)
+        """Fetches that name a rack, by client and broker."""
+        self.created: set[str] = set()
+        """Topics that somebody created on purpose."""
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.wanted = True
@@ -106,6 +119,8 @@ class ExchangeLog:
         tells = False
         if exchange.response is None or exchange.request is None:
             return self._unanswered(view, client)
+        if view.key == _CREATE_TOPICS and view.request is not None and len(self.created) < KEYS_KEPT:
+            self.created |= {text_of(topic.name) for topic in view.request.topics or ()}
         if view.response is not None:
             tells = self._errors(view, client)
             if view.key == apis.FETCH:
@@ -173,7 +188,10 @@ class ExchangeLog:
         if rack:
             response = view.exchange.response
             size = 0 if response is None else response.size
-            self.racks.get_or((client, view.info.broker_text), Seen).add(packets, size)
+            fetched = self.racks.get_or((client, view.info.broker_text), Fetched)
+            fetched.seen.add(packets)
+            fetched.bytes += size
+            fetched.rack = text_of(rack)
             tells = True
         for topic, row in _rows(view.response):
             if rack and sent(row, "preferred_read_replica", -1) >= 0:

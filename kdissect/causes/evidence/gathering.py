@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.links import Links
+from kdissect.causes.evidence.old_versions import OldVersions
+from kdissect.causes.evidence.resends import Resends
+from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.watching_judge import WatchingJudge
+from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
@@ -21,14 +25,15 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 from kdissect.stages.block_takers import BlockTaker, Note, take_block
 from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic
-from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.client import Client
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
+from kdissect.stats.racks import Racks
 from kdissect.stats.traffic import Traffic
 
+_TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 BY = ("api", "client_id", "client", "broker")
 FACTS_KEPT = 2_000  # of each kind
 PROBLEMS_KEPT = 10_000
@@ -53,7 +58,11 @@ class Gathering:
         self.names = names
         self.log = ExchangeLog(names)
         self.links = Links()
-        self.groups = GroupTraffic(names)
+        self.rewinds = Rewinds(names)
+        self.groups = WatchedGroups(names, self.rewinds)
+        self.resends = Resends(names)
+        self.racks = Racks()
+        self.versions = OldVersions()
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
         self.fetchers = FetchSessionTraffic()
         self.topics = TopicTraffic(names)
@@ -68,7 +77,7 @@ class Gathering:
         self._counter = (
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
-        self._judge = WatchingJudge(self.log.add, self._tell, self._report)
+        self._judge = WatchingJudge(self._show, self._tell, self._report)
 
     # events
 
@@ -92,7 +101,8 @@ class Gathering:
             wanted = self._wants is None or self._wants(event)
             event.bodies()  # once for all
             self.groups.add(event, wanted)
-            self.topics.add(event, wanted)
+            self._add_topics(event, wanted)
+            self.resends.add(event)
             self._count(event, wanted)
         self.producers.add(event, wanted)
         self.fetchers.add(event, wanted)
@@ -109,10 +119,11 @@ class Gathering:
         of = BlockTaker.of_counted
         return [
             of(self.groups.count_block, self.groups.add),
-            of(self.topics.count_block, self.topics.add),
+            of(self.topics.count_block, self._add_topics),
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
+            of(self.resends.count_block, self.resends.add),
             of(self._judge.take_block, self._judge.add),
         ]
 
@@ -122,6 +133,11 @@ class Gathering:
         if wanted:
             self.traffic.add(view)
 
+    def _add_topics(self, exchange: Exchange, wanted: bool = True) -> None:
+        self.topics.add(exchange, wanted)
+        if exchange.api_key in _TELL_RACKS or (exchange.api_key == apis.FETCH and self.log.racks):
+            self.racks.learn(ExchangeView(exchange))
+
     def _close(self, info: ConnectionInfo) -> None:
         if self._counter is not None:
             self._counter.close(info)
@@ -130,6 +146,7 @@ class Gathering:
         self.last_ns = max(self.last_ns, info.end_ns)
         if info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS:
             self.links.add(info)
+            self.versions.add(info)
 
     def finish(self) -> None:
         """The input is over."""
@@ -141,6 +158,11 @@ class Gathering:
             self._counter.catch_up()
 
     # what the judge tells
+
+    def _show(self, exchange: Exchange) -> bool:
+        if exchange.api_key == apis.PRODUCE and exchange.response is None:
+            self.resends.suspect(exchange)
+        return self.log.add(exchange)
 
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
         kind = f"{type(fact.kind).__name__}.{fact.kind}"

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from kdissect.history.state_table import Table
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
-LINKS_KEPT = 10_000  # hosts of clients times brokers; 2 KB each
+LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
-_NAMES_KEPT = 20
 _SECOND_NS = 1_000_000_000
 SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
 
@@ -19,6 +18,7 @@ class LinkKey(NamedTuple):
 
     capture_set: str
     host: str
+    client_id: str | None
     broker: str
 
 
@@ -38,7 +38,6 @@ class Link:
     __slots__ = (
         "begun_before",
         "bytes",
-        "client_ids",
         "delayed_ns",
         "ended",
         "exchanges",
@@ -64,7 +63,6 @@ class Link:
         self.ended: list[Ended] = []
         self.trips: list[tuple[int, str]] = []
         """Round trips of connections, with their ids."""
-        self.client_ids: dict[str, None] = {}
         self.first_id = ""
 
     @property
@@ -87,8 +85,6 @@ class Link:
                 self.starts.append((info.start_ns, info.id))
         self.first_id = self.first_id or info.id
         self.last_ns = max(self.last_ns, info.end_ns)
-        if info.client_id is not None and len(self.client_ids) < _NAMES_KEPT:
-            self.client_ids[info.client_id] = None
         self._health(info)
         close = info.close
         if close is not None and close.by == "broker" and len(self.ended) < _TIMES_KEPT:
@@ -120,8 +116,17 @@ class Links:
 
     def add(self, info: ConnectionInfo) -> None:
         """A connection is over."""
-        key = LinkKey(info.capture_set, info.client_text.rpartition(":")[0], info.broker_text)
+        host = info.client_text.rpartition(":")[0]
+        key = LinkKey(info.capture_set, host, info.client_id, info.broker_text)
         self._links.get_or(key, Link).add(info)
+
+    def of_broker(self, capture_set: str, broker: str) -> list[tuple[LinkKey, Link]]:
+        """Those to a broker."""
+        return [
+            (key, link)
+            for key, link in self.items()
+            if (key.capture_set, key.broker) == (capture_set, broker)
+        ]
 
     def items(self) -> list[tuple[LinkKey, Link]]:
         """Each with its key."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.model.wording import plural
-from kdissect.report.quantities import byte_count, duration, grouped
+from kdissect.report.quantities import byte_count, duration
 
 
 def looked_at(seen: Evidence) -> Iterator[str]:
@@ -14,7 +14,7 @@ def looked_at(seen: Evidence) -> Iterator[str]:
     gathering = seen.gathering
     kinds, total = gathering.kinds, gathering.traffic.total
     yield (
-        f"{grouped(total.exchanges)} exchanges on {plural(kinds['kafka'], 'Kafka connection')}"
+        f"{plural(total.exchanges, 'exchange', spec=',')} on {plural(kinds['kafka'], 'Kafka connection')}"
         f" in {duration(seen.span_ns)}"
     )
     counts = (

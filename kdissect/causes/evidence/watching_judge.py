@@ -72,6 +72,12 @@ class _MarkRack(_Mark):
     guard: ClassVar[Guard | None] = (Longer(("rack_id",), 0),)
 
 
+class _MarkCreation(_Mark):
+    code, name = "WHY007", "creates-topics"
+    on = (("CreateTopics", REQUEST),)
+    guard: ClassVar[Guard | None] = (Longer(("topics",), 0),)
+
+
 class _MarkUnanswered(ExchangeRule):
     """Marks what was not answered."""
 
@@ -103,6 +109,7 @@ MARKS: tuple[Rule, ...] = (
     _MarkLateFetch(),
     _MarkHeldReader(),
     _MarkRack(),
+    _MarkCreation(),
     _MarkUnanswered(),
     _MarkLate(),
 )

@@ -10,6 +10,7 @@ from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.model.cause import Severity
 
 _INVALID_PRODUCER_EPOCH, _PRODUCER_FENCED = 47, 90  # org.apache.kafka.common.protocol.Errors
+_TRANSACTIONS = frozenset({24, 25, 26, 28})  # AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit
 
 
 class FencedProducer(ErrorCause):
@@ -36,7 +37,9 @@ class FencedProducer(ErrorCause):
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """A producer without a transactional id raises its epoch by itself."""
-        return bool(errors.names("txn")) or _PRODUCER_FENCED in {key.code for key in errors.keys}
+        return any(
+            key.txn or key.code == _PRODUCER_FENCED or key.api_key in _TRANSACTIONS for key in errors.keys
+        )
 
     def sentence(self, errors: Errors) -> str:
         """Which id, and who was shut out."""

@@ -145,6 +145,11 @@ class Positions:
         """The position of a client."""
         return self._positions.peek((client, partition)) or _NOWHERE
 
+    def all(self) -> list[tuple[tuple[ClientKey, Partition], Position]]:
+        """Of all clients and partitions."""
+        self.catch_up()
+        return list(self._positions.items())
+
     def committed(self, capture_set: str, group: str, partition: Partition) -> int | None:
         """The offset a group committed last; None where none was seen."""
         return self._commits.peek((capture_set, group, partition))
