@@ -145,6 +145,11 @@ class Positions:
         """The position of a client."""
         return self._positions.peek((client, partition)) or _NOWHERE
 
+    def all(self) -> list[tuple[tuple[ClientKey, Partition], Position]]:
+        """Of all clients and partitions."""
+        self.catch_up()
+        return list(self._positions.items())
+
     def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
         """All offsets that were committed, by capture set and group."""
         found: dict[tuple[str, str], dict[Partition, int]] = {}

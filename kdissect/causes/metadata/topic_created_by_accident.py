@@ -1,0 +1,54 @@
+"""`topic-created-by-accident`: asking for a topic made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause, client_text
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.stats.client import Client
+
+
+class TopicCreatedByAccident(Cause):
+    """A topic that did not exist until a client asked for it, and is used from then on."""
+
+    id = "topic-created-by-accident"
+    title = "A topic was created by asking for it"
+    severity = Severity.WASTES
+    help = (
+        "If it is a misspelled name, delete it. auto.create.topics.enable=false on brokers, or"
+        " allow.auto.create.topics=false"
+        " in consumers, has topics made on purpose only, with the partitions and replicas they need."
+    )
+    cites = (
+        "KIP-361 Motivation",
+        "org.apache.kafka.clients.consumer.ConsumerConfig#ALLOW_AUTO_CREATE_TOPICS_CONFIG",
+    )
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each topic."""
+        used = {
+            row["topic"]: row for row in seen.topics if row["written"]["requests"] or row["read"]["requests"]
+        }
+        made = seen.gathering.log.created
+        found: dict[str, Seen] = {}
+        clients: dict[str, list[Client]] = {}
+        for (_, client, topic), packets in seen.gathering.log.may_create.items():
+            if topic in used and topic not in made and not topic.startswith("__"):
+                found.setdefault(topic, Seen()).add(packets)
+                clients.setdefault(topic, []).append(client)
+        for topic, at in found.items():
+            first = clients[topic][0]
+            yield self.found(
+                f"Topic '{topic}' did not exist; {client_text(first)} asked for its metadata in a way that"
+                " creates it, and it"
+                " was there.",
+                client_text(first),
+                parties_of(clients[topic]) | {Party("topic", topic)},
+                at,
+                Cost(),
+                f"topics {{files}} --topic '{topic}'",
+                "somebody may have made it on purpose where the capture does not show it",
+            )

@@ -1,0 +1,49 @@
+"""What causes about quotas have in common: throttle times in the answers of some APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from kdissect.causes.cause import Cause, client_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.model.cause import Cost, FoundCause, Party
+from kdissect.report.quantities import duration
+from kdissect.stats.client import Client
+
+PRODUCE, FETCH = 0, 1
+CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions (KIP-599)
+CITES = ("KIP-219 Motivation",)
+
+
+class Throttled(Cause):
+    """Clients that were told to wait, in answers of the APIs that `concerns` takes. `what` they did too much."""
+
+    what: ClassVar[str]
+    cites = CITES
+    explains = ("lag-slow-consumer",)
+
+    def concerns(self, api_key: int) -> bool:
+        """Whether answers of an API tell of this quota."""
+        raise NotImplementedError
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each client."""
+        found: dict[Client, tuple[Seen, dict[str, None]]] = {}
+        for fact, client, broker in seen.facts("ThrottleFact.throttled"):
+            if client is not None and self.concerns(fact.evidence.api_key or 0):
+                at, brokers = found.setdefault(client, (Seen(), {}))
+                at.add(packets_of(fact.evidence), fact.seen * 1_000_000)
+                brokers[broker] = None
+        for client, (at, brokers) in found.items():
+            yield self.found(
+                f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
+                f" {duration(at.time_ns)} in all,"
+                f" {duration(at.longest_ns)} at most.",
+                client_text(client),
+                parties_of([client]) | {Party("broker", name) for name in brokers},
+                at,
+                Cost(time_ns=at.time_ns),
+                "stats {files} --by client_id,api --sort throttle",
+            )
