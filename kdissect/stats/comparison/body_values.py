@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from kdissect.decoders.generated.values import Value, items, present
@@ -74,7 +75,9 @@ def _identity(element: Value) -> str:
     return ""
 
 
+@cache
 def _is_of_run(field: Field) -> bool:
+    """Whether a field has another value in every run."""
     if field.entity is not None or field.type in (Primitive.UUID, Primitive.BYTES, Primitive.RECORDS):
         return True
     if field.payload is not None:
