@@ -12,7 +12,7 @@ from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import Diagnosis, Effect, FoundCause, Party
 
 CAUSES_SHOWN = 12  # a page
-_BEFORE_NS = 2 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
+_BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
 _AFTER_NS = 120 * SECOND_NS  # what comes later is its own cause
 Wanted = Callable[[frozenset[Party]], bool]
 

@@ -27,6 +27,8 @@ class LoginRefused(ErrorCause):
     )
     cites = ("KIP-152 Motivation", "org.apache.kafka.common.protocol.Errors#SASL_AUTHENTICATION_FAILED")
 
+    explains = ("connection-churn", "metadata-storm", "broker-closes")
+
     def alike(self, key: ErrorKey) -> Hashable:
         """A client, whichever broker it asks."""
         return key.client.address, key.client.client_id

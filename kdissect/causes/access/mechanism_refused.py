@@ -26,6 +26,8 @@ class MechanismRefused(ErrorCause):
     )
     cites = ("KIP-43 Motivation", "KIP-152 Motivation")
 
+    explains = ("connection-churn", "metadata-storm", "broker-closes")
+
     def alike(self, key: ErrorKey) -> Hashable:
         """A client, whichever broker it asks."""
         return key.client

@@ -23,9 +23,13 @@ class BrokerCloses(Cause):
     help = (
         "See the broker's log at that time: too many connections (max.connections,"
         " max.connections.per.ip), a request that it"
-        " cannot read, a login that did not come; a proxy between closes for reasons of its own."
+        " cannot read, a login that did not come; a proxy between, or connections.max.idle.ms shorter than"
+        " a client is silent."
     )
-    cites = ("org.apache.kafka.network.SocketServerConfigs#MAX_CONNECTIONS_CONFIG",)
+    cites = (
+        "org.apache.kafka.network.SocketServerConfigs#MAX_CONNECTIONS_CONFIG",
+        "org.apache.kafka.network.SocketServerConfigs#CONNECTIONS_MAX_IDLE_MS_CONFIG",
+    )
     explains = ("connection-churn", "unanswered-requests")
     explains_by = frozenset({"client", "broker"})
 
@@ -40,17 +44,20 @@ class BrokerCloses(Cause):
         told = {connection for at, _ in found.values() for connection in at.connections}
         for key, link in seen.gathering.links.items():
             for ended in link.ended:
-                if ended.unanswered and ended.connection not in told:
-                    at, clients = found.setdefault(key.broker, (Seen(), {}))
-                    what = f"closed ({ended.how}) with requests under way"
-                    at.add(Packets(ended.connection, -1, what, ended.time_ns))
-                    clients[Client(None, key.client_id, None, key.host)] = None
+                is_back = any(start > ended.time_ns for start, _ in link.starts)
+                if ended.connection in told or not (ended.unanswered or is_back):
+                    continue
+                at, clients = found.setdefault(key.broker, (Seen(), {}))
+                what = "with requests under way" if ended.unanswered else "while the client had use for it"
+                at.add(Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns))
+                clients[Client(None, key.client_id, None, key.host)] = None
         for broker, (at, clients) in found.items():
             if at.times < _LEAST:
                 continue
             yield self.found(
-                f"Broker {broker} closed connections of {clients_text(clients)} {times(at.times)} before"
-                " it had answered.",
+                f"Broker {broker} closed connections {times(at.times)} that {clients_text(clients)} still"
+                " used:"
+                " they had to connect again.",
                 clients_text(clients),
                 parties_of(list(clients)) | {Party("broker", broker)},
                 at,

@@ -38,7 +38,6 @@ class BrokerRestarted(Cause):
         "leader-moved",
         "unanswered-requests",
         "connection-refused",
-        "not-enough-replicas",
         "broker-closes",
         "connection-churn",
         "fetch-session-churn",

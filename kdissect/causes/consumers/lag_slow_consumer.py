@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import SECOND_NS, Cause, client_text, joined
-from kdissect.causes.consumers.partition_ends import readings
+from kdissect.causes.consumers.partition_ends import readings, unread
 from kdissect.causes.consumers.stuck_consumer import by_member, seen_at
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party
@@ -32,10 +32,17 @@ class LagSlowConsumer(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each member."""
-        for members in by_member(readings(seen)).values():
+        found = by_member(readings(seen))
+        group_members: dict[str, list[str]] = {}
+        for group, client_id, host in found:
+            group_members.setdefault(group, []).append(f"{client_id}@{host}")
+        for members in found.values():
+            topics = list(dict.fromkeys(each.topic for each in members))
             behind = sum(one.undone for one in members)
+            if len(group_members[members[0].group]) == 1:
+                behind = max(behind, sum(unread(seen, members[0].group, name) for name in topics))
             ends = sum(one.end or 0 for one in members)
-            last_ns = max(one.fetched_ns for one in members)
+            last_ns = max(one.worked_ns for one in members)
             joined_ns = max(one.joined_ns for one in members) or seen.first_ns
             lasted_ns = seen.last_ns - joined_ns
             is_there = last_ns and seen.last_ns - last_ns < max(_SILENT_NS, lasted_ns // 2)
@@ -43,7 +50,6 @@ class LagSlowConsumer(Cause):
                 continue
             one = members[0]
             client = Client(None, one.client_id, None, one.address)
-            topics = list(dict.fromkeys(each.topic for each in members))
             yield self.found(
                 f"{client_text(client)} of group '{one.group}' is {grouped(behind)} records of"
                 f" {joined(topics)} behind after"

@@ -9,7 +9,10 @@ from kdissect.engine.times import ns_of
 
 
 class Reading(NamedTuple):
-    """A member and a partition that it holds. Offsets are None where they were not seen; `fetched_ns` 0."""
+    """A member and a partition that it holds. Offsets are None where they were not seen.
+
+    `worked_ns`: when it asked for records last, or its group committed other offsets than before; 0 for never.
+    """
 
     group: str
     member: str
@@ -20,7 +23,7 @@ class Reading(NamedTuple):
     position: int | None
     committed: int | None
     end: int | None
-    fetched_ns: int
+    worked_ns: int
     is_member: bool
     joined_ns: int
     connection: str
@@ -62,13 +65,13 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], end: i
     holder = next((member for member in reversed(holders) if member["gone"] is None), None)
     if holder is None:
         return None
-    fetched_ns = 0
+    moved_ns = seen.gathering.rewinds.moved.peek(row["group"]) or 0
+    fetched_ns = max(_fetched_ns(seen, holder["client_id"] or "", holder["address"]), moved_ns)
     connection, heartbeat_ns = "", 0
     log = next((log for (_, group), log in seen.gathering.groups.logs.items() if group == row["group"]), None)
     member = None if log is None else log.members.peek(holder["member_id"])
     if member is not None and member.link is not None:
-        position = seen.gathering.groups.positions.of_client(member.link, (one["topic"], one["partition"]))
-        fetched_ns, connection = position.time_ns, member.connection
+        connection = member.connection
         heartbeat_ns = member.last_heartbeat_ns
     return Reading(
         row["group"],
@@ -85,6 +88,14 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], end: i
         0 if holder["joined"] is None else ns_of(holder["joined"]),
         connection,
         heartbeat_ns,
+    )
+
+
+def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
+    """When a client asked for records last."""
+    return max(
+        (tally.last_ns or 0 for key, tally in seen.tallies if key[:3] == ("Fetch", client_id, host)),
+        default=0,
     )
 
 

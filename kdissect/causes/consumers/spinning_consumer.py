@@ -15,6 +15,7 @@ from kdissect.stats.client import Client
 _LEAST = 100
 _RATE = 15  # Fetches a second of one client at one broker, nearly all for nothing
 _SHARE = 0.7
+_EMPTY_BYTES = 100  # on the mean: an answer with a record is larger
 
 
 class SpinningConsumer(Cause):
@@ -37,7 +38,7 @@ class SpinningConsumer(Cause):
         """Each client and broker."""
         for row in seen.fetchers:
             empty = max(row["empty_early"], row["empty"])
-            if row["follower"] or empty < _LEAST or empty < _SHARE * row["requests"]:
+            if row["follower"] or row["requests"] < _LEAST:
                 continue
             client = Client(row["principal"], row["client_id"], row["software"], row["address"])
             tally = next(
@@ -51,7 +52,9 @@ class SpinningConsumer(Cause):
             if tally is None or tally.first_ns is None or tally.last_ns is None:
                 continue
             span_ns = tally.last_ns - tally.first_ns
-            if empty * SECOND_NS < _RATE * span_ns:
+            if tally.response_bytes < _EMPTY_BYTES * tally.exchanges:  # nearly all of them bring nothing
+                empty = max(empty, tally.exchanges)
+            if empty < _SHARE * row["requests"] or empty * SECOND_NS < _RATE * span_ns:
                 continue
             at = Seen()
             connection = seen.connection_of(client.client_id, client.address, row["broker"])

@@ -35,7 +35,7 @@ class StuckConsumer(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each member."""
         for members in by_member(readings(seen)).values():
-            last_ns = max((one.fetched_ns for one in members), default=0)
+            last_ns = max((one.worked_ns for one in members), default=0)
             silent_ns = max(one.heartbeat_ns for one in members) - last_ns
             if not last_ns or silent_ns < _SILENT_NS or not all(one.is_member for one in members):
                 continue

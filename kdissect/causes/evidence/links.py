@@ -10,6 +10,7 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
 _SECOND_NS = 1_000_000_000
+_HANDSHAKE_BYTES = 900  # ClientHello and an alert, or Finished; the first requests of Kafka come behind it
 SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
 
 
@@ -37,6 +38,7 @@ class Link:
 
     __slots__ = (
         "begun_before",
+        "broken_off",
         "bytes",
         "delayed_ns",
         "ended",
@@ -59,6 +61,8 @@ class Link:
         self.opened = self.begun_before = self.exchanges = self.short = self.silent = 0
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.resets = self.gap_bytes = self.last_ns = 0
+        self.broken_off: list[tuple[int, str]] = []
+        """TLS connections that the client ended behind the handshake, with their start."""
         self.starts: list[tuple[int, str]] = []
         self.ended: list[Ended] = []
         self.trips: list[tuple[int, str]] = []
@@ -87,6 +91,8 @@ class Link:
         self.last_ns = max(self.last_ns, info.end_ns)
         self._health(info)
         close = info.close
+        if is_broken_off(info) and len(self.broken_off) < _TIMES_KEPT:
+            self.broken_off.append((info.start_ns, info.id))
         if close is not None and close.by == "broker" and len(self.ended) < _TIMES_KEPT:
             idle_ns = 0 if not info.exchanges else close.time_ns - info.end_ns
             self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how), idle_ns))
@@ -106,6 +112,18 @@ class Link:
             trip = tcp.times.trips.round_trip_ns
             if trip is not None and len(self.trips) < _TIMES_KEPT:
                 self.trips.append((trip, info.id))
+
+
+def is_broken_off(info: ConnectionInfo) -> bool:
+    """Whether a client ended a TLS connection with no more than a handshake on it.
+
+    From TLS 1.3 on alerts are encrypted: that it sends hardly more than its ClientHello is all that shows.
+    """
+    tcp, close = info.tcp, info.close
+    if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
+        return False
+    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and info.end_ns - info.start_ns < SHORT_NS
+    return close.by == "client" and tcp.broker_bytes > 0 and is_short
 
 
 class Links:

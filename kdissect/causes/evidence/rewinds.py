@@ -40,6 +40,8 @@ class Rewinds:
         self._names = names
         self._committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
         self.found: list[Rewind] = []
+        self.moved: Table[str, int] = Table(COMMITS_KEPT)
+        """By group: when a commit had another offset than the one before."""
 
     def add(self, view: ExchangeView) -> None:
         """Take a commit that is answered."""
@@ -63,12 +65,14 @@ class Rewinds:
     def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
         before = self._committed.peek(key)
         self._committed.put(key, offset)
+        if offset != before:
+            self.moved.put(key[1], view.sent_ns)
         if before is not None and 0 <= offset < before and len(self.found) < REWINDS_KEPT:
             _, group, topic, partition = key
             packets = packets_of(view.evidence)
             self.found.append(Rewind(group, topic, partition, before, offset, client_of(view), packets))
 
-    def is_back(self, info: ConnectionInfo, group: str, commits: Commits) -> bool:
+    def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
         """Whether a commit of a block goes back somewhere; else it is learned."""
         keyed = [
             ((info.capture_set, group, name_of(self._names, info, topic), partition), offset)
@@ -78,6 +82,8 @@ class Rewinds:
         if any(offset < (self._committed.peek(key) or 0) for key, offset in keyed):
             return True
         for key, offset in keyed:
+            if self._committed.peek(key) != offset:
+                self.moved.put(group, sent_ns)
             self._committed.put(key, offset)
         return False
 
@@ -104,6 +110,10 @@ class WatchedGroups(GroupTraffic):
         sent_ns: int,
         commits: Commits | None,
     ) -> bool:
-        if commits is not None and who[0] is not None and self._rewinds.is_back(info, who[0], commits):
+        if (
+            commits is not None
+            and who[0] is not None
+            and self._rewinds.is_back(info, who[0], commits, sent_ns)
+        ):
             return False
         return super()._take_member(info, client_id, api_key, who, sent_ns, commits)

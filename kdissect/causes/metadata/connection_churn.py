@@ -28,6 +28,7 @@ class ConnectionChurn(Cause):
         " whether something"
         " ends its connections. reconnect.backoff.ms slows down a client that fails."
     )
+    explains = ("metadata-storm",)
     cites = ("org.apache.kafka.clients.CommonClientConfigs#RECONNECT_BACKOFF_MS_CONFIG", "spec/000 Network")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

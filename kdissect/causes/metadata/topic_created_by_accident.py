@@ -10,9 +10,11 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.stats.client import Client
 
+_LENGTH = 5  # names: shorter ones are alike by chance
+
 
 class TopicCreatedByAccident(Cause):
-    """A topic that did not exist until a client asked for it, and is used from then on."""
+    """A topic that did not exist until a client asked for it, and is named nearly as another one."""
 
     id = "topic-created-by-accident"
     title = "A topic was created by asking for it"
@@ -36,15 +38,15 @@ class TopicCreatedByAccident(Cause):
         found: dict[str, Seen] = {}
         clients: dict[str, list[Client]] = {}
         for (_, client, topic), packets in seen.gathering.log.may_create.items():
-            if topic in used and topic not in made and not topic.startswith("__"):
+            if topic in used and topic not in made and _near(topic, list(used)):
                 found.setdefault(topic, Seen()).add(packets)
                 clients.setdefault(topic, []).append(client)
         for topic, at in found.items():
             first = clients[topic][0]
+            other = _near(topic, list(used))
             yield self.found(
                 f"Topic '{topic}' did not exist; {client_text(first)} asked for its metadata in a way that"
-                " creates it, and it"
-                " was there.",
+                f" creates it. Nearly the same name is in use: '{other}'.",
                 client_text(first),
                 parties_of(clients[topic]) | {Party("topic", topic)},
                 at,
@@ -52,3 +54,24 @@ class TopicCreatedByAccident(Cause):
                 f"topics {{files}} --topic '{topic}'",
                 "somebody may have made it on purpose where the capture does not show it",
             )
+
+
+def _near(topic: str, others: list[str | None]) -> str | None:
+    """Another topic in use whose name differs by a slip of the fingers, and not in its digits."""
+    letters = sorted(topic)
+    for other in others:
+        if other is None or other == topic or len(topic) < _LENGTH:
+            continue
+        is_swapped = sorted(other) == letters and sum(a != b for a, b in zip(topic, other, strict=True)) == 2
+        is_near = abs(len(other) - len(topic)) == 1 and _without_one(topic, other)
+        if is_swapped or is_near:
+            return other
+    return None
+
+
+def _without_one(one: str, other: str) -> bool:
+    """Whether the longer one is the other with one letter more, which is no digit or mark."""
+    shorter, longer = sorted((one, other), key=len)
+    return any(
+        longer[at].isalpha() and longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
+    )

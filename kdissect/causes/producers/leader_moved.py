@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
-from kdissect.causes.evidence.evidence import Errors
+from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.model.cause import Cost, Severity
 
 # Not the leader, and a former one by its epoch (org.apache.kafka.common.protocol.Errors).
 _MOVED = frozenset({6, 74})
+_LEAST = 3
 _TRANSFERS = frozenset({0, 1, 2})  # Produce, Fetch, ListOffsets
 
 
@@ -22,7 +23,6 @@ class LeaderMoved(ErrorCause):
     severity = Severity.DELAYS
     codes = _MOVED
     apis = _TRANSFERS
-    least = 3  # a topic that is being made moves once or twice
     help = (
         "Leaders move when a broker stops, restarts, or is rebalanced to its preferred leaders: see what"
         " happened "
@@ -30,6 +30,11 @@ class LeaderMoved(ErrorCause):
     )
     cites = ("org.apache.kafka.common.protocol.Errors#NOT_LEADER_OR_FOLLOWER", "KIP-320 Motivation")
     explains = ("sequence-gap", "duplicate-writes", "metadata-storm", "unanswered-requests")
+
+    def holds(self, errors: Errors, seen: Evidence) -> bool:
+        """A topic that is being made moves once or twice; one that is there is told to have another leader."""
+        changed = any(known.fact.sure for known in seen.facts("LeaderFact.changed"))
+        return errors.seen.times >= (1 if changed else _LEAST)
 
     def alike(self, key: ErrorKey) -> Hashable:
         """One event moves many partitions."""

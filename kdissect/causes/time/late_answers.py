@@ -6,9 +6,9 @@ from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
 from kdissect.stats.client import Client
 
-# What takes long by nature: topics are made and deleted by a controller, logins wait on purpose after a
-# failure, and a new producer or transaction has its coordinator read or make its log.
-_LONG = frozenset({19, 20, 22, 24, 25, 26, 36, 37, 17, 18, 10, 3, 47, 68})
+# What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
+# Heartbeat. Topics that are made, logins, coordinators that are looked for, and transactions take long by nature.
+_PROMPT = frozenset({0, 1, 2, 8, 9, 12})
 
 
 class Late:
@@ -32,9 +32,9 @@ class Late:
 
 
 def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
-    """Late answers by capture set and broker; not of what takes long by nature, unless others were late."""
+    """Late answers by capture set and broker; of what is answered at once elsewhere."""
     found: dict[tuple[str, str], Late] = {}
     for key, times in seen.late():
-        if key.api_key not in _LONG:
+        if key.api_key in _PROMPT:
             found.setdefault((key.capture_set, key.broker), Late()).add(key.api_key, key.client, times)
     return found

@@ -14,6 +14,8 @@ from kdissect.schema.protocol_messages import api_name
 
 _LEAST = 5  # answers
 _SUM_NS = 2 * SECOND_NS
+_SHARE = 0.08  # of what it was asked of that kind
+_DATA = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
 _APART_NS = SECOND_NS  # from the first to the last: what is over at once is the start of something
 
 
@@ -31,14 +33,7 @@ class SlowBroker(Cause):
         "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
         "org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",
     )
-    explains = (
-        "unanswered-requests",
-        "duplicate-writes",
-        "session-timeout-too-short",
-        "lag-slow-consumer",
-        "sequence-gap",
-        "tiny-batches",
-    )
+    explains = ("unanswered-requests",)
     explains_by = frozenset({"client", "group", "topic", "id", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
@@ -46,6 +41,10 @@ class SlowBroker(Cause):
         for (_, broker), late in late_by_broker(seen).items():
             at = late.seen
             if at.times < _LEAST or at.time_ns < _SUM_NS or at.span_ns < _APART_NS:
+                continue
+            if at.times < _SHARE * sum(
+                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _DATA
+            ):
                 continue
             mean_ns = at.time_ns // at.times
             apis = sorted(late.apis, key=lambda key: -late.apis[key])

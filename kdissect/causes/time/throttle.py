@@ -14,6 +14,7 @@ from kdissect.stats.client import Client
 
 PRODUCE, FETCH = 0, 1
 CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions (KIP-599)
+HEARTBEAT = 12
 CITES = ("KIP-219 Motivation",)
 
 
@@ -31,8 +32,13 @@ class Throttled(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client."""
         found: dict[Client, tuple[Seen, dict[str, None]]] = {}
-        for fact, client, broker in seen.facts("ThrottleFact.throttled"):
-            if client is not None and self.concerns(fact.evidence.api_key or 0):
+        facts = seen.facts("ThrottleFact.throttled")
+        by_requests = {client for fact, client, _ in facts if is_of_requests(fact.evidence.api_key or 0)}
+        for fact, client, broker in facts:
+            api_key = fact.evidence.api_key or 0
+            if client in by_requests and api_key not in CONTROLLER:
+                api_key = HEARTBEAT  # one quota holds back all its requests
+            if client is not None and self.concerns(api_key):
                 at, brokers = found.setdefault(client, (Seen(), {}))
                 at.add(packets_of(fact.evidence), fact.seen * 1_000_000)
                 brokers[broker] = None
@@ -47,3 +53,8 @@ class Throttled(Cause):
                 Cost(time_ns=at.time_ns),
                 "stats {files} --by client_id,api --sort throttle",
             )
+
+
+def is_of_requests(api_key: int) -> bool:
+    """Whether a throttle in answers of an API can be that of the quota of requests alone."""
+    return api_key not in (PRODUCE, FETCH) and api_key not in CONTROLLER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdissect.causes.time.throttle import CONTROLLER, FETCH, PRODUCE, Throttled
+from kdissect.causes.time.throttle import Throttled, is_of_requests
 
 
 class ThrottledRequests(Throttled):
@@ -19,4 +19,4 @@ class ThrottledRequests(Throttled):
 
     def concerns(self, api_key: int) -> bool:
         """answers to anything else."""
-        return api_key not in CONTROLLER and api_key not in (PRODUCE, FETCH)
+        return is_of_requests(api_key)

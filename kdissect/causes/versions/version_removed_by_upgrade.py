@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from kdissect.causes.cause import Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
@@ -14,14 +15,16 @@ from kdissect.stats.client import Client
 
 
 class VersionRemoved(Cause):
-    """Requests behind which the broker closes the connection, again and again."""
+    """Requests behind which the broker closes the connection, of an API that it answered the client before."""
+
+    has_worked: ClassVar[bool] = True
 
     id = "version-removed-by-upgrade"
     title = "A client uses a version that the broker does not have any more"
     severity = Severity.STOPS
     help = HELP
     cites = ("KIP-896 Motivation", "KIP-35 Motivation")
-    explains = ("broker-closes", "connection-churn", "unanswered-requests", "connection-closed-at-once")
+    explains = ("broker-closes", "connection-churn", "unanswered-requests", "metadata-storm", "old-client")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker and API: the client cannot know, it is cut off."""
@@ -32,6 +35,8 @@ class VersionRemoved(Cause):
         ):
             evidence = fact.evidence
             if evidence.response is not None or client is None:
+                continue
+            if _has_worked(seen, client, evidence.api_key or 0) is not self.has_worked:
                 continue
             key = broker, evidence.api_key or 0, evidence.api_version or 0
             known.setdefault(key, Seen()).add(packets_of(evidence))
@@ -51,3 +56,20 @@ class VersionRemoved(Cause):
                 "upgrade {files} --target 4.0",
                 "the broker says nothing: that it closes each time behind this request is all that shows it",
             )
+
+
+class VersionNeverThere(VersionRemoved):
+    """The same of an API that the broker never answered the client."""
+
+    id = "version-refused"
+    title = "The broker does not have the version that a client asks for"
+    has_worked = False
+
+
+def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:
+    """Whether requests of an API were answered to a client in the capture."""
+    return any(
+        tally.exchanges > tally.failed
+        for (api, client_id, host, _), tally in seen.tallies
+        if (api, client_id, host) == (api_name(api_key), client.client_id or "", client.address)
+    )
