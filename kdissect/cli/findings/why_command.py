@@ -6,17 +6,18 @@ from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from kdissect.api import Dissection
+from kdissect.causes.compared import against
 from kdissect.causes.diagnose import CAUSES_SHOWN, diagnose
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.cli.event_loop import read_and_show
+from kdissect.cli.findings.cause_reading import read_causes, with_path
+from kdissect.cli.input_states import report
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import globs
-from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter
+from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_output, printing
 from kdissect.cli.output import Output
-from kdissect.cli.progress_line import progress_of
 from kdissect.model.cause import Diagnosis, Party
 from kdissect.report.causes.json import causes_schema
 
@@ -42,21 +43,22 @@ def run(arguments: Sequence[str]) -> int:
     """Print what is wrong in the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    good = None if options.against is None else _good(parser, options)
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         gathering = Gathering(dissection.topics, reporting_filter(options, dissection))
 
         def show(output: Output) -> None:
-            most = _ALL if options.all else CAUSES_SHOWN
+            most = _ALL if options.all or good is not None else CAUSES_SHOWN
             diagnosis = diagnose(gathering, dissection.file_names, _wanted(options), most=most)
-            _write(options, output, diagnosis)
+            _write(options, output, diagnosis if good is None else against(good, diagnosis))
 
         def finish(output: Output) -> None:
             gathering.finish()
             show(output)
 
-        read_and_show(dissection, options, output, lambda: _read(dissection, gathering), finish)
+        read_and_show(dissection, options, output, lambda: read_causes(dissection, gathering), finish)
 
     return printing(parser, options, dissection, body)
 
@@ -72,6 +74,9 @@ def _parser() -> ArgumentParser:
             f"only causes that concern a {name} with this {'id' if name == 'client' else 'name'}; may be"
             " repeated"
         ))  # fmt: skip
+    about("--against", metavar="GOOD", help=(
+        "only causes that are not in this capture, or cost twice as much as there"
+    ))  # fmt: skip
     report = parser.add_argument_group("the page").add_argument
     report("--all", action="store_true", help=f"all causes; default: the first {CAUSES_SHOWN}")
     report("--format", choices=FORMATS, help="default: what -o FILE ends with, else text")
@@ -82,16 +87,17 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _read(dissection: Dissection, gathering: Gathering) -> None:
-    progress, note = progress_of(dissection), dissection.guard.note
-    try:
-        for events in dissection.batches():
-            if progress is not None:
-                progress.tick()
-            gathering.take(events, note)
-    finally:
-        if progress is not None:
-            progress.clear()
+def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
+    """What is wrong in the capture of `--against`. Leaves with an exit code where it cannot be read."""
+    of_good = with_path(options, options.against)
+    dissection = open_filtered(parser, of_good)
+    gathering = Gathering(dissection.topics, filter_of(of_good, dissection))
+    read_causes(dissection, gathering)
+    gathering.finish()
+    code = report(dissection, of_good)
+    if code:
+        parser.exit(code)
+    return diagnose(gathering, dissection.file_names, _wanted(options), most=_ALL)
 
 
 def _wanted(options: Namespace) -> Callable[[frozenset[Party]], bool] | None:

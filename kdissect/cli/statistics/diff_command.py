@@ -5,10 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from kdissect.api import Dissection
+from kdissect.causes.compared import compared
+from kdissect.causes.diagnose import diagnose
+from kdissect.causes.evidence.gathering import Gathering
 from kdissect.cli.diagnostics import FINDINGS, OK
-from kdissect.cli.event_loop import read_events
+from kdissect.cli.findings.cause_reading import read_causes, with_path
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.input_states import report
@@ -17,15 +21,17 @@ from kdissect.cli.options.filter_option import add_filters, filter_of, open_filt
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_input
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.model.cause import Diagnosis
 from kdissect.model.wording import path_text, plural
-from kdissect.report.columns.comparison import difference_columns, step_columns
+from kdissect.report.columns.comparison import cause_columns, difference_columns, step_columns
 from kdissect.report.quantities import duration
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.comparison.comparison_rows import comparison_facts
 from kdissect.stats.comparison.sides import Side
 
-_TABLES = ("differences", "steps")
+_TABLES = ("differences", "steps", "causes")
 _STEPS_SHOWN = 40
+_ALL = 1_000  # causes
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -49,7 +55,8 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         good, bad = (_read(side, dissection) for side, dissection in zip(sides, opened, strict=True))
-        facts = comparison_facts(good, bad)
+        facts = comparison_facts(good.side, bad.side)
+        facts["causes"] = [cause.facts() for cause in compared(good.diagnosis, bad.diagnosis)]
         found.extend(facts["differences"])
         tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
         write_tables(options, output, facts, tables, lambda: _write_text(facts, sides, options, output))
@@ -70,22 +77,32 @@ def _sides(parser: ArgumentParser, options: Namespace) -> list[Namespace]:
         parser.error("standard input can be read once")
     both = filters or [None]
     return [
-        Namespace(**{**vars(options), "paths": [path], "filter": both[min(number, len(both) - 1)]})
+        Namespace(**{**vars(with_path(options, path)), "filter": both[min(number, len(both) - 1)]})
         for number, path in enumerate(paths)
     ]
 
 
-def _read(options: Namespace, dissection: Dissection) -> Side:
+class _Read(NamedTuple):
+    side: Side
+    diagnosis: Diagnosis
+
+
+def _read(options: Namespace, dissection: Dissection) -> _Read:
+    """Take all of a capture in one pass."""
     side = Side()
     accepts = filter_of(options, dissection)
+    gathering = Gathering(dissection.topics, accepts)
 
     def take(event: Event) -> None:
+        if event.connection.same_as is not None:
+            return
         is_wanted = accepts is None if isinstance(event, ConnectionClosed) else takes(accepts, event)
         side.add(event, is_wanted)
 
-    read_events(dissection, take)
+    read_causes(dissection, gathering, lambda events: dissection.guard.each(events, take))
     side.finish()
-    return side
+    gathering.finish()
+    return _Read(side, diagnose(gathering, dissection.file_names, most=_ALL))
 
 
 def _write_text(facts: Facts, sides: Sequence[Namespace], options: Namespace, output: Output) -> None:
@@ -99,6 +116,9 @@ def _write_text(facts: Facts, sides: Sequence[Namespace], options: Namespace, ou
     tables.section("what differs, most telling first", difference_columns(), facts["differences"])
     if not facts["differences"]:
         tables.line("nothing differs but what differs between any two runs", "dim")
+    tables.section(
+        "causes of trouble", cause_columns(), [row for row in facts["causes"] if row["state"] != "same"]
+    )
     steps = facts["steps"]
     tables.section("side by side", step_columns(), steps[:_STEPS_SHOWN])
     if len(steps) > _STEPS_SHOWN:

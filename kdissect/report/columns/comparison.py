@@ -38,6 +38,18 @@ def step_columns() -> list[TableColumn]:
     ]
 
 
+def cause_columns() -> list[TableColumn]:
+    """The causes that are new, worse, better or gone."""
+    return [
+        TableColumn("", lambda row: Cell(row["state"], "bad" if row["state"] in ("new", "worse") else "dim")),
+        text_column("cause", "title"),
+        number_column("times good", "good_times"),
+        number_column("bad", "bad_times"),
+        text_column("who", "who", rank=1),
+        text_column("what", "sentence"),
+    ]
+
+
 def _both(title: str, field: str) -> list[TableColumn]:
     form = {"p50_ns": duration, "bytes": byte_count}.get(field, str)
 
