@@ -9,7 +9,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.cause import Cost, Diagnosis, FoundCause, Packets
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.wording import plural
-from kdissect.report.quantities import byte_count, duration, grouped
+from kdissect.report.quantities import byte_count, duration
 
 _FILES_SHOWN = 3
 
@@ -46,7 +46,7 @@ def cost_text(cost: Cost) -> str:
         (cost.records, "record", ""),
     ):
         if count:
-            parts.append(f"{grouped(count)} {noun if count == 1 else many or noun + 's'}")
+            parts.append(f"{plural(count, noun, many, spec=',')}")
     if cost.bytes:
         parts.append(byte_count(cost.bytes))
     return ", ".join(parts)
