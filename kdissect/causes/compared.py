@@ -90,8 +90,11 @@ def against(good: Diagnosis, bad: Diagnosis) -> Diagnosis:
         if causes
     ]
     kept = [one.bad for one in found if one.state in (State.NEW, State.WORSE) and one.bad is not None]
-    told = f"compared with {', '.join(good.files)}: " + ("; ".join(lines) or "nothing is the same there")
-    return bad._replace(causes=tuple(kept), looked_at=(*bad.looked_at, told))
+    return bad._replace(causes=tuple(kept), looked_at=(*bad.looked_at, *lines), against=good.files)
 
 
-_WORDS = {State.SAME: "there, too:", State.BETTER: "better than there:", State.GONE: "only there:"}
+_WORDS = {
+    State.SAME: "in what it is compared with, too:",
+    State.BETTER: "better than in what it is compared with:",
+    State.GONE: "only in what it is compared with:",
+}

@@ -102,7 +102,8 @@ class FoundCause(NamedTuple):
 class Diagnosis(NamedTuple):
     """What is wrong in captures, the worst first; what was looked at, and what could not be.
 
-    `left_out` causes are less than those that are kept.
+    `left_out` causes are less than those that are kept. `against` are the inputs it was compared with, in
+    which these causes are not, or cost less.
     """
 
     causes: tuple[FoundCause, ...]
@@ -112,3 +113,4 @@ class Diagnosis(NamedTuple):
     files: tuple[str, ...]
     first_ns: int
     last_ns: int
+    against: tuple[str, ...] = ()

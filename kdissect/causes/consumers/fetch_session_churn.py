@@ -1,4 +1,4 @@
-"""`fetch-session-churn`: fetch sessions are built anew again and again, or the broker has no room for them."""
+"""`fetch-session-churn`: fetch sessions are built anew again and again, or there is no room for them."""
 
 from __future__ import annotations
 

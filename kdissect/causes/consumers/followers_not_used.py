@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
-from kdissect.report.quantities import byte_count, grouped
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count
 
 _FETCHES = 5
 
@@ -37,7 +38,8 @@ class FollowersNotUsed(Cause):
                 continue
             yield self.found(
                 f"{client_text(client)} stands in rack '{own}' and read {byte_count(fetched.bytes)} in"
-                f" {grouped(at.times)} Fetches from broker {broker} in rack '{there}'; no broker told it"
+                f" {plural(at.times, 'Fetch', 'Fetches', spec=',')} from broker {broker} in rack"
+                f" '{there}'; no broker told it"
                 " of a replica nearer"
                 " to it.",
                 client_text(client),

@@ -8,6 +8,7 @@ from kdissect.causes.cause import Cause
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.model.wording import plural
 from kdissect.report.quantities import grouped
 from kdissect.stats.client import Client
 
@@ -61,9 +62,9 @@ class HotPartition(Cause):
             )
             at.times, at.last_ns = found[hot], seen.last_ns
             yield self.found(
-                f"Partition {hot} of topic '{name}' has {grouped(found[hot])} of the {grouped(total)}"
-                " records of its"
-                f" {len(found)} partitions; its reader and its leader do the work of all.",
+                f"Partition {hot} of topic '{name}' has {grouped(found[hot])} of the"
+                f" {plural(total, 'record', spec=',')} in {plural(len(found), 'partition')};"
+                " its reader and its leader do the work of all.",
                 f"readers of topic '{name}'",
                 parties_of(clients) | {Party("topic", name)},
                 at,

@@ -9,7 +9,8 @@ from kdissect.causes.consumers.partition_ends import readings, unread
 from kdissect.causes.consumers.stuck_consumer import by_member, seen_at
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party
-from kdissect.report.quantities import duration, grouped
+from kdissect.model.wording import plural
+from kdissect.report.quantities import duration
 from kdissect.stats.client import Client
 
 _LEAST = 50  # records
@@ -51,7 +52,7 @@ class LagSlowConsumer(Cause):
             one = members[0]
             client = Client(None, one.client_id, None, one.address)
             yield self.found(
-                f"{client_text(client)} of group '{one.group}' is {grouped(behind)} records of"
+                f"{client_text(client)} of group '{one.group}' is {plural(behind, 'record', spec=',')} of"
                 f" {joined(topics)} behind after"
                 f" {duration(lasted_ns)}: more comes than it gets done.",
                 f"readers of group '{one.group}'",

@@ -8,7 +8,7 @@ from kdissect.causes.cause import Cause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
-from kdissect.report.quantities import grouped
+from kdissect.model.wording import plural
 from kdissect.stats.client import Client
 
 
@@ -39,7 +39,7 @@ class OffsetRewound(Cause):
         for group, (at, clients, topics, records) in found.items():
             yield self.found(
                 f"The offset of group '{group}' on {quoted(topics)} was set back {times(at.times)} by"
-                f" {clients_text(clients)}: {grouped(records)} records are read again.",
+                f" {clients_text(clients)}: {plural(records, 'record', spec=',')} are read again.",
                 f"readers of group '{group}'",
                 parties_of(list(clients))
                 | {Party("group", group), *(Party("topic", name) for name in topics)},

@@ -11,7 +11,7 @@ from kdissect.engine.times import ns_of
 class Reading(NamedTuple):
     """A member and a partition that it holds. Offsets are None where they were not seen.
 
-    `worked_ns`: when it asked for records last, or its group committed other offsets than before; 0 for never.
+    `worked_ns`: when it asked for records last, or its group committed other offsets; 0 for never.
     """
 
     group: str
@@ -53,9 +53,11 @@ def readings(seen: Evidence) -> list[Reading]:
             ends[partition] = max(ends.get(partition, 0), position.high_watermark)
     found = []
     for row in seen.groups:
-        links = {member["member_id"]: member for member in row["members"]}
-        for one in row["partitions"]:
-            found.append(_reading(seen, row, one, links, ends.get((one["topic"], one["partition"]))))
+        members = {member["member_id"]: member for member in row["members"]}
+        found += [
+            _reading(seen, row, one, members, ends.get((one["topic"], one["partition"])))
+            for one in row["partitions"]
+        ]
     return [one for one in found if one is not None]
 
 
@@ -100,10 +102,10 @@ def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
 
 
 def unread(seen: Evidence, group: str, topic: str) -> int:
-    """Records that were written to a topic in the capture, beyond those that members of a group read of it."""
+    """Records that were written to a topic in the capture, beyond those that members of a group read."""
     row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
     if row is None:
         return 0
-    read = sum(reader["records"] for reader in row["readers"] if group in reader["groups"])
+    read: int = sum(reader["records"] for reader in row["readers"] if group in reader["groups"])
     written: int = row["written"]["records"]
     return max(written - read, 0)

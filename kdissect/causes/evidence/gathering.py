@@ -160,8 +160,11 @@ class Gathering:
     # what the judge tells
 
     def _show(self, exchange: Exchange) -> bool:
-        if exchange.api_key == apis.PRODUCE and exchange.response is None:
-            self.resends.suspect(exchange)
+        if exchange.api_key == apis.PRODUCE and exchange.request is not None:
+            if exchange.response is None:
+                self.resends.suspect(exchange)
+            else:
+                self.resends.late(exchange)
         return self.log.add(exchange)
 
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:

@@ -10,7 +10,8 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
 _SECOND_NS = 1_000_000_000
-_HANDSHAKE_BYTES = 900  # ClientHello and an alert, or Finished; the first requests of Kafka come behind it
+_MOMENT_NS = 2 * _SECOND_NS
+_HANDSHAKE_BYTES = 1_700  # ClientHello and an alert, or Finished; the first requests of Kafka come behind it
 SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
 
 
@@ -122,7 +123,7 @@ def is_broken_off(info: ConnectionInfo) -> bool:
     tcp, close = info.tcp, info.close
     if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
         return False
-    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and info.end_ns - info.start_ns < SHORT_NS
+    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and info.end_ns - info.start_ns < _MOMENT_NS
     return close.by == "client" and tcp.broker_bytes > 0 and is_short
 
 

@@ -1,4 +1,4 @@
-"""Batches that were sent again after a client gave up waiting, in a way that the broker cannot know them by."""
+"""Batches that were sent again after a client gave up waiting, so that the broker cannot know them."""
 
 from __future__ import annotations
 
@@ -52,6 +52,8 @@ class Resends:
         self._names = names
         self._suspects: Table[Sender, None] = Table(SUSPECTS_KEPT)
         self._sent: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
+        self._late: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
+        """Batches that were written, and answered late."""
         self._kinds: native.KindCounts | None = None
         self.found: list[Resend] = []
 
@@ -72,10 +74,24 @@ class Resends:
         self._suspects.put(_sender(view.info, exchange.client_id), None)
         if self._kinds is not None:
             self._kinds.forget_all()
+        sent_ns = view.sent_ns
         for topic, partition, batch in _batches(exchange):
             key = view.info.capture_set, topic, partition, _digest(batch)
-            if self._sent.peek(key) is None:
-                self._sent.put(key, Sent(_as(batch), packets_of(view.evidence)))
+            sent = Sent(_as(batch), packets_of(view.evidence))
+            again = self._late.peek(key)
+            if again is not None and again.packets.time_ns > sent_ns:
+                self._tell(view, (topic, batch), sent, again.packets)
+            elif self._sent.peek(key) is None:
+                self._sent.put(key, sent)
+
+    def late(self, exchange: Exchange) -> None:
+        """A Produce was answered late: what waits for an answer longer may be told of only behind it."""
+        view = ExchangeView(exchange)
+        if view.request is None or exchange.response_summary().errors:
+            return
+        for topic, partition, batch in _batches(exchange):
+            key = view.info.capture_set, topic, partition, _digest(batch)
+            self._late.put(key, Sent(_as(batch), packets_of(view.evidence)))
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange: of a suspect, a Produce that is answered."""
@@ -87,21 +103,22 @@ class Resends:
         for topic, partition, batch in _batches(exchange):
             key = view.info.capture_set, topic, partition, _digest(batch)
             sent = self._sent.peek(key)
-            if sent is None or (sent.producer == _as(batch) and batch.producer_id != NO_PRODUCER_ID):
-                continue  # the broker knows it by its sequence
+            if sent is None:
+                continue
             self._sent.pop(key)
-            if len(self.found) < RESENDS_KEPT:
-                name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
-                self.found.append(
-                    Resend(
-                        client_of(view),
-                        name or topic_id_text(bytes(topic, "utf-8") if isinstance(topic, str) else topic),
-                        batch.count or 0,
-                        batch.producer_id != NO_PRODUCER_ID,
-                        sent.packets,
-                        packets_of(view.evidence),
-                    )
-                )
+            self._tell(view, (topic, batch), sent, packets_of(view.evidence))
+
+    def _tell(
+        self, view: ExchangeView, of: tuple[str | bytes, RecordBatch], sent: Sent, again: Packets
+    ) -> None:
+        topic, batch = of
+        if sent.producer == _as(batch) and batch.producer_id != NO_PRODUCER_ID:
+            return  # the broker knows it by its sequence
+        if len(self.found) < RESENDS_KEPT:
+            name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
+            text = name or (topic if isinstance(topic, str) else topic_id_text(topic))
+            has_id = batch.producer_id != NO_PRODUCER_ID
+            self.found.append(Resend(client_of(view), text, batch.count or 0, has_id, sent.packets, again))
 
 
 def _sender(info: ConnectionInfo, client_id: str | None) -> Sender:

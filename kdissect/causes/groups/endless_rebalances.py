@@ -13,7 +13,8 @@ from kdissect.report.quantities import duration
 
 _MANY = 6
 _EVERY_NS = 30 * SECOND_NS  # on the mean: more seldom is what deployments bring
-_OPEN_NS = 30 * SECOND_NS  # a rebalance that takes so long is stuck
+_HELD_UP_NS = 4 * SECOND_NS  # the same where members are seen that do not join; a new group waits 3 s
+_OPEN_NS = 10 * SECOND_NS  # a rebalance that takes so long is stuck
 
 
 class EndlessRebalances(Cause):
@@ -58,9 +59,9 @@ class EndlessRebalances(Cause):
         if under_way is None:
             return
         since_ns = ns_of(under_way["time"])
-        if seen.last_ns - since_ns < _OPEN_NS:
-            return
         waiting = [name for name in under_way["waiting_for"] if name]
+        if seen.last_ns - since_ns < (_HELD_UP_NS if waiting else _OPEN_NS):
+            return
         joined_names = [name for name in under_way["joined"] if name]
         at = story.seen(story.rebalances[-1:]) if story.rebalances else story.seen([])
         at.first_ns, at.last_ns, at.times = since_ns, seen.last_ns, max(at.times, 1)
@@ -74,5 +75,5 @@ class EndlessRebalances(Cause):
             at,
             Cost(time_ns=(seen.last_ns - since_ns) * max(len(joined_names), 1)),
             f"groups {{files}} --group '{story.name}'",
-            "" if waiting else "who holds it up does not show",
+            "the capture ends before it does" if waiting else "who holds it up does not show",
         )

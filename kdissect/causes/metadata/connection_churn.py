@@ -9,7 +9,8 @@ from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.links import Link
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
-from kdissect.report.quantities import grouped, rate
+from kdissect.model.wording import plural
+from kdissect.report.quantities import rate
 from kdissect.stats.client import Client
 
 _LEAST = 20  # connections
@@ -52,7 +53,8 @@ class ConnectionChurn(Cause):
             at.times, at.last_ns = opened, starts[-1][0]
             exchanges = sum(link.exchanges for _, link in links)
             yield self.found(
-                f"{client_text(client)} opened {grouped(opened)} connections, {rate(opened, span_ns)}, for"
+                f"{client_text(client)} opened {plural(opened, 'connection', spec=',')},"
+                f" {rate(opened, span_ns)}, for"
                 f" {exchanges / opened:.0f} requests each: every one begins with handshakes, versions and"
                 " metadata.",
                 client_text(client),

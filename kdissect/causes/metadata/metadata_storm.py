@@ -8,7 +8,8 @@ from kdissect.causes.cause import SECOND_NS, Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
-from kdissect.report.quantities import byte_count, grouped, rate
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count, rate
 from kdissect.stats.client import Client
 
 _LEAST = 50
@@ -49,7 +50,7 @@ class MetadataStorm(Cause):
             at.add(Packets(seen.connection_of(client.client_id, host, broker), -1, _API, first_ns))
             at.times, at.last_ns = count, last_ns
             yield self.found(
-                f"{client_text(client)} asked for metadata {grouped(count)} times,"
+                f"{client_text(client)} asked for metadata {plural(count, 'time', spec=',')},"
                 f" {rate(count, last_ns - first_ns)}:"
                 f" {byte_count(size)} of questions and answers.",
                 client_text(client),

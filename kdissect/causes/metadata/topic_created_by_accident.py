@@ -58,15 +58,22 @@ class TopicCreatedByAccident(Cause):
 
 def _near(topic: str, others: list[str | None]) -> str | None:
     """Another topic in use whose name differs by a slip of the fingers, and not in its digits."""
-    letters = sorted(topic)
     for other in others:
         if other is None or other == topic or len(topic) < _LENGTH:
             continue
-        is_swapped = sorted(other) == letters and sum(a != b for a, b in zip(topic, other, strict=True)) == 2
-        is_near = abs(len(other) - len(topic)) == 1 and _without_one(topic, other)
-        if is_swapped or is_near:
+        if _is_swapped(topic, other) or (abs(len(other) - len(topic)) == 1 and _without_one(topic, other)):
             return other
     return None
+
+
+def _is_swapped(one: str, other: str) -> bool:
+    """Whether two letters that stand together changed places."""
+    if len(one) != len(other):
+        return False
+    at = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    if len(at) != 2 or at[1] != at[0] + 1:
+        return False
+    return one[at[0]] == other[at[1]] and one[at[1]] == other[at[0]] and one[at[0] : at[1] + 1].isalpha()
 
 
 def _without_one(one: str, other: str) -> bool:

@@ -29,7 +29,7 @@ class FencedProducer(ErrorCause):
         "KIP-360 Motivation",
         "KIP-98 Motivation",
     )
-    explains = ("hanging-transaction", "unfinished-transaction", "sequence-gap", "unanswered-requests")
+    explains = ("hanging-transaction", "sequence-gap", "unanswered-requests")
 
     def alike(self, key: ErrorKey) -> Hashable:
         """All of one id; a Produce names the id, too."""

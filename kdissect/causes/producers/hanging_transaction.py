@@ -8,7 +8,8 @@ from kdissect.causes.cause import SECOND_NS, Cause, clients_text
 from kdissect.causes.evidence.evidence import Evidence, Row, parties_of
 from kdissect.engine.times import ns_of
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
-from kdissect.report.quantities import duration, grouped
+from kdissect.model.wording import plural
+from kdissect.report.quantities import duration
 
 _HELD_NS = 3 * SECOND_NS  # a transaction that takes less is nothing that anybody waits for
 
@@ -46,7 +47,8 @@ class HangingTransaction(Cause):
             yield self.found(
                 f"A transaction {whose}has been open on {key.topic}-{key.partition} for"
                 f" {duration(at.span_ns)} or more:"
-                f" {readers} cannot read beyond offset {key.offset}, {grouped(held.behind)} records wait.",
+                f" {readers} cannot read beyond offset {key.offset},"
+                f" {plural(held.behind, 'record', spec=',')} wait.",
                 readers,
                 parties | clients | parties_of(list(held.readers)),
                 at,

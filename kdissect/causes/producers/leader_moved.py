@@ -32,7 +32,7 @@ class LeaderMoved(ErrorCause):
     explains = ("sequence-gap", "duplicate-writes", "metadata-storm", "unanswered-requests")
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """A topic that is being made moves once or twice; one that is there is told to have another leader."""
+        """A topic that is being made moves once or twice; of one that is there another leader is told."""
         changed = any(known.fact.sure for known in seen.facts("LeaderFact.changed"))
         return errors.seen.times >= (1 if changed else _LEAST)
 

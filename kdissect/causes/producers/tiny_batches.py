@@ -8,7 +8,8 @@ from kdissect.causes.cause import SECOND_NS, Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, Row, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
-from kdissect.report.quantities import byte_count, grouped, rate
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count, rate
 from kdissect.stats.client import Client
 from kdissect.stats.traffic import Tally
 
@@ -69,11 +70,9 @@ class TinyBatches(Cause):
             )
             at.times, at.last_ns = requests, start_ns + span_ns
             yield self.found(
-                f"{client_text(client)} sends {rate(requests, span_ns)} with {records / batches:.1f}"
-                " records of"
-                f" {byte_count(size / max(records, 1))} in a batch: {grouped(requests)} requests for"
-                f" {grouped(records)}"
-                " records.",
+                f"{client_text(client)} sends {rate(requests, span_ns)} with batches of"
+                f" {byte_count(size / batches)}: {plural(requests, 'request', spec=',')} for"
+                f" {plural(records, 'record', spec=',')}.",
                 client_text(client),
                 parties_of([client]) | {Party("topic", name) for name, _ in rows},
                 at,

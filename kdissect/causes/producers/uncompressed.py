@@ -8,7 +8,8 @@ from kdissect.causes.cause import Cause, clients_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
-from kdissect.report.quantities import byte_count, grouped
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count
 from kdissect.stats.client import Client
 
 _BYTES = 400_000
@@ -50,7 +51,7 @@ class Uncompressed(Cause):
             at.times, at.last_ns = max(written["batches"], 1), seen.last_ns
             yield self.found(
                 f"{clients_text(clients)} wrote {byte_count(written['bytes'])} to topic '{name}' in"
-                f" {grouped(written['batches'])} batches, none of them compressed.",
+                f" {plural(written['batches'], 'batch', 'batches', spec=',')}, none of them compressed.",
                 clients_text(clients),
                 parties_of(clients) | {Party("topic", name)},
                 at,

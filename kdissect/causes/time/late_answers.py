@@ -7,7 +7,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.stats.client import Client
 
 # What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
-# Heartbeat. Topics that are made, logins, coordinators that are looked for, and transactions take long by nature.
+# Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature.
 _PROMPT = frozenset({0, 1, 2, 8, 9, 12})
 
 

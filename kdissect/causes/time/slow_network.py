@@ -8,7 +8,8 @@ from kdissect.causes.cause import Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
-from kdissect.report.quantities import duration, grouped
+from kdissect.model.wording import plural
+from kdissect.report.quantities import duration
 from kdissect.stats.client import Client
 
 _TRIP_NS = 20_000_000  # within a region a round trip takes less than 5 ms, between continents more than 60
@@ -43,7 +44,7 @@ class SlowNetwork(Cause):
             yield self.found(
                 f"A round trip between {client_text(client)} and broker {key.broker} takes"
                 f" {duration(trip_ns)}; each of"
-                f" {grouped(link.exchanges)} requests waited that long for the way alone.",
+                f" {plural(link.exchanges, 'request', spec=',')} waited that long for the way alone.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", key.broker)},
                 at,

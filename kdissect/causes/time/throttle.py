@@ -15,11 +15,12 @@ from kdissect.stats.client import Client
 PRODUCE, FETCH = 0, 1
 CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions (KIP-599)
 HEARTBEAT = 12
+_LIGHT = 300  # bytes of a question and its answer, on the mean
 CITES = ("KIP-219 Motivation",)
 
 
 class Throttled(Cause):
-    """Clients that were told to wait, in answers of the APIs that `concerns` takes. `what` they did too much."""
+    """Clients that were told to wait, in answers of APIs that `concerns` takes. `what` they did too much."""
 
     what: ClassVar[str]
     cites = CITES
@@ -34,6 +35,7 @@ class Throttled(Cause):
         found: dict[Client, tuple[Seen, dict[str, None]]] = {}
         facts = seen.facts("ThrottleFact.throttled")
         by_requests = {client for fact, client, _ in facts if is_of_requests(fact.evidence.api_key or 0)}
+        by_requests |= {client for _, client, _ in facts if client is not None and _is_light(seen, client)}
         for fact, client, broker in facts:
             api_key = fact.evidence.api_key or 0
             if client in by_requests and api_key not in CONTROLLER:
@@ -58,3 +60,15 @@ class Throttled(Cause):
 def is_of_requests(api_key: int) -> bool:
     """Whether a throttle in answers of an API can be that of the quota of requests alone."""
     return api_key not in (PRODUCE, FETCH) and api_key not in CONTROLLER
+
+
+def _is_light(seen: Evidence, client: Client) -> bool:
+    """Whether a client moves so little with each request that no quota of bytes can hold it back."""
+    tallies = [
+        tally
+        for key, tally in seen.tallies
+        if key[0] in ("Produce", "Fetch") and key[1:3] == (client.client_id or "", client.address)
+    ]
+    exchanges = sum(tally.exchanges for tally in tallies)
+    size = sum(tally.request_bytes + tally.response_bytes for tally in tallies)
+    return exchanges > 0 and size < _LIGHT * exchanges

@@ -15,7 +15,7 @@ from kdissect.stats.client import Client
 
 
 class VersionRemoved(Cause):
-    """Requests behind which the broker closes the connection, of an API that it answered the client before."""
+    """Requests behind which the broker closes the connection, of an API that it answered before."""
 
     has_worked: ClassVar[bool] = True
 

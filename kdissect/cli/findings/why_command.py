@@ -25,6 +25,8 @@ from kdissect.report.causes.json import causes_schema
 _WRITERS = {
     "text": ("kdissect.report.causes.text", "causes_text"),
     "json": ("kdissect.report.causes.json", "causes_json"),
+    "markdown": ("kdissect.report.causes.markdown", "causes_markdown"),
+    "html": ("kdissect.report.causes.html", "causes_html"),
 }
 FORMATS = tuple(_WRITERS)
 _ALL = 1_000
@@ -122,6 +124,6 @@ def _write(options: Namespace, output: Output, diagnosis: Diagnosis) -> None:
     writer: Callable[[Diagnosis], str] = getattr(import_module(module), function)
     page = writer(diagnosis)
     if options.format in (None, "text"):
-        output.write_text(page)
+        output.write_text(page, "    more  ")
     else:
         output.write(page.encode("utf-8", "replace"))

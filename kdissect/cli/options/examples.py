@@ -87,6 +87,11 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("in a CI", "check a.pcapng --fail-on warning --report sarif=a.sarif"),
         ("one rule, and its packets", "check a.pcapng --select FRM006 --evidence out"),
     ),
+    "why": (
+        ("what is wrong here", "why a.pcapng"),
+        ("for an assistant or a script", "why a.pcapng --format json"),
+        ("what about this group", "why a.pcapng --group payments"),
+    ),
     "extract": (
         ("a capture for a bug report", "extract a.pcapng -Y 'group == payments' --redact -o b.pcapng"),
     ),

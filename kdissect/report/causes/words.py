@@ -9,7 +9,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.cause import Cost, Diagnosis, FoundCause, Packets
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.wording import plural
-from kdissect.report.quantities import byte_count, duration, grouped
+from kdissect.report.quantities import byte_count, duration
 
 _FILES_SHOWN = 3
 
@@ -17,9 +17,11 @@ _FILES_SHOWN = 3
 def headline(diagnosis: Diagnosis) -> str:
     """One line: how much is wrong."""
     count = len(diagnosis.causes) + diagnosis.left_out
+    than = ", ".join(diagnosis.against)
     if not count:
-        return "nothing wrong was found"
-    return f"{plural(count, 'cause')} of trouble, the worst first"
+        return f"nothing is worse than in {than}" if than else "nothing wrong was found"
+    new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""
+    return f"{plural(count, 'cause')} of trouble{new}, the worst first"
 
 
 def clock(time_ns: int) -> str:
@@ -46,7 +48,7 @@ def cost_text(cost: Cost) -> str:
         (cost.records, "record", ""),
     ):
         if count:
-            parts.append(f"{grouped(count)} {noun if count == 1 else many or noun + 's'}")
+            parts.append(f"{plural(count, noun, many, spec=',')}")
     if cost.bytes:
         parts.append(byte_count(cost.bytes))
     return ", ".join(parts)
