@@ -47,23 +47,22 @@ class ComparedCause(NamedTuple):
 def compared(good: Diagnosis, bad: Diagnosis) -> list[ComparedCause]:
     """New ones first, then those that are worse, the same, better and gone; each in the order of its capture.
 
-    A cause is the same where it has the same id; of several with one id those that concern the same parties,
-    then any.
+    A cause is the same where it has the same id; of several with one id those that have the most parties in
+    common.
     """
-    left = list(good.causes)
+    alike = sorted(
+        (-len(one.parties & cause.parties), number, at)
+        for number, cause in enumerate(bad.causes)
+        for at, one in enumerate(good.causes)
+        if one.id == cause.id
+    )
+    left = dict(enumerate(good.causes))
     pairs: dict[int, FoundCause] = {}
-    for by_party in (True, False):
-        for number, cause in enumerate(bad.causes):
-            if number in pairs:
-                continue
-            same = [
-                one for one in left if one.id == cause.id and (not by_party or one.parties & cause.parties)
-            ]
-            if same:
-                left.remove(same[0])
-                pairs[number] = same[0]
+    for _, number, at in alike:
+        if number not in pairs and at in left:
+            pairs[number] = left.pop(at)
     found = [_of(pairs.get(number), cause) for number, cause in enumerate(bad.causes)]
-    found += [ComparedCause(State.GONE, cause, None) for cause in left]
+    found += [ComparedCause(State.GONE, cause, None) for cause in left.values()]
     order = list(State)
     return sorted(found, key=lambda one: order.index(one.state))
 
