@@ -199,7 +199,17 @@ class Room:
             "broker": self.lab.truth.content["broker"] | {"nodes": fault.broker.nodes},
             "clients": self.lab.truth.content["clients"],
             "beside": self.beside,
+            "client_errors": self._errors(),
         }
+
+    def _errors(self) -> dict[str, dict[str, int]]:
+        """What the clients themselves said of their errors: how often each, by client id."""
+        found: dict[str, dict[str, int]] = {}
+        for error in self.lab.truth.content["errors"]:
+            of_client = found.setdefault(error["client_id"], {})
+            code = str(error.get("code"))
+            of_client[code] = of_client.get(code, 0) + 1
+        return found
 
 
 def write(truth: Mapping[str, Any], path: Path) -> None:

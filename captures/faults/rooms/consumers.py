@@ -104,7 +104,7 @@ def offset_rewound(room: Room) -> None:
 
 @fault("fetch-session-churn", broker=_FEW_SESSIONS, topics=_EVENTS)
 def fetch_session_churn(room: Room) -> None:
-    """More consumers than the broker has fetch sessions for: they are refused one, or lose theirs to others."""
+    """More consumers than the broker has fetch sessions for: they are refused one, or lose theirs."""
     _feed(room, room.among(2500, 300, 2000))
     many = room.among(10, 10, 11)
     room.injects(f"{many} consumers, and the broker keeps 8 fetch sessions in 8 shards", broker=1)

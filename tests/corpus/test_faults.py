@@ -1,0 +1,86 @@
+"""The laboratory of faults: what it recorded is whole, and `why` finds what was injected."""
+
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from captures.faults.fault import ASIDE, VARIANTS, catalogue
+from captures.faults.score import RECORDED, Outcome, outcomes, placed, table
+from kdissect.cli import COMMANDS
+
+ASIDE_FOLDER = RECORDED.with_name("aside")
+TRUTHS = sorted(path for folder in (RECORDED, ASIDE_FOLDER) for path in folder.glob("*.fault.json"))
+BYTES_IN_ALL = 12_000_000
+_PLACES = re.compile(r"/(?:root|home|Users|tmp|work|mnt)/[\w.-]+")
+_SAMPLE = ("member-crashed-1", "throttled-requests-2", "topic-denied-1", "tiny-batches+unknown-topic-1")
+needs_why = pytest.mark.skipif("why" not in COMMANDS, reason="this kdissect has no command `why`")
+
+
+def test_every_fault_is_recorded_in_variants_of_different_kind() -> None:
+    there = {path.name.removesuffix(".fault.json") for path in RECORDED.glob("*.fault.json")}
+    shown = [variant for variant in VARIANTS if variant != ASIDE]
+    assert there == {f"{name}-{variant}" for name in catalogue() for variant in shown}
+    singles = [fault for fault in catalogue().values() if len(fault.causes) == 1]
+    assert len(singles) >= 36
+    assert len(catalogue()) - len(singles) >= 6
+
+
+def test_a_truth_tells_what_was_done_to_whom_and_since_when() -> None:
+    for path in TRUTHS:
+        text = path.read_text()
+        truth = json.loads(text)
+        assert path.with_name(path.name.replace(".fault.json", ".pcapng.gz")).stat().st_size < 200_000, path
+        assert truth["beside"] == ["shop", "mailer"]
+        assert all(each["what"] and each["since"].endswith("Z") for each in truth["injected"]), path
+        assert len(truth["injected"]) >= len(truth["causes"]), path
+        assert not _PLACES.search(text), path
+        host = socket.gethostname()
+        assert len(host) < 6 or host not in text, path
+
+
+def test_recorded_faults_are_small() -> None:
+    files = [path for folder in (RECORDED, ASIDE_FOLDER) for path in folder.glob("*")]
+    assert sum(path.stat().st_size for path in files) < BYTES_IN_ALL
+
+
+def test_places_of_causes() -> None:
+    truth = {"fault": "both", "variant": 1, "causes": ["b", "d"], "also": ["a"]}
+    assert placed(truth, ["a", "c", "d", "x", "b"]).ranks == (4, 2)
+    found = placed(truth, ["a", "c", "d"])
+    assert (found.ranks, found.is_named, found.is_first, found.is_among) == ((0, 2), False, False, False)
+    one = placed(truth | {"fault": "one", "causes": ["c"]}, ["a", "c"])
+    assert (one.ranks, one.is_first, one.is_among) == ((1,), True, True)
+    lines = table([found, one, placed(truth | {"fault": "one", "causes": ["c"], "variant": 2}, ["x"])])
+    assert "one                               1: 1, 2: -              x" in lines.splitlines()
+    assert re.search(r"among the first 3 +1 of +2  50 %", lines)
+    assert re.search(r"both named +0 of +1  0 %", lines)
+
+
+@needs_why
+def test_why_names_what_was_injected() -> None:
+    found = outcomes(RECORDED, _SAMPLE)
+    assert len(found) == len(_SAMPLE)
+    assert all(one.is_among for one in found), table(found)
+
+
+@needs_why
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("folder", [RECORDED, ASIDE_FOLDER], ids=lambda folder: folder.name)
+def test_the_score(folder: Path) -> None:
+    found = outcomes(folder)
+    singles = [one for one in found if len(one.causes) == 1]
+    assert _share([one.is_among for one in singles]) >= 0.9, table(found)
+    assert _share([one.is_first for one in singles]) >= 0.75, table(found)
+    pairs = _pairs(found)
+    assert not pairs or _share([one.is_named for one in pairs]) >= 0.8, table(found)
+
+
+def _pairs(found: list[Outcome]) -> list[Outcome]:
+    return [one for one in found if len(one.causes) > 1]
+
+
+def _share(hits: list[bool]) -> float:
+    return sum(hits) / len(hits)
