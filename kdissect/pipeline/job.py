@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.shards import Shard
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
@@ -26,6 +27,7 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.tap_marks import ListEnds, MarkTaps, shared_ends
 from kdissect.pipeline.task_setup import Setup
+from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.session.detection.known_brokers import End
 from kdissect.session.info import ConnectionKind
 from kdissect.stages.per_flow import OF_JUDGES
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 ALWAYS = "files"
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 # Tables whose rows ask for the names of topic ids.
-WITH_TOPICS = WITH_NAMES | {"topics", "groups", "producers", "transactions"}
+WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions"}
 # Tasks that look for what was captured twice: each reads all sets that may have some of it.
 MAX_MARKING = 4
 
@@ -292,5 +294,6 @@ def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile
     """A file for each table without rows: who queries it finds its columns."""
     parts = parts_in(staging, job.partition_by)
     for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
-        parts.add(table, batch_of(table, []))
+        of = field_table(job.setup.fields) if table == FIELDS else TABLES[table]
+        parts.add(table, batch_of(of, []))
     return parts.close()

@@ -85,7 +85,7 @@ class ShareTask:
         )  # fmt: skip
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names
-        production = Production(dissection, share.tables)
+        production = Production(dissection, share.tables, fields=setup.fields)
         for table, batch in production.while_read():
             parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)

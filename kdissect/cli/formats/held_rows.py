@@ -8,10 +8,11 @@ from typing import Any
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, delimited
-from kdissect.cli.formats.named_fields import Column, Room, split_more, split_names
+from kdissect.cli.formats.named_fields import Room, split_more, split_names
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output, UsageError
+from kdissect.engine.row_columns import Column
 
 ASCENDING, DESCENDING = ":asc", ":desc"
 

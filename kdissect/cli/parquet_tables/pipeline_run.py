@@ -14,7 +14,7 @@ from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.input_options import open_inputs
 from kdissect.cli.parquet_tables.table_reports import write_reports
-from kdissect.cli.parquet_tables.tables_command import NEEDED
+from kdissect.cli.parquet_tables.tables_command import wanted_tables
 from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_report
 from kdissect.model.endpoint import Ports
 from kdissect.pipeline.inputs import IS_STREAM, Inputs, find
@@ -40,7 +40,7 @@ AUTO_BYTES = 200 * 10**6
 
 def run_pipeline(options: Namespace) -> int:
     """Run the pipeline; gives the exit code. Raises ValueError for options that make no sense."""
-    tables = options.tables | (NEEDED if options.report else frozenset())
+    tables = wanted_tables(options)
     if STDIN in options.paths:
         raise ValueError("the pipeline reads files, not standard input")
     inputs = find(options.paths, options.recursive)
@@ -48,6 +48,7 @@ def run_pipeline(options: Namespace) -> int:
         return _run_locally(options, inputs, tables | {ALWAYS})
     hosts = None if options.numeric else options.hosts
     setup = Setup.of(inputs, Ports(options.port, options.only_port), hosts, tuple(options.keylog))
+    setup = setup._replace(fields=options.fields)
     job = Job(
         inputs,
         setup,

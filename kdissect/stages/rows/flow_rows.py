@@ -19,6 +19,7 @@ from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.row_tables import arrow_row
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.engine.segments.segment_rows import batch_attributes, millis
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.listed_partitions import topic_namer
 from kdissect.history.topics.topic_names import TopicNames
@@ -54,7 +55,7 @@ class OneSynRows:
         if info.tcp is not ONE_SYN or info.names or info.close is None:
             return False
         if self._first is None:
-            self._first = batch_of("connections", [self._row_of(info, order)])
+            self._first = batch_of(TABLES["connections"], [self._row_of(info, order)])
         self._rows.append((*info.id_and_ends(), info.capture_set, info.start_ns, order, info.close.how.value))
         return True
 

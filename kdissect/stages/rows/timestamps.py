@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.shape import Shape, shapes_of
+from kdissect.engine.tables.table import Table
 
 US = 1000
 _MOST_US = (1 << 63) - 1
@@ -22,9 +22,9 @@ Step = tuple[str, Callable[[Row, str], Any]]
 """The name of a column, and what makes its value of a row and that name."""
 
 
-def set_timestamps(table: str, rows: Sequence[Row]) -> None:
+def set_timestamps(table: Table, rows: Sequence[Row]) -> None:
     """Put the timestamps into rows, and anew made ones in the place of structs that have some."""
-    steps = _steps(TABLES[table].fields)
+    steps = _steps(table.fields)
     for row in rows:
         for name, made in steps:
             row[name] = made(row, name)
