@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from itertools import islice
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.event_loop import Reading, read_all
+from kdissect.cli.event_loop import read_all, read_shown
 from kdissect.cli.formats import format_name, format_of
 from kdissect.cli.options.filter_option import EventFilter, filter_of
 from kdissect.cli.output import Output
@@ -27,24 +28,21 @@ def print_one_way(dissection: Dissection, options: Namespace, output: Output) ->
     def take(event: Event) -> None:
         found.add(event, takes is None or takes(event))
 
-    reading = Reading()
-    with reading:
-        read_all(dissection, take)
     types = {field.name: field.type for field in ONE_WAY_FIELDS}
-    form = format_of(options, output, _COLUMNS, connection_columns, types=types)
-    output.write(form.head())
-    rows = 0
-    for row in found.rows():
-        rows += 1
-        if options.limit is None or rows <= options.limit:
+
+    def show(output: Output) -> None:
+        form = format_of(options, output, _COLUMNS, connection_columns, types=types)
+        output.write(form.head())
+        for row in islice(found.rows(), options.limit):
             output.write(form.line(row))
-    output.write(form.tail())
-    if not rows:
-        say(
-            "no exchange is in two captures"
-            + ("" if sets > 1 else ": name those of both places, and they are found (docs/inputs.md)")
-        )
-    elif format_name(options, output) == "table":
-        for line in clock_lines(found.ways.clock_facts()):
-            output.write(line.encode("utf-8", "replace") + b"\n")
+        output.write(form.tail())
+        if format_name(options, output) == "table":
+            for line in clock_lines(found.ways.clock_facts()):
+                output.write(line.encode("utf-8", "replace") + b"\n")
+
+    reading = read_shown(dissection, options, output, lambda: read_all(dissection, take), show)
+    show(output)
+    if not found.ways.clock_facts():
+        hint = "" if sets > 1 else ": name those of both places, and they are found (docs/inputs.md)"
+        say(f"no exchange is in two captures{hint}")
     reading.over()
