@@ -24,6 +24,7 @@ from kdissect.report.printable import printable
 from kdissect.schema.acceptance import resolve
 from kdissect.session.events import Event
 from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.by_software import uses_by_software
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
 # What fails, by the choice of --fail-on.
@@ -57,11 +58,11 @@ def run(arguments: Sequence[str]) -> int:
                 read_events(dissection, take)
         audit.finish()
         facts = upgrade_facts(audit) | {"not_seen": unseen.facts()}
-        tables = [
-            RowTable(
-                "uses", lambda: (row for row in facts["uses"] if options.all or row["outcome"] != "fine")
-            )
-        ]
+
+        def uses() -> list[Facts]:
+            return [row for row in facts["uses"] if options.all or row["outcome"] != "fine"]
+
+        tables = [RowTable("uses", uses), RowTable("software", lambda: uses_by_software(uses()))]
         write_tables(options, output, facts, tables, lambda: _write_audit(facts, options, output))
         output.flush()
         found.append(facts)
@@ -85,7 +86,7 @@ def _parser() -> ArgumentParser:
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
     add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
-    add_tables(parser, "uses")
+    add_tables(parser, "uses", "software")
     return parser
 
 
