@@ -24,6 +24,7 @@ from kdissect.report.printable import printable
 from kdissect.schema.acceptance import resolve
 from kdissect.session.events import Event
 from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.by_software import uses_by_software
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
 # What fails, by the choice of --fail-on.
@@ -69,11 +70,13 @@ def run(arguments: Sequence[str]) -> int:
     return _exit_code(found[0], options, code, dissection)
 
 
-def _write(facts: dict[str, Any], options: Namespace, output: Output) -> None:
+def _write(facts: Facts, options: Namespace, output: Output) -> None:
     """The audit, or the rows of its table."""
-    tables = [
-        RowTable("uses", lambda: (row for row in facts["uses"] if options.all or row["outcome"] != "fine"))
-    ]
+
+    def uses() -> list[Facts]:
+        return [row for row in facts["uses"] if options.all or row["outcome"] != "fine"]
+
+    tables = [RowTable("uses", uses), RowTable("software", lambda: uses_by_software(uses()))]
     write_tables(options, output, facts, tables, lambda: _write_audit(facts, options, output))
     output.flush()
 
@@ -90,7 +93,7 @@ def _parser() -> ArgumentParser:
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
     add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
-    add_tables(parser, "uses")
+    add_tables(parser, "uses", "software")
     return parser
 
 

@@ -20,6 +20,8 @@ ASCENDING, DESCENDING = ":asc", ":desc"
 def write_rows(table: RowTable, style: str, options: Namespace, output: Output) -> None:
     """Write the rows that the options ask for. Raises UsageError for names that no row has."""
     rows = list(table.rows())
+    if not rows and style not in ("json", "jsonl"):
+        say(f"the table {table.name} has no rows here")
     if options.sort:
         name, way = split_way(options.sort)
         _check(name, rows)

@@ -77,6 +77,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "upgrade": (
         ("in a CI: fails where a client breaks", "upgrade a.pcapng --target 4.0"),
+        ("who is concerned, by software", "upgrade a.pcapng --target 4.0 --table software"),
         ("all uses, by software", "upgrade a.pcapng --target 4.0 --all --sort software --format csv"),
     ),
     "segments": (

@@ -55,7 +55,8 @@ PARTS = [
     *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
     ("topics", "users"), ("stats", "errors"), ("stats", "over_time"),
     ("stats", "told_elsewhere"), ("topics", "savings"), ("info", "files"),
-    ("check", "software"), ("diff", "steps"),
+    ("check", "software"), ("upgrade", "software"), ("groups", "software"),
+    ("diff", "steps"), ("diff", "causes"),
 ]  # fmt: skip
 LISTS = ("inspect", "live", "connections", "records", "segments")
 # Commands without rows, and a run of each that prints something on standard output.
