@@ -55,7 +55,7 @@ class ConnectionChurn(Cause):
             yield self.found(
                 f"{client_text(client)} opened {plural(opened, 'connection', spec=',')},"
                 f" {rate(opened, span_ns)}, for"
-                f" {exchanges / opened:.0f} requests each: every one begins with handshakes, versions and"
+                f" {plural(round(exchanges / opened), 'request')} each: every one begins with handshakes, versions and"
                 " metadata.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker) for broker, _ in links},

@@ -15,6 +15,7 @@ _INSTEAD = {
     ("inspect", "--interface"): "kdissect live -i captures",
     ("extract", "-i"): "kdissect live -i IFACE -w FILE captures, and extract reads the file",
     ("tables", "-i"): "kdissect live -i IFACE -w FILE captures, and tables reads the files",
+    ("diff", "-i"): "kdissect live -i IFACE -w FILE captures",
     ("segments", "-i"): "it reads the files of a broker",
     ("tap", "-i"): "it takes the plaintext of a JVM; kdissect live -i captures packets",
     ("extract", "-w"): "-o FILE names the file",

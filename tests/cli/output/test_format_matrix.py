@@ -65,8 +65,9 @@ REPORTS: dict[str, list[str]] = {
     "schema": ["schema", "Heartbeat"],
     "completion": ["completion", "bash"],
     "wireshark-plugin": ["wireshark-plugin"],
+    "why": ["why", GROUPS],
 }
-NO_INTERFACE = ("inspect", "segments", "fields", "limits", "rules")
+NO_INTERFACE = ("inspect", "segments", "diff", "fields", "limits", "rules")
 # What these print stands in files, or fills a screen.
 FILES = ("tui", "tap", "extract", "tables", "pipeline")
 
@@ -277,7 +278,7 @@ NAMES = (b"rdk-", b"txn", b"cooperative", b"shared", b"member", b"jumps", b"cons
 @pytest.mark.parametrize("name", [name for name in RUNS if name not in NO_NAMES])
 def test_csv_in_a_file_is_inert(name: str, tmp_path: Path) -> None:
     """Names on the wire that read as formulas."""
-    (capture,) = (Path(word) for word in RUNS[name] if "captures" in word)
+    capture, *_ = (Path(word) for word in RUNS[name] if "captures" in word)
     data = capture.read_bytes()
     for text in NAMES:
         data = data.replace(text, b"=" + text[1:])
@@ -334,6 +335,7 @@ def test_commands_capture_live(name: str, capfd: pytest.CaptureFixture[str]) -> 
         (["extract", "-o", "x.pcapng", "-i", "lo"], "kdissect live -i IFACE -w FILE captures"),
         (["tables", "-o", "x", "-i", "lo"], "kdissect live -i IFACE -w FILE captures"),
         (["segments", "-i", "lo"], "it reads the files of a broker"),
+        (["diff", "-i", "lo"], "kdissect live -i IFACE -w FILE captures"),
         (["tap", "1", "-i", "lo"], "kdissect live -i captures packets"),
     ],
 )
