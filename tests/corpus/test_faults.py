@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from captures.faults.fault import ASIDE, VARIANTS, catalogue
-from captures.faults.score import RECORDED, Outcome, outcomes, placed, table
+from captures.faults.score import RECORDED, Outcome, Row, outcomes, placed, table
 from kdissect.cli import COMMANDS
 
 ASIDE_FOLDER = RECORDED.with_name("aside")
@@ -46,16 +46,25 @@ def test_recorded_faults_are_small() -> None:
     assert sum(path.stat().st_size for path in files) < BYTES_IN_ALL
 
 
+def said(*ids: str, who: str = "") -> list[Row]:
+    return [{"id": each, "who": who, "parties": []} for each in ids]
+
+
 def test_places_of_causes() -> None:
-    truth = {"fault": "both", "variant": 1, "causes": ["b", "d"], "also": ["a"]}
-    assert placed(truth, ["a", "c", "d", "x", "b"]).ranks == (4, 2)
-    found = placed(truth, ["a", "c", "d"])
+    whom = [{"who": {"client_id": "pack-2", "broker": 1}}]
+    truth = {"fault": "both", "variant": 1, "causes": ["b", "d"], "also": ["a"], "injected": whom}
+    assert placed(truth, said("a", "c", "d", "x", "b")).ranks == (4, 2)
+    found = placed(truth, said("a", "c", "d"))
     assert (found.ranks, found.is_named, found.is_first, found.is_among) == ((0, 2), False, False, False)
-    one = placed(truth | {"fault": "one", "causes": ["c"]}, ["a", "c"])
-    assert (one.ranks, one.is_first, one.is_among) == ((1,), True, True)
-    lines = table([found, one, placed(truth | {"fault": "one", "causes": ["c"], "variant": 2}, ["x"])])
-    assert "one                               1: 1, 2: -              x" in lines.splitlines()
+    single = truth | {"fault": "one", "causes": ["c"]}
+    one = placed(single, said("a", "c", who="client 'pack-2'"))
+    assert (one.ranks, one.is_first, one.is_among, one.names_who) == ((1,), True, True, True)
+    assert placed(single, said("c", who="client 'shop'")).names_who is False
+    assert placed(single | {"injected": []}, said("c")).names_who is None
+    lines = table([found, one, placed(single | {"variant": 2}, said("x"))])
+    assert any(re.fullmatch(r"one +1: 1, 2: - +x", line) for line in lines.splitlines())
     assert re.search(r"among the first 3 +1 of +2  50 %", lines)
+    assert re.search(r"with whom, where named +1 of +1  100 %", lines)
     assert re.search(r"both named +0 of +1  0 %", lines)
 
 
