@@ -8,12 +8,13 @@ from typing import Any
 
 from kdissect.cli.output import Output
 
-# Content that hardly repeats: a reader skips nothing by its bounds.
-_UNBOUNDED = frozenset(
-    {"number", "offset", "timestamp", "timestamp_ms", "key", "value", "headers", "decoded"}
+# Content hardly repeats: a dictionary costs time and saves nothing, and a reader skips nothing by its bounds.
+_CONTENT = frozenset({"key", "value", "headers", "decoded"})
+_UNBOUNDED = _CONTENT | {"number", "offset", "timestamp", "timestamp_ms"}
+# These rise in runs: they are written as differences.
+_RISING = frozenset(
+    {"number", "offset", "timestamp", "timestamp_ms", "exchange", "packet", "time", "time_ns"}
 )
-# A dictionary costs time there and saves nothing; nor where values rise in runs.
-_PLAIN = _UNBOUNDED | {"exchange", "packet", "time", "time_ns"}
 # lz4 is the fastest that every reader of Parquet knows, and halves text.
 _COMPRESSION = "lz4"
 
@@ -68,7 +69,8 @@ def write_parquet(output: Output, schema: Any, tables: Iterable[Any], options: N
         data_page_version="1.0",
         store_schema=False,
         compression=_COMPRESSION,
-        use_dictionary=[name for name in schema.names if name not in _PLAIN],
+        use_dictionary=[name for name in schema.names if name not in _CONTENT | _RISING],
+        column_encoding={name: "DELTA_BINARY_PACKED" for name in schema.names if name in _RISING},
         write_statistics=[name for name in schema.names if name not in _UNBOUNDED],
     )
     try:

@@ -10,6 +10,7 @@ Rules:
   the end (`WrittenFile`).
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -22,6 +23,9 @@ from kdissect.pipeline.table_files.hive_partitions import split
 GROUP_BYTES = 6 << 20
 WAITING_BYTES = 64 << 20
 FILE_BYTES = 256 << 20
+# Written between two times that memory is given back: a row group is much more than what waits for it, and to
+# give its pages back and take them again is time of the system.
+_RELEASE_BYTES = 48 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.
 _MAX_OPEN = 64
 
@@ -73,6 +77,7 @@ class ParquetParts:
         self._attempt = attempt
         self._parts: dict[tuple[str, str], _Part] = {}
         self._waiting = 0
+        self._unreleased = 0
         self._count = 0
         self._written: list[WrittenFile] = []
 
@@ -110,9 +115,12 @@ class ParquetParts:
         part.rows += table.num_rows
         part.has_ids = part.has_ids or has_ids(table)
         self._waiting -= part.bytes
+        self._unreleased += part.bytes
         part.batches, part.bytes = [], 0
         del table
-        pa.default_memory_pool().release_unused()  # a group is much more than what waits
+        if self._unreleased >= _RELEASE_BYTES:
+            pa.default_memory_pool().release_unused()
+            self._unreleased = 0
         if part.stream.tell() >= FILE_BYTES:
             self._finish(part)
 
@@ -151,27 +159,40 @@ def parts_in(staging: str, partition_by: tuple[str, ...]) -> ParquetParts:
 def table_writer(stream: Any, schema: Any) -> Any:
     """What writes rows of a table to a stream.
 
-    Texts repeat and have dictionaries. Numbers rise or hardly repeat: a dictionary of them takes time, and as
-    much room as they do, beside the places in it.
+    Texts repeat and have dictionaries. Numbers and times rise or hardly repeat: they are written as
+    differences (DELTA_BINARY_PACKED), and have statistics, by which readers skip row groups.
     """
-    return pq.ParquetWriter(stream, schema, compression="zstd", use_dictionary=_texts(schema))
+    columns = list(_columns(schema))
+    numbers = [name for name, type_ in columns if _is_number(type_)]
+    return pq.ParquetWriter(
+        stream,
+        schema,
+        compression="zstd",
+        use_dictionary=[name for name, type_ in columns if pa.types.is_string(type_)],
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_statistics=numbers,
+    )
 
 
-def _texts(schema: Any) -> list[str]:
-    """The columns of texts, as Parquet names them."""
-    found: list[str] = []
+def _is_number(type_: Any) -> bool:
+    """Whether Parquet holds it as an integer."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_temporal(type_))
+
+
+def _columns(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Columns that have values, as Parquet names them, and their types."""
     waiting = [(field.name, field.type) for field in schema]
     while waiting:
         name, type_ = waiting.pop()
-        if pa.types.is_string(type_):
-            found.append(name)
-        elif pa.types.is_struct(type_):
+        if pa.types.is_struct(type_):
             waiting += [(f"{name}.{field.name}", field.type) for field in type_]
         elif pa.types.is_list(type_):
             waiting.append((f"{name}.list.element", type_.value_type))
         elif pa.types.is_map(type_):
-            waiting.append((f"{name}.key_value.key", type_.key_type))
-    return found
+            pair = f"{name}.key_value"
+            waiting += [(f"{pair}.key", type_.key_type), (f"{pair}.value", type_.item_type)]
+        else:
+            yield name, type_
 
 
 def has_ids(table: Any) -> bool:

@@ -16,6 +16,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, Connections, Way
 
+_MOST_CONNECTIONS = 1_000  # that are known by number meanwhile
 _WATCHED = (Producers.api_keys or frozenset()) | (Transactions.api_keys or frozenset())
 
 
@@ -63,8 +64,11 @@ class ProducedBatches:
         self._know(info)
         return self._sequences.numbers_of(info, client_id)
 
-    def take(self) -> None:
-        """Have the machine and `count` take everything that was counted."""
+    def catch_up(self) -> None:
+        """Have the history and `count` take what was counted, before an event that comes in its turn.
+
+        Sequences stay lent: the machine has them back before it looks at them. Only many are taken.
+        """
         if not self._is_counting:
             return
         self._is_counting = False
@@ -73,6 +77,12 @@ class ProducedBatches:
         client_ids = self._sequences.client_ids
         for client, count in without_id:
             self._count(client_ids[client], count)
+        if len(self._connections.infos) >= _MOST_CONNECTIONS:
+            self._sequences.take()
+
+    def take(self) -> None:
+        """Have the machine and `count` take everything that was counted."""
+        self.catch_up()
         self._sequences.take()
 
 

@@ -65,7 +65,7 @@ class ProducerTraffic:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the compiled part counted is taken; it begins anew elsewhere."""
-        self._catch_up()
+        self._take()
         return vars(self) | {"_batches": None}
 
     def add(self, event: Event, wanted: bool = True) -> None:
@@ -74,7 +74,8 @@ class ProducerTraffic:
             self._names.pass_by(event)
             self._know(event.connection)
             return
-        self._catch_up()
+        if self._batches is not None:
+            self._batches.catch_up()
         parts = None
         if isinstance(event, Exchange):
             self._names.pass_by(event)
@@ -99,14 +100,14 @@ class ProducerTraffic:
             self._batches = ProducedBatches(self.history, self._add_without_id, self._know)
         return self._batches.count_block(block, start)
 
-    def _catch_up(self) -> None:
-        if self._batches is not None:
-            self._batches.take()
-
     def finish(self) -> None:
         """The input is over."""
-        self._catch_up()
+        self._take()
         self._keep(self.history.finish())
+
+    def _take(self) -> None:
+        if self._batches is not None:
+            self._batches.take()
 
     def is_wanted(self, capture_set: str, producer_id: int | None, transactional_id: str | None) -> bool:
         """Whether an exchange that was wanted named one of the two ids."""
