@@ -46,7 +46,8 @@ class Client(NamedTuple):
         for name, value in wanted.items():
             word = self._word(name)
             if word:
-                found[word] = _text(value)
+                none = self.library == KAFKA_PYTHON and value == "none"
+                found[word] = "null" if none else _text(value)
         if self.library == LIBRDKAFKA and "request.timeout.ms" in found:
             found.setdefault(_SOCKET_TIMEOUT, found["request.timeout.ms"])
             if not any(name in found for name in ("acks", "delivery.timeout.ms", "transactional.id")):

@@ -91,6 +91,8 @@ def _recorded(cluster: Cluster, fault: Fault, variant: int, output: Path) -> tup
             sniffer.start()
             fault.inject(room)
             packets = sniffer.stop(target)
+            for problem in lab.problems:
+                print(f"{fault.name}-{variant}: a client failed: {problem}", flush=True)
         finally:
             lab.close()
             sniffer.abandon()

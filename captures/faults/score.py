@@ -11,21 +11,36 @@ import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+Row = dict[str, Any]
 RECORDED = Path(__file__).resolve().parent / "recorded"
 _FIRST_FEW = 3
+_ON_THE_WIRE = (
+    "client_id",
+    "client_ids",
+    "group",
+    "topic",
+    "transactional_id",
+    "user",
+    "address",
+    "listener",
+)
 _SAID = (0, 1)  # exit codes with a page: nothing found, something found
 
 
 class Outcome(NamedTuple):
-    """What was said of one capture: `ranks` has the place of each true cause, from 1, or 0 for none."""
+    """What was said of one capture: `ranks` has the place of each true cause, from 1, or 0 for none.
+
+    `said` are the ids that count, in their order.
+    """
 
     name: str
     variant: int
     causes: tuple[str, ...]
     ranks: tuple[int, ...]
     said: tuple[str, ...]
+    names_who: bool | None = None  # of one cause that is named: whether with anybody it was done to
 
     @property
     def is_first(self) -> bool:
@@ -58,34 +73,52 @@ def outcome(path: Path) -> Outcome:
     return placed(truth, named(capture))
 
 
-def named(capture: Path) -> list[str]:
-    """The ids of the causes that `why` names, in its order. Raises RuntimeError where it says nothing."""
+def named(capture: Path) -> list[Row]:
+    """The causes that `why` names, in its order. Raises RuntimeError where it says nothing."""
     command = [sys.executable, "-m", "kdissect", "why", "--format", "json", str(capture)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in _SAID:
         raise RuntimeError(f"{capture.name}: why ended with {done.returncode}: {done.stderr[-500:]}")
-    return [cause["id"] for cause in json.loads(done.stdout)["causes"]]
+    return list(json.loads(done.stdout)["causes"])
 
 
-def placed(truth: dict[str, object], said: Iterable[str]) -> Outcome:
+def placed(truth: Row, said: Iterable[Row]) -> Outcome:
     """The places of the true causes in what was said."""
-    causes, also = (tuple(map(str, truth[key])) for key in ("causes", "also"))  # type: ignore[call-overload]
-    told = tuple(cause for cause in said if cause not in also or cause in causes)
-    ranks = tuple(told.index(cause) + 1 if cause in told else 0 for cause in causes)
-    return Outcome(str(truth["fault"]), int(str(truth["variant"])), causes, ranks, told)
+    causes, also = tuple(truth["causes"]), truth["also"]
+    told = [cause for cause in said if cause["id"] not in also or cause["id"] in causes]
+    ids = tuple(cause["id"] for cause in told)
+    ranks = tuple(ids.index(cause) + 1 if cause in ids else 0 for cause in causes)
+    whom = None
+    if len(causes) == 1 and ranks[0]:
+        whom = _names(truth, [cause for cause in told if cause["id"] == causes[0]])
+    return Outcome(truth["fault"], truth["variant"], causes, ranks, ids, whom)
+
+
+def _names(truth: Row, told: Sequence[Row]) -> bool | None:
+    """Whether somebody of the truth is named; None where the truth has nobody the wire could tell of."""
+    whom = {
+        text
+        for injected in truth["injected"]
+        for key, value in injected["who"].items()
+        if key in _ON_THE_WIRE
+        for text in (value if isinstance(value, list) else [value])
+    }
+    page = [str(cause.get("who")) + json.dumps(cause.get("parties")) for cause in told]
+    return any(text in one for text in whom for one in page) if whom else None
 
 
 def table(found: Sequence[Outcome]) -> str:
     """A line for each fault, and the shares in all."""
     singles = [one for one in found if len(one.causes) == 1]
     pairs = [one for one in found if len(one.causes) > 1]
-    lines = [f"{'fault':34}{'variant: place':24}said first where it is not the cause"]
-    lines += [_line(name, [one for one in found if one.name == name]) for name in _names(singles)]
-    lines += [_line(name, [one for one in found if one.name == name]) for name in _names(pairs)]
-    lines += ["", f"{len(singles)} captures of {len(_names(singles))} causes"]
+    lines = [f"{'fault':40}{'variant: place':20}said first where it is not the cause"]
+    lines += [_line(name, [one for one in found if one.name == name]) for name in _each(singles)]
+    lines += [_line(name, [one for one in found if one.name == name]) for name in _each(pairs)]
+    lines += ["", f"{len(singles)} captures of {len(_each(singles))} causes"]
     lines += [
         _share(f"among the first {_FIRST_FEW}", [one.is_among for one in singles]),
         _share("first", [one.is_first for one in singles]),
+        _share("with whom, where named", [one.names_who for one in singles if one.names_who is not None]),
     ]
     if pairs:
         lines += [
@@ -96,14 +129,14 @@ def table(found: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def _names(found: Sequence[Outcome]) -> list[str]:
+def _each(found: Sequence[Outcome]) -> list[str]:
     return sorted({one.name for one in found})
 
 
 def _line(name: str, found: Sequence[Outcome]) -> str:
     places = ", ".join(f"{one.variant}: {'+'.join(str(rank or '-') for rank in one.ranks)}" for one in found)
     others = dict.fromkeys(one.said[0] if one.said else "nothing" for one in found if not one.is_first)
-    return f"{name:34}{places:24}{', '.join(others)}".rstrip()
+    return f"{name:40}{places:20}{', '.join(others)}".rstrip()
 
 
 def _share(what: str, hits: Sequence[bool]) -> str:

@@ -25,9 +25,11 @@ class Running:
     """A driver that runs: its events so far, and ways to wait for more."""
 
     def __init__(self, command: Sequence[str], hear: Callable[[Event], None]) -> None:
+        self.command = list(command)
         self.events: list[Event] = []
         self._hear = hear
         self._errors = ""
+        self._killed = False
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -94,6 +96,14 @@ class Running:
         """Whether it runs."""
         return self._process.poll() is None
 
+    @property
+    def problem(self) -> str:
+        """What it said last if it failed of its own accord; empty otherwise."""
+        if self._killed or not self._process.poll():
+            return ""
+        self._readers[1].join(5)
+        return f"ended with {self._process.poll()}: {self._errors[-400:]}"
+
     def freeze(self) -> None:
         """Let it get no CPU, as a long pause of the garbage collector would."""
         self._process.send_signal(signal.SIGSTOP)
@@ -104,5 +114,6 @@ class Running:
 
     def kill(self) -> None:
         """End it at once, as a crash would."""
+        self._killed = True
         self._process.kill()
         self._process.wait()

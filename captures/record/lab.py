@@ -50,6 +50,14 @@ class Lab:
         """Run a driver to its end (see `start_driver`); its events. Raises RuntimeError if it fails."""
         return self.start_driver(driver, action, **options).wait()
 
+    @property
+    def problems(self) -> list[str]:
+        """What drivers said that failed of their own accord, after the client id of each."""
+        found = ((running.command, running.problem) for running in self._running)
+        return [
+            f"{command[command.index('--client-id') + 1]} {problem}" for command, problem in found if problem
+        ]
+
     def close(self) -> None:
         """End what a scenario left running."""
         for running in self._running:
