@@ -75,12 +75,14 @@ class Unread(NamedTuple):
 
 class Summary(NamedTuple):
     """What a run wrote, nothing where no input could be opened and tables are there; and what it could
-    not read: files, and connections as far as the table of connections is made.
+    not read: files, and connections as far as the table of connections is made. `uncompiled` are hosts whose
+    tasks had no compiled part.
     """
 
     files: tuple[WrittenFile, ...]
     unread: tuple[Unread, ...]
     connections: ConnectionTally
+    uncompiled: frozenset[str] = frozenset()
 
     @property
     def tables(self) -> dict[str, tuple[int, int, int]]:
@@ -105,17 +107,17 @@ def run(spark: SparkSession, job: Job) -> Summary:
         raise OutputExistsError(job.output)
     name = uuid4().hex[:12]
     with directory.staged(name):
-        files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
+        files, hosts = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
         staging = f"{directory.staging_of(name)}/"
         told = list(_rows(filesystem, staging, files, ALWAYS, ["file", "format", "error", "anomalies"]))
         unread = tuple(unread_of(told))
         if before is not None and all(row["format"] is None for row in told):
-            return Summary((), unread, ConnectionTally())
+            return Summary((), unread, ConnectionTally(), hosts)
         connections = tally_of(_rows(filesystem, staging, files, "connections", ["kind", "same_as", "tls"]))
         if before is not None:
             directory.clear(before)
         directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
-    return Summary(tuple(files), unread, connections)
+    return Summary(tuple(files), unread, connections, hosts)
 
 
 def cores(spark: SparkSession) -> int:
@@ -154,8 +156,8 @@ def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
     return tally
 
 
-def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
-    """All files of all tables, staged."""
+def _written(spark: SparkSession, job: Job, staging: str) -> tuple[list[WrittenFile], frozenset[str]]:
+    """All files of all tables, staged, and the hosts without the compiled part."""
     found = _Analysis(spark, job, staging).results()
     files = [file for result in found for file in result.written]
     files += _of_files(job, staging, found)
@@ -163,7 +165,8 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)
     begin(spark, JOINING)
-    return stay + joined(spark, groups, staging, Names())
+    hosts = frozenset(result.uncompiled for result in found if result.uncompiled is not None)
+    return stay + joined(spark, groups, staging, Names()), hosts
 
 
 class _Analysis:
