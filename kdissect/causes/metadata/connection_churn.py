@@ -55,8 +55,8 @@ class ConnectionChurn(Cause):
             yield self.found(
                 f"{client_text(client)} opened {plural(opened, 'connection', spec=',')},"
                 f" {rate(opened, span_ns)}, for"
-                f" {plural(round(exchanges / opened), 'request')} each: every one begins with handshakes, versions and"
-                " metadata.",
+                f" {plural(round(exchanges / opened), 'request')} each: every one begins with handshakes,"
+                " versions and metadata.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker) for broker, _ in links},
                 at,
