@@ -56,6 +56,7 @@ TASKS = {
     "records": Task("kdissect records --format parquet --output /dev/null {capture}", _RECORDS, "0.15"),
     "tsv": Task("kdissect records --format tsv {capture}", _RECORDS, "0.40; 0.60"),
     "check": Task("kdissect check --exit-zero {capture}", _VERBOSE, "0.25; 0.20"),
+    "why": Task("kdissect why {capture}", _VERBOSE, "0.50"),
     "tree": Task("kdissect inspect --format tree {capture}", _VERBOSE, "0.70; 0.50"),
     "tables": Task("kdissect tables {capture} --output {scratch}/tables", _LIST, "0.40"),
     "extract": Task(

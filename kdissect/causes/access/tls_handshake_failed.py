@@ -44,7 +44,11 @@ class TlsHandshakeFailed(FailedConnection):
             yield found
         for key, link in seen.gathering.links.items():
             again = link.broken_off
-            if len(again) < _AGAIN or len(again) < link.opened or ("broker", key.broker) in told:
+            if (
+                len(again) < _AGAIN
+                or len(again) + len(link.ended) < link.opened
+                or ("broker", key.broker) in told
+            ):
                 continue
             at = Seen()
             for start_ns, connection in again:

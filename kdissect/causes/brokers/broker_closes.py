@@ -43,7 +43,7 @@ class BrokerCloses(Cause):
             clients[Client(None, info.client_id, None, info.client_text.rpartition(":")[0])] = None
         told = {connection for at, _ in found.values() for connection in at.connections}
         for key, link in seen.gathering.links.items():
-            for ended in link.ended:
+            for ended in link.ended if link.exchanges else ():  # what cannot be read may end itself
                 is_back = any(start > ended.time_ns for start, _ in link.starts)
                 if ended.connection in told or not (ended.unanswered or is_back):
                     continue

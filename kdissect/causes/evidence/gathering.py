@@ -102,7 +102,6 @@ class Gathering:
             event.bodies()  # once for all
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
-            self.resends.add(event)
             self._count(event, wanted)
         self.producers.add(event, wanted)
         self.fetchers.add(event, wanted)
@@ -123,7 +122,6 @@ class Gathering:
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
-            of(self.resends.count_block, self.resends.add),
             of(self._judge.take_block, self._judge.add),
         ]
 
@@ -162,7 +160,7 @@ class Gathering:
     def _show(self, exchange: Exchange) -> bool:
         if exchange.api_key == apis.PRODUCE and exchange.request is not None:
             if exchange.response is None:
-                self.resends.suspect(exchange)
+                self.resends.given_up(exchange)
             else:
                 self.resends.late(exchange)
         return self.log.add(exchange)

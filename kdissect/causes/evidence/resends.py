@@ -8,22 +8,17 @@ from typing import NamedTuple
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
-from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
-from kdissect.model.native import native
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_of
 
-SUSPECTS_KEPT = 1_000  # clients whose Produces are looked at
-BATCHES_KEPT = 10_000  # of those that were not answered; 200 bytes each
+WAITED_NS = 500_000_000  # less is a client that ends
+BATCHES_KEPT = 10_000  # 200 bytes each
 RESENDS_KEPT = 1_000
-_PASSED, _LEFT = -1, -2  # of native.KindCounts
-Sender = tuple[str, str, str | None]
 
 
 class Sent(NamedTuple):
@@ -46,83 +41,60 @@ class Resend(NamedTuple):
 
 
 class Resends:
-    """`suspect` takes Produces that were not answered; from then on those of its client are looked at."""
+    """Takes Produces that were not answered (`given_up`), or late (`late`): what comes again is among them.
+
+    One that is answered at once is not looked at: it becomes no object.
+    """
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._suspects: Table[Sender, None] = Table(SUSPECTS_KEPT)
-        self._sent: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
-        self._late: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
-        """Batches that were written, and answered late."""
-        self._kinds: native.KindCounts | None = None
+        self._seen: Table[tuple[str, str | bytes, int, bytes], tuple[Sent, bool]] = Table(BATCHES_KEPT)
+        """Batches, and whether they were answered."""
         self.found: list[Resend] = []
+        self.unsafe: list[Resend] = []
+        """Batches without a producer id that a client gave up waiting for: a retry writes them again."""
 
-    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by what nobody suspects; gives the next exchange that is for `add`."""
-        if self._kinds is None:
-            self._kinds = native.KindCounts(self._kind_of)
-        return self._kinds.count(block, start)
-
-    def _kind_of(self, info: ConnectionInfo, api_key: int, _version: int, client_id: str | None) -> int:
-        return _LEFT if api_key == apis.PRODUCE and _sender(info, client_id) in self._suspects else _PASSED
-
-    def suspect(self, exchange: Exchange) -> None:
-        """A Produce was not answered: what it has may be sent again."""
-        view = ExchangeView(exchange)
+    def given_up(self, exchange: Exchange) -> None:
+        """A Produce was not answered."""
+        view, close = ExchangeView(exchange), exchange.close
         if view.request is None or not getattr(view.request, "acks", 0):
             return
-        self._suspects.put(_sender(view.info, exchange.client_id), None)
-        if self._kinds is not None:
-            self._kinds.forget_all()
-        sent_ns = view.sent_ns
-        for topic, partition, batch in _batches(exchange):
-            key = view.info.capture_set, topic, partition, _digest(batch)
-            sent = Sent(_as(batch), packets_of(view.evidence))
-            again = self._late.peek(key)
-            if again is not None and again.packets.time_ns > sent_ns:
-                self._tell(view, (topic, batch), sent, again.packets)
-            elif self._sent.peek(key) is None:
-                self._sent.put(key, sent)
+        self._look(view, is_answered=False)
+        request = exchange.request
+        if close is None or close.by != "client" or request is None:
+            return
+        if close.time_ns - request.end_time_ns < WAITED_NS or len(self.unsafe) >= RESENDS_KEPT:
+            return
+        packets = packets_of(view.evidence)
+        for topic, _, batch in _batches(exchange):
+            if batch.producer_id == NO_PRODUCER_ID:
+                self.unsafe.append(self._resend(view, topic, batch, packets, packets))
 
     def late(self, exchange: Exchange) -> None:
-        """A Produce was answered late: what waits for an answer longer may be told of only behind it."""
+        """A Produce was answered late."""
         view = ExchangeView(exchange)
-        if view.request is None or exchange.response_summary().errors:
-            return
-        for topic, partition, batch in _batches(exchange):
-            key = view.info.capture_set, topic, partition, _digest(batch)
-            self._late.put(key, Sent(_as(batch), packets_of(view.evidence)))
+        if view.request is not None and not exchange.response_summary().errors:
+            self._look(view, is_answered=True)
 
-    def add(self, exchange: Exchange) -> None:
-        """Take an exchange: of a suspect, a Produce that is answered."""
-        if exchange.api_key != apis.PRODUCE or not self._sent or exchange.response is None:
-            return
-        view = ExchangeView(exchange)
-        if view.request is None or exchange.response_summary().errors:
-            return
-        for topic, partition, batch in _batches(exchange):
+    def _look(self, view: ExchangeView, *, is_answered: bool) -> None:
+        for topic, partition, batch in _batches(view.exchange):
             key = view.info.capture_set, topic, partition, _digest(batch)
-            sent = self._sent.peek(key)
-            if sent is None:
+            now, known = Sent(_as(batch), packets_of(view.evidence)), self._seen.peek(key)
+            self._seen.put(key, (now, is_answered))
+            if known is None or not (is_answered or known[1]) or len(self.found) >= RESENDS_KEPT:
                 continue
-            self._sent.pop(key)
-            self._tell(view, (topic, batch), sent, packets_of(view.evidence))
+            if known[0].producer == now.producer and batch.producer_id != NO_PRODUCER_ID:
+                continue  # the broker knows it by its sequence
+            first, again = sorted((known[0].packets, now.packets), key=lambda packets: packets.time_ns)
+            self.found.append(self._resend(view, topic, batch, first, again))
 
-    def _tell(
-        self, view: ExchangeView, of: tuple[str | bytes, RecordBatch], sent: Sent, again: Packets
-    ) -> None:
-        topic, batch = of
-        if sent.producer == _as(batch) and batch.producer_id != NO_PRODUCER_ID:
-            return  # the broker knows it by its sequence
-        if len(self.found) < RESENDS_KEPT:
-            name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
-            text = name or (topic if isinstance(topic, str) else topic_id_text(topic))
-            has_id = batch.producer_id != NO_PRODUCER_ID
-            self.found.append(Resend(client_of(view), text, batch.count or 0, has_id, sent.packets, again))
-
-
-def _sender(info: ConnectionInfo, client_id: str | None) -> Sender:
-    return info.capture_set, info.client.host, client_id
+    def _resend(
+        self, view: ExchangeView, topic: str | bytes, batch: RecordBatch, first: Packets, again: Packets
+    ) -> Resend:
+        name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
+        text = name or (topic if isinstance(topic, str) else topic_id_text(topic))
+        has_id = batch.producer_id != NO_PRODUCER_ID
+        return Resend(client_of(view), text, batch.count or 0, has_id, first, again)
 
 
 def _batches(exchange: Exchange) -> list[tuple[str | bytes, int, RecordBatch]]:

@@ -8,7 +8,7 @@ from kdissect.causes.cause import Cause, client_text, quoted, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen
-from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.model.cause import Certainty, Cost, FoundCause, Party, Severity
 from kdissect.stats.client import Client
 
 
@@ -33,7 +33,15 @@ class DuplicateWrites(Cause):
         found: dict[Client, list[Resend]] = {}
         for one in seen.gathering.resends.found:
             found.setdefault(one.client, []).append(one)
+        for one in seen.gathering.resends.unsafe:
+            if one.client not in found:
+                yield self._unsafe(
+                    one, [more for more in seen.gathering.resends.unsafe if more.client == one.client]
+                )
+                found[one.client] = []
         for client, resends in found.items():
+            if not resends:
+                continue
             at = Seen()
             for one in resends:
                 at.add(one.again)
@@ -53,3 +61,23 @@ class DuplicateWrites(Cause):
                 "offsets {files} --table written_twice",
                 "the answer to the first attempt was not captured, or never came",
             )
+
+    def _unsafe(self, one: Resend, given_up: list[Resend]) -> FoundCause:
+        """Batches that nobody answered, and that are sent again without a mark."""
+        at = Seen()
+        for each in given_up:
+            at.add(each.first)
+        topics = list(dict.fromkeys(each.topic for each in given_up))
+        return self.found(
+            f"{client_text(one.client)} gave up waiting {times(len(given_up))} for the answer to a batch for"
+            f" {quoted(topics)} that has no producer id: what the broker wrote all the same is written"
+            " again by a"
+            " retry.",
+            f"readers of {quoted(topics)}",
+            parties_of([one.client]) | {Party("topic", name) for name in topics},
+            at,
+            Cost(retries=len(given_up), records=sum(each.records for each in given_up)),
+            "offsets {files} --table written_twice",
+            "whether the broker wrote the first attempt, and the client tried again, was not compared",
+            Certainty.POSSIBLE,
+        )

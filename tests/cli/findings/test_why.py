@@ -1,0 +1,59 @@
+"""The options of `kdissect why`."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from tests.causes.diagnosing import capture
+from tests.support.console import TXN
+
+ERRORS = capture("kafka44_java_errors")
+
+
+def page(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["why", *arguments, "--format", "json", "--all"]) == 0
+    return json.loads(capfd.readouterr().out)
+
+
+def test_a_filter_that_takes_all_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert page(capfd, ERRORS, "-Y", "number > 0")["causes"] == page(capfd, ERRORS)["causes"]
+
+
+def test_a_filter_leaves_what_its_exchanges_show(capfd: pytest.CaptureFixture[str]) -> None:
+    found = page(capfd, ERRORS, "-Y", "error == MESSAGE_TOO_LARGE")["causes"]
+    assert [cause["id"] for cause in found] == ["message-too-large"]
+
+
+def test_only_what_concerns_them(capfd: pytest.CaptureFixture[str]) -> None:
+    found = page(capfd, ERRORS, "--client", "mallory-*", "--topic", "plain")["causes"]
+    assert {cause["id"] for cause in found} == {"topic-denied", "cluster-denied"} & {
+        cause["id"] for cause in found
+    }
+    assert found
+    assert page(capfd, ERRORS, "--group", "nobody")["causes"] == []
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_formats_have_the_same_causes(form: str, capfd: pytest.CaptureFixture[str]) -> None:
+    causes = page(capfd, ERRORS)["causes"]
+    assert main(["why", ERRORS, "--format", form, "--all"]) == 0
+    out = capfd.readouterr().out
+    assert all(cause["id"] in out and cause["title"] in out for cause in causes)
+
+
+def test_a_dozen_unless_all_are_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    everything = page(capfd, ERRORS)["causes"]
+    assert main(["why", ERRORS, "--json"]) == 0
+    shown = json.loads(capfd.readouterr().out)
+    assert shown["causes"] == everything[:12]
+    assert shown["causes_left_out"] == len(everything) - len(shown["causes"])
+
+
+def test_nothing_wrong_says_what_was_looked_at(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", capture("kafka44_rdkafka_groups")]) == 0
+    out = capfd.readouterr().out
+    assert out.startswith("nothing wrong was found")
+    assert "looked at" in out
+    assert main(["why", TXN, "--json"]) == 0
