@@ -4,14 +4,13 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
+from captures.faults import rooms
 from captures.record.spec import Spec
 
-if TYPE_CHECKING:
-    from captures.faults.room import Room
-
-Inject = Callable[["Room"], None]
+Inject = Callable[[Any], None]
+"""What injects a fault, given its `Room` (which knows the fault, so that it is not named here)."""
 VARIANTS = (1, 2, 3)
 ASIDE = 3
 """The variant nobody looks into while the engine is built."""
@@ -65,7 +64,7 @@ class Fault:
     also: tuple[str, ...] = ()
     way: dict[int, Way] | None = None
     snaplen: dict[int, int] | None = None
-    mangle: "Callable[[bytes, int], bytes] | None" = None
+    mangle: Callable[[bytes, int], bytes] | None = None
 
 
 _FAULTS: dict[str, Fault] = {}
@@ -79,7 +78,7 @@ def fault(
     also: tuple[str, ...] = (),
     way: dict[int, Way] | None = None,
     snaplen: dict[int, int] | None = None,
-    mangle: "Callable[[bytes, int], bytes] | None" = None,
+    mangle: Callable[[bytes, int], bytes] | None = None,
 ) -> Callable[[Inject], Inject]:
     """Register a function as the fault `name`, whose cause is of the same name unless it is told."""
 
@@ -99,7 +98,7 @@ def two(first: str, second: str) -> None:
     if one.broker != other.broker:
         raise ValueError(f"{first} and {second} want different clusters")
 
-    def inject(room: "Room") -> None:
+    def inject(room: Any) -> None:
         room.together(one.inject, other.inject)
 
     name = f"{first}+{second}"
@@ -116,8 +115,6 @@ def two(first: str, second: str) -> None:
 
 def catalogue() -> dict[str, Fault]:
     """The faults by name, those of one cluster beside each other."""
-    from captures.faults import rooms  # here: the rooms import this module
-
     for entry in sorted(pkgutil.iter_modules(rooms.__path__), key=lambda entry: entry.name == "pairs"):
         importlib.import_module(f"{rooms.__name__}.{entry.name}")
     clusters = [each.broker for each in _FAULTS.values()]
