@@ -435,9 +435,9 @@ class ExchangeTables:
         cls,
         asked: tuple[
             Callable[[Exchange], tuple[Any, ...] | None],
-            Callable[[ConnectionInfo], tuple[str, str, str, str, str | None, str]],
+            Callable[[ConnectionInfo], tuple[str | None, ...]],
             Callable[[int, int], tuple[Any, ...]],
-            Callable[[Exchange, Summary, Summary | None], tuple[list[str], list[str], list[str], int]],
+            Callable[[Exchange, Summary, Summary | None], tuple[Any, ...]],
             Callable[[Exchange, bytes], tuple[str | None, bool]],
             Callable[[bytes], str],
             Callable[[int], str],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from kdissect import api
 from kdissect.capture.files import Captures, refusal
 from kdissect.engine.connection_rows import connection_row
+from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
@@ -23,7 +24,6 @@ from kdissect.model.errors import KdissectError
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.model.wording import plural
 from kdissect.report.json import finding_row
-from kdissect.report.listed_rows import ListedRows
 from kdissect.report.printable import whole_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge

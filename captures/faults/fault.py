@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from captures.faults import rooms
 from captures.record.spec import Spec
 
 Inject = Callable[[Any], None]
-"""What injects a fault, given its `Room` (which knows the fault, so that it is not named here)."""
+"""Takes a `captures.faults.room.Room`, which knows this module."""
 VARIANTS = (1, 2, 3)
 ASIDE = 3
 """The variant nobody looks into while the engine is built."""
@@ -64,7 +63,7 @@ class Fault:
     also: tuple[str, ...] = ()
     way: dict[int, Way] | None = None
     snaplen: dict[int, int] | None = None
-    mangle: Callable[[bytes, int], bytes] | None = None
+    mangle: "Callable[[bytes, int], bytes] | None" = None
 
 
 _FAULTS: dict[str, Fault] = {}
@@ -78,7 +77,7 @@ def fault(
     also: tuple[str, ...] = (),
     way: dict[int, Way] | None = None,
     snaplen: dict[int, int] | None = None,
-    mangle: Callable[[bytes, int], bytes] | None = None,
+    mangle: "Callable[[bytes, int], bytes] | None" = None,
 ) -> Callable[[Inject], Inject]:
     """Register a function as the fault `name`, whose cause is of the same name unless it is told."""
 
@@ -115,6 +114,8 @@ def two(first: str, second: str) -> None:
 
 def catalogue() -> dict[str, Fault]:
     """The faults by name, those of one cluster beside each other."""
+    from captures.faults import rooms  # here: the rooms import this module
+
     for entry in sorted(pkgutil.iter_modules(rooms.__path__), key=lambda entry: entry.name == "pairs"):
         importlib.import_module(f"{rooms.__name__}.{entry.name}")
     clusters = [each.broker for each in _FAULTS.values()]

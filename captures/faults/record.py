@@ -12,7 +12,7 @@ from captures.faults.room import Room, write
 from captures.record import java, workshop
 from captures.record.broker import Cluster
 from captures.record.drivers import Driver
-from captures.record.far import BROKER_END, far_away
+from captures.record.far import BROKER_END, Way, far_away
 from captures.record.lab import Lab
 from captures.record.pythons import librdkafka
 from captures.record.sniffer import Sniffer
@@ -110,9 +110,10 @@ def _way(cluster: Cluster, fault: Fault, variant: int) -> Iterator[tuple[str, ..
         yield ("lo",)
         return
     lost = range(15, _LOST_OF, way.loses) if way.loses else ()
+    half = way.round_trip_ms / 2
     port = int(cluster.bootstrap.partition(",")[0].rpartition(":")[2])
     folder = workshop.folder("run", f"far{cluster.base}", fresh=True)
-    with far_away(way.round_trip_ms, lost, port, folder, tapped=False):
+    with far_away(Way(half, half, tuple(lost)), port, folder, tapped=False):
         yield "lo", BROKER_END
 
 

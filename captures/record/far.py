@@ -1,8 +1,8 @@
 """A way between clients and the broker that takes time and loses packets, without a queueing discipline.
 
 Clients run in a network namespace whose only device is a TUN device; another TUN device stands before the
-broker, which listens on 127.0.0.1 as always. A process between both hands packets on, each after half of
-the round trip, and drops some of them. `tc netem` does the same where the kernel has it. Linux and root;
+broker, which listens on 127.0.0.1 as always. A process between both hands packets on, each after what its
+way takes, and drops some of them. `tc netem` does the same where the kernel has it. Linux and root;
 everything stays on this machine.
 """
 
@@ -10,6 +10,7 @@ import fcntl
 import heapq
 import json
 import os
+import random
 import select
 import signal
 import struct
@@ -19,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from captures.record import workshop
 from captures.record.drivers import Driver
@@ -32,21 +33,31 @@ _TCP_AT = 20  # of IPv4 without options
 _READ_S = 0.2
 
 
+class Way(NamedTuple):
+    """How long packets take, and which are lost.
+
+    `lost` are the numbers of packets with data that are dropped, counted from 0 over both directions; `loss`
+    is the part of all packets that is, by chance.
+    """
+
+    to_broker_ms: float
+    to_client_ms: float
+    lost: Sequence[int] = ()
+    loss: float = 0.0
+
+
 def far(driver: Driver) -> Driver:
     """The driver on the other side of the way."""
     return driver._replace(command=["ip", "netns", "exec", _NAMESPACE, *driver.command])
 
 
 @contextmanager
-def far_away(
-    round_trip_ms: float, lost: Sequence[int], port: int, output: Path, *, tapped: bool = True
-) -> Iterator[dict[str, Any]]:
+def far_away(way: Way, port: int, output: Path, *, tapped: bool = True) -> Iterator[dict[str, Any]]:
     """The way, while it is there, captured at both of its ends into `client.pcapng` and `broker.pcapng`.
 
-    Without `tapped` nobody captures it here; `BROKER_END` is the interface that the broker's end has.
-
-    `lost` are the numbers of packets with data that are dropped, counted from 0 over both directions. Gives
-    a dict that has, afterwards, `lost`: who sent each, when, and when its bytes came again.
+    Without `tapped` nobody captures it here; `BROKER_END` is the interface that the broker's end has. Gives a
+    dict that has, afterwards, `lost`: who sent each packet with data that was dropped, when, and when its
+    bytes came again.
     """
     found: dict[str, Any] = {}
     tuns = [_open(name) for name in (_CLIENT, BROKER_END)]
@@ -55,8 +66,7 @@ def far_away(
         _set_up()
         log = output / "far.json"
         command = [
-            sys.executable, "-m", "captures.record.far", str(round_trip_ms),
-            ",".join(map(str, lost)), str(log), *map(str, tuns),
+            sys.executable, "-m", "captures.record.far", json.dumps(way), str(log), *map(str, tuns),
         ]  # fmt: skip
         forwarder = subprocess.Popen(command, pass_fds=tuns)
         taps = [_capture(prefix, device, port, output / name) for prefix, device, name in (
@@ -108,12 +118,14 @@ def _capture(prefix: list[str], device: str, port: int, target: Path) -> "subpro
     return process
 
 
-class _Way:
+class _Forwarder:
     """Hands packets on, later."""
 
-    def __init__(self, round_trip_s: float, lost: Sequence[int], tuns: Sequence[int]) -> None:
-        self._half_s = round_trip_s / 2
-        self._lost = set(lost)
+    def __init__(self, way: Way, tuns: Sequence[int]) -> None:
+        self._took_s = way.to_broker_ms / 1000, way.to_client_ms / 1000
+        self._lost = set(way.lost)
+        self._loss = way.loss
+        self._chance = random.Random(1)
         self._tuns = tuns
         self._waiting: list[tuple[float, int, int, bytes]] = []
         self._number = self._with_data = 0
@@ -141,21 +153,24 @@ class _Way:
             return
         self._number += 1
         if not self._loses(side, packet):
-            due = time.monotonic() + self._half_s
+            due = time.monotonic() + self._took_s[side]
             heapq.heappush(self._waiting, (due, self._number, side, packet))
 
     def _loses(self, side: int, packet: bytes) -> bool:
         header = _TCP_AT + (packet[_TCP_AT + 12] >> 4) * 4
+        by_chance = self._chance.random() < self._loss
         if len(packet) <= header:
-            return False
+            return by_chance
         key = side, packet[_TCP_AT : _TCP_AT + 8]  # ports and sequence number
         now_ns = time.time_ns()
-        if key in self._gone:
+        if key in self._gone and not by_chance:
             self._gone[key].setdefault("again_ns", now_ns)
             return False
         self._with_data += 1
-        if self._with_data - 1 not in self._lost:
+        if self._with_data - 1 not in self._lost and not by_chance:
             return False
+        if key in self._gone:
+            return True
         self._gone[key] = {
             "by": ("client", "broker")[side],
             "port": struct.unpack_from(">HH", packet, _TCP_AT)[side],
@@ -168,14 +183,12 @@ class _Way:
 
 def _main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts in the background has it ignored
-    round_trip_ms, lost, log, *tuns = sys.argv[1:]
-    way = _Way(
-        float(round_trip_ms) / 1000, [int(one) for one in lost.split(",") if one], [int(tun) for tun in tuns]
-    )
+    way, log, *tuns = sys.argv[1:]
+    forwarder = _Forwarder(Way(*json.loads(way)), [int(tun) for tun in tuns])
     try:
-        way.run()
+        forwarder.run()
     except KeyboardInterrupt:
-        Path(log).write_text(json.dumps({"lost": way.lost}))
+        Path(log).write_text(json.dumps({"lost": forwarder.lost}))
 
 
 if __name__ == "__main__":

@@ -100,11 +100,11 @@ def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
     except OSError as error:
         yield _unreadable(without_credentials(url), error.strerror or str(error))
         return
-    captures = [(place, size) for place, size in found if is_file or _begins(ObjectSource(place))]
+    captures = [place for place in found if is_file or _begins(ObjectSource(place.url))]
     if not captures:
         yield _unreadable(url, "no captures there")
-    for place, size in captures:
-        yield CaptureFile(place, ObjectSource(place), size), place
+    for place in captures:
+        yield CaptureFile(place.url, ObjectSource(place.url), place.size), place.url
 
 
 def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
@@ -155,8 +155,12 @@ def _holds(test: Callable[[], bool]) -> bool:
 
 
 def begins_like_capture(path: str) -> bool:
-    """Whether to read a file of a directory; one that cannot be opened counts by its name."""
+    """Whether to read a file of a directory, by path or URL; one that cannot be opened counts by its name."""
     try:
+        if is_url(path):
+            from kdissect.capture.objects import ObjectSource  # start-up
+
+            return _begins(ObjectSource(path))
         return _begins(FileSource(path))
     except Exception as error:  # then it is read, and that tells it
         fault_text(error)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from kdissect.capture.byte_source import CHUNK, FileSource
-from kdissect.capture.filesystems import filesystem_of
+from kdissect.capture.filesystems import filesystem_of, is_url
 from kdissect.capture.rotation import natural_order
 from kdissect.model.extras import how_to_install
 
@@ -22,8 +22,13 @@ _REQUEST = 4 << 20
 _INSTALL = f"a URL is read by pyarrow ({how_to_install('arrow')}) or, where that knows none, by fsspec"
 _CREDENTIALS = r"://[^/]*@"
 
-Place = tuple[str, int | None]
-"""URL and size in bytes of a file."""
+
+class Place(NamedTuple):
+    """A file: its URL, its size in bytes, when it was written in nanoseconds since 1970 (0: not known)."""
+
+    url: str
+    size: int | None
+    mtime_ns: int
 
 
 class ObjectSource(FileSource):
@@ -79,12 +84,12 @@ def _listed(url: str, recursive: bool) -> tuple[list[Place], bool]:
     filesystem, path = filesystem_of(base + mark + options)
     facts = filesystem.get_file_info(path)
     if facts.is_file and pattern is None:
-        return [(url, facts.size)], True
+        return [Place(url, facts.size, facts.mtime_ns or 0)], True
     infos = filesystem.get_file_info(fs.FileSelector(path, recursive=recursive))
-    sizes = {info.path.removeprefix(path).lstrip("/"): info.size for info in infos if info.is_file}
-    names = [name for name in sizes if pattern is None or fnmatchcase(name, pattern)]
+    found = {info.path.removeprefix(path).lstrip("/"): info for info in infos if info.is_file}
+    names = [name for name in found if pattern is None or fnmatchcase(name, pattern)]
     return [
-        (f"{base}/{name}{mark}{options}", sizes[name])
+        Place(f"{base}/{name}{mark}{options}", found[name].size, found[name].mtime_ns or 0)
         for name in sorted(names, key=_files_first)
         if not name.startswith(".") and "/." not in name
     ], False
@@ -93,6 +98,22 @@ def _listed(url: str, recursive: bool) -> tuple[list[Place], bool]:
 def _files_first(name: str) -> list[tuple[bool, list[tuple[int, int, str]]]]:
     *directories, last = name.split("/")
     return [*((True, natural_order(part)) for part in directories), (False, natural_order(last))]
+
+
+def source_of(place: str) -> FileSource:
+    """What reads a path or a URL."""
+    return ObjectSource(place) if is_url(place) else FileSource(place)
+
+
+def piece_of(place: str, start: int, size: int) -> bytes:
+    """So many bytes from an offset on of a path or a URL; fewer at its end. Raises OSError."""
+    if is_url(place):
+        with _guarded(_opened, place, start) as handle:
+            found: bytes = _guarded(handle.read, size)
+            return found
+    with open(place, "rb") as file:  # noqa: PTH123  paths stay strings, as in capture
+        file.seek(start)
+        return file.read(size)
 
 
 def _opened(url: str, position: int) -> Any:

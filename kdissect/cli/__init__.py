@@ -43,6 +43,8 @@ COMMANDS = {
     "offsets": ("statistics", "positions that jump and why, readers held back, records written twice"),
     "logins": ("statistics", "who logged in how and as whom (SASL), and what came of it"),
     "changes": ("statistics", "who created, altered and deleted topics, configs, ACLs, quotas, users"),
+    "diff": ("statistics", "what clients and brokers do otherwise in one capture than in another"),
+    "why": ("findings", "what is wrong, the worst first: causes with their costs and packets"),
     "upgrade": ("findings", "which clients break on another Kafka release"),
     "segments": ("log_segments", "what log segments and snapshots hold, and whether they are sound"),
     "check": ("findings", "hold the traffic to the rules of the protocol"),

@@ -94,6 +94,19 @@ def read_and_show(
 
     Raises KeyboardInterrupt behind it if the reading was stopped by that.
     """
+    reading = read_shown(dissection, options, output, read, show)
+    show(output)
+    reading.over()
+
+
+def read_shown(
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    read: Callable[[], object],
+    show: Callable[[Output], object],
+) -> Reading:
+    """Read the input; of a live capture on a terminal `show` prints in place what is known so far."""
     reading = Reading()
     is_text = options.format in (None, "table", "text")
     if is_live(dissection) and is_text and output.is_terminal and hasattr(os, "fork"):
@@ -104,8 +117,7 @@ def read_and_show(
     else:
         with reading:
             read()
-    show(output)
-    reading.over()
+    return reading
 
 
 def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None:

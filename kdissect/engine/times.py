@@ -31,3 +31,15 @@ def second_text(second: int) -> str:
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
     except (OverflowError, OSError, ValueError):  # a corrupt file may hold any 64-bit number
         return f"@{second}"
+
+
+def ns_of(text: str) -> int:
+    """The nanoseconds that `rfc3339` wrote; 0 for a text that it did not write."""
+    from calendar import timegm  # few ask
+
+    whole, _, fraction = text.rstrip("Z").partition(".")
+    try:
+        second = timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
+        return second * SECOND_NS + int(fraction.ljust(9, "0")[:9] or 0)
+    except ValueError:
+        return 0

@@ -43,6 +43,7 @@ class Metric(NamedTuple):
 
 _EXCHANGE = ("api", "broker", "client_id")
 _TOPIC = ("api", "topic")
+_PARTITION = ("group", "topic", "partition")
 
 
 def _of(part: str, attribute: str, unit: float = 1) -> Callable[[Snapshot], Samples]:
@@ -70,6 +71,13 @@ def _by_kind(part: str) -> Callable[[Snapshot], Samples]:
         counts: Mapping[str, int] = getattr(snapshot, part)
         for kind, count in counts.items():
             yield (kind,), count
+
+    return samples
+
+
+def _groups(attribute: str) -> Callable[[Snapshot], Samples]:
+    def samples(snapshot: Snapshot) -> Samples:
+        yield from getattr(snapshot.groups, attribute).items()
 
     return samples
 
@@ -136,10 +144,21 @@ METRICS: tuple[Metric, ...] = tuple(
          "responses with an error code for the topic; (several): which of its topics is not told",
          _of("topic_errors", "value")),
         ("topic_latency_seconds", _H, _TOPIC, "latency of exchanges that name the topic", _times("topics")),
+        ("group_state", _G, ("group", "state"), "1 for the state that the group is in, as groups tells it",
+         _groups("states")),
+        ("group_members", _G, ("group",), "members that are there", _groups("members")),
+        ("group_rebalances_total", _C, ("group",), "rebalances that led to a new generation or epoch",
+         _groups("rebalances")),
+        ("group_lag", _G, _PARTITION,
+         "records between the offset that the group's consumer fetches next and the high watermark",
+         _groups("lag")),
+        ("group_committed_lag", _G, _PARTITION,
+         "records between the offset that the group committed and the high watermark",
+         _groups("committed_lag")),
         ("connections_total", _C, ("kind",), "connections recognised, by what they carry",
          _by_kind("connections")),
         ("open_connections", _G, ("kind",), "connections that are open now", _by_kind("open_connections")),
-        ("anomalies_total", _C, ("kind",), "oddities of the wire and the capture", _by_kind("anomalies")),
+        ("anomalies_total", _C, ("anomaly",), "oddities of the wire and the capture", _by_kind("anomalies")),
         ("findings_total", _C, ("rule", "severity"), "findings of check, where traffic is judged", _findings),
         ("capture_packets_total", _C, (), "packets analysed", _captured(lambda counts: counts.packets)),
         ("capture_bytes_total", _C, (), "bytes of these packets, link layer included",

@@ -44,27 +44,28 @@ class LabelSets(Generic[T]):
     def at(self, values: tuple[str | None, ...]) -> T:
         """The counts of a label set, or of the one that stands for it. None is a label without a value."""
         found = self.sets.get(cast(Labels, values))  # nearly all values are what they become
-        if found is not None:
-            return found
+        return self.sets[self.labels_of(values)] if found is None else found
+
+    def labels_of(self, values: tuple[str | None, ...]) -> Labels:
+        """The label set that stands for values. It is there then."""
         labels = tuple(label_value(value) for value in values)
         for keep in range(len(labels), 0, -1):
             stand_in = labels[:keep] + (OTHER,) * (len(labels) - keep)
-            found = self.sets.get(stand_in)
-            if found is not None:
-                return found
+            if stand_in in self.sets:
+                return stand_in
             if self._kept.get(keep, 0) < self._limit:
                 return self._add(stand_in, keep)
         nameless = (OTHER,) * len(labels)
-        return self.sets.get(nameless) or self._add(nameless, 0)
+        return nameless if nameless in self.sets else self._add(nameless, 0)
 
     def copies(self) -> dict[Labels, T]:
         """The counts of all sets as they are now."""
         return {labels: counts.copy() for labels, counts in self.sets.items()}
 
-    def _add(self, labels: Labels, keep: int) -> T:
+    def _add(self, labels: Labels, keep: int) -> Labels:
         self._kept[keep] = self._kept.get(keep, 0) + 1
-        new = self.sets[labels] = self._make()
-        return new
+        self.sets[labels] = self._make()
+        return labels
 
 
 def label_value(value: str | None) -> str:

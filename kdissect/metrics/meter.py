@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
+from kdissect.metrics.group_metrics import GroupMetrics
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels
 from kdissect.metrics.metered_blocks import BlockMeter
 from kdissect.metrics.snapshot import CaptureCounts, Snapshot
@@ -23,6 +24,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.stages.block_takers import BlockTaker, take_block
 
 # A dict that grows while it is read makes the reader begin again; growth is too rare for this to be reached.
 _TRIES = 20
@@ -41,6 +43,7 @@ class Meter:
         self.other_anomalies: Callable[[], Mapping[str, int]] | None = None
         self._lock = Lock()
         self._exchanges = ExchangeMetrics(names, limit)
+        self._groups = GroupMetrics(names, limit)
         self._blocks = BlockMeter(self._exchanges, names) if is_compiled else None
         self._connections: Counter[str] = Counter()
         self._open: dict[str, ConnectionInfo] = {}
@@ -55,11 +58,14 @@ class Meter:
             if self._blocks is None or not isinstance(events, native.ExchangeBlock):
                 for event in events:
                     self._add(event)
+                    if isinstance(event, Exchange):
+                        self._groups.add(event)
                 return
-            at = self._blocks.count(events, 0)
-            while at < len(events):
-                self._add(events[at])
-                at = self._blocks.count(events, at + 1)
+            takers = (
+                BlockTaker(self._blocks.count, lambda event, _: self._add(event)),
+                BlockTaker(self._groups.count_block, lambda event, _: self._groups.add(event)),
+            )
+            take_block(events, takers, _raise, want_bodies=False)
 
     def _add(self, event: Event) -> None:
         if isinstance(event, Exchange):
@@ -78,7 +84,7 @@ class Meter:
         with self._lock:
             if self._blocks is not None:
                 self._blocks.catch_up()
-            counted = self._exchanges.copies()
+            counted = (*self._exchanges.copies(), self._groups.counts())
             connections = dict(self._connections)
             infos = list(self._open.values())
             anomalies = self._anomalies.copy()
@@ -99,6 +105,10 @@ class Meter:
         with self._lock:
             self._reported |= found  # the larger of both
             return dict(self._reported)
+
+
+def _raise(error: Exception, _where: object) -> NoReturn:
+    raise error
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[Labels, int]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.metrics.group_metrics import GroupCounts
 from kdissect.metrics.label_sets import Labels
 from kdissect.metrics.tallies import Count, ExchangeTally, TimeHistogram, TopicTally
 
@@ -44,6 +45,7 @@ class Snapshot(NamedTuple):
     brokers: Mapping[Labels, TimeHistogram]
     topics: Mapping[Labels, TopicTally]
     topic_errors: Mapping[Labels, Count]
+    groups: GroupCounts
     connections: Mapping[str, int]
     """Recognised so far, by kind."""
     open_connections: Mapping[str, int]

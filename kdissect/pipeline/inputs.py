@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.compression import Compression
 from kdissect.capture.files import open_captures
-from kdissect.capture.filesystems import absolute, is_url
-from kdissect.capture.objects import ObjectSource
+from kdissect.capture.filesystems import absolute
+from kdissect.capture.objects import source_of
 from kdissect.model.errors import CaptureError
 from kdissect.model.wording import path_text
 
@@ -38,10 +37,7 @@ class Input(NamedTuple):
     def open(self) -> CaptureFile:
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
-        source = (
-            ObjectSource(self.absolute_path) if is_url(self.absolute_path) else FileSource(self.absolute_path)
-        )
-        file = CaptureFile(self.path, source, self.size, error)
+        file = CaptureFile(self.path, source_of(self.absolute_path), self.size, error)
         file.index = self.number
         file.compression = self.compression  # of what is not read again, as it is no capture
         file.capture_set = self.set_name

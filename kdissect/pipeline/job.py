@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.shards import Shard
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
@@ -26,6 +27,7 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.tap_marks import ListEnds, MarkTaps, shared_ends
 from kdissect.pipeline.task_setup import Setup
+from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.session.detection.known_brokers import End
 from kdissect.session.info import ConnectionKind
 from kdissect.stages.per_flow import OF_JUDGES
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 ALWAYS = "files"
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 # Tables whose rows ask for the names of topic ids.
-WITH_TOPICS = WITH_NAMES | {"topics", "groups", "producers", "transactions"}
+WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions"}
 # Tasks that look for what was captured twice: each reads all sets that may have some of it.
 MAX_MARKING = 4
 
@@ -58,7 +60,7 @@ class Job(NamedTuple):
     setup: Setup
     output: str
     tables: frozenset[str]
-    partition_by: tuple[str, ...] = ("day", "broker")
+    partition_by: tuple[str, ...] = ()
     parts: int = 0
     overwrite: bool = False
     topic_ids: Mapping[bytes, str] | None = None
@@ -73,12 +75,14 @@ class Unread(NamedTuple):
 
 class Summary(NamedTuple):
     """What a run wrote, nothing where no input could be opened and tables are there; and what it could
-    not read: files, and connections as far as the table of connections is made.
+    not read: files, and connections as far as the table of connections is made. `uncompiled` are hosts whose
+    tasks had no compiled part.
     """
 
     files: tuple[WrittenFile, ...]
     unread: tuple[Unread, ...]
     connections: ConnectionTally
+    uncompiled: frozenset[str] = frozenset()
 
     @property
     def tables(self) -> dict[str, tuple[int, int, int]]:
@@ -103,17 +107,17 @@ def run(spark: SparkSession, job: Job) -> Summary:
         raise OutputExistsError(job.output)
     name = uuid4().hex[:12]
     with directory.staged(name):
-        files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
+        files, hosts = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
         staging = f"{directory.staging_of(name)}/"
         told = list(_rows(filesystem, staging, files, ALWAYS, ["file", "format", "error", "anomalies"]))
         unread = tuple(unread_of(told))
         if before is not None and all(row["format"] is None for row in told):
-            return Summary((), unread, ConnectionTally())
+            return Summary((), unread, ConnectionTally(), hosts)
         connections = tally_of(_rows(filesystem, staging, files, "connections", ["kind", "same_as", "tls"]))
         if before is not None:
             directory.clear(before)
         directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
-    return Summary(tuple(files), unread, connections)
+    return Summary(tuple(files), unread, connections, hosts)
 
 
 def cores(spark: SparkSession) -> int:
@@ -152,8 +156,8 @@ def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
     return tally
 
 
-def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
-    """All files of all tables, staged."""
+def _written(spark: SparkSession, job: Job, staging: str) -> tuple[list[WrittenFile], frozenset[str]]:
+    """All files of all tables, staged, and the hosts without the compiled part."""
     found = _Analysis(spark, job, staging).results()
     files = [file for result in found for file in result.written]
     files += _of_files(job, staging, found)
@@ -161,7 +165,8 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)
     begin(spark, JOINING)
-    return stay + joined(spark, groups, staging, Names())
+    hosts = frozenset(result.uncompiled for result in found if result.uncompiled is not None)
+    return stay + joined(spark, groups, staging, Names()), hosts
 
 
 class _Analysis:
@@ -292,5 +297,6 @@ def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile
     """A file for each table without rows: who queries it finds its columns."""
     parts = parts_in(staging, job.partition_by)
     for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
-        parts.add(table, batch_of(table, []))
+        of = field_table(job.setup.fields) if table == FIELDS else TABLES[table]
+        parts.add(table, batch_of(of, []))
     return parts.close()

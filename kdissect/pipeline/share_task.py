@@ -7,11 +7,13 @@ that failed half-way has written is never named. What it did not know, and other
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from socket import gethostname
 from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.limits import in_force
+from kdissect.model.native import is_compiled
 from kdissect.pipeline.shares import WHOLE, Share, Task
 from kdissect.pipeline.table_files.forwarded_files import NAMES
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
@@ -40,7 +42,10 @@ class Known(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a task comes to. `nameless` are the ids without a name there; None for too many."""
+    """What a task comes to. `nameless` are the ids without a name there; None for too many.
+
+    `uncompiled` is the host where it ran without the compiled part, None where it had that.
+    """
 
     number: int
     written: tuple[WrittenFile, ...]
@@ -48,6 +53,7 @@ class Result(NamedTuple):
     proven: frozenset[End]
     asked: frozenset[End]
     nameless: frozenset[Place] | None
+    uncompiled: str | None
 
 
 class ShareTask:
@@ -71,7 +77,10 @@ class ShareTask:
         _add_told(names, parts, least=1)
         written = tuple(file._replace(has_ids=False) for file in parts.close())
         nameless = frozenset(names.nameless) if len(names.nameless) < names.most else None
-        return Result(number, written, files, frozenset(brokers.proven), frozenset(brokers.asked), nameless)
+        return Result(
+            number, written, files, frozenset(brokers.proven), frozenset(brokers.asked), nameless,
+            None if is_compiled else gethostname(),
+        )  # fmt: skip
 
     def _share(
         self, share: Share, known: Known, names: _AskedNames, brokers: Brokers, parts: ParquetParts
@@ -85,7 +94,7 @@ class ShareTask:
         )  # fmt: skip
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names
-        production = Production(dissection, share.tables)
+        production = Production(dissection, share.tables, fields=setup.fields)
         for table, batch in production.while_read():
             parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)

@@ -20,7 +20,8 @@ class Setup(NamedTuple):
     """Settings and inputs.
 
     `key_logs` are read already: the paths mean nothing on another machine. A task has `limits` hold in its
-    process before anything else: Spark runs the next task, of another job, in the same one.
+    process before anything else: Spark runs the next task, of another job, in the same one. `fields` are the
+    columns of the table `fields`.
     """
 
     inputs: Inputs
@@ -29,6 +30,7 @@ class Setup(NamedTuple):
     key_logs: tuple[KeyLogFile, ...] = ()
     limits: Limits = DEFAULT_LIMITS
     listener: faults.Listener | None = None
+    fields: tuple[str, ...] = ()
 
     @classmethod
     def of(

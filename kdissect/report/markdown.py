@@ -4,7 +4,7 @@ Everything from the wire stands in `<code>`, and each of its characters that may
 HTML is written as a number (`&#124;`): such a character is text and nothing else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kdissect.model.finding import Finding
 from kdissect.model.wording import plural
@@ -99,11 +99,13 @@ def _details(fold: Fold, verdict: Verdict) -> Iterator[str]:
 def cites(finding: Finding) -> str:
     """The sources of a finding's rule, as links."""
     rule = rule_by(finding.code)
-    links = []
-    for citation in rule.cites if rule is not None else ():
-        found = resolve(citation)
-        links.append(f"[{citation}]({found.url})" if found else citation)
-    return "; ".join(links)
+    return links(rule.cites if rule is not None else ())
+
+
+def links(citations: Iterable[str]) -> str:
+    """Sources as links."""
+    found = [(citation, resolve(citation)) for citation in citations]
+    return "; ".join(f"[{citation}]({one.url})" if one else citation for citation, one in found)
 
 
 def _run(verdict: Verdict) -> Iterator[str]:

@@ -224,6 +224,8 @@ class ExchangeFact(IntFlag):
     """An answer after 30 s or more."""
     VERSIONS_REFUSED = 8192
     """The broker refused ApiVersions in the version asked for, on this connection."""
+    LATE = 16384
+    """An answer after 100 ms or more."""
 
 
 class BatchFact(IntFlag):

@@ -5,7 +5,7 @@ Rows come from the events of one analyzer, findings from one judge: nothing here
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.api import Dissection
@@ -13,6 +13,7 @@ from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed, PlacedEvents
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.native import native
+from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
@@ -20,6 +21,7 @@ from kdissect.stages.block_takers import BlockTaker, take_block
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage
 from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
+from kdissect.stages.rows.field_rows import FieldRows
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.flow_rows import ExchangeTables
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
@@ -27,10 +29,16 @@ from kdissect.stages.rows.table_rows import TableRows
 
 
 def produce(
-    dissection: Dissection, tables: frozenset[str], judging: Judging | None = None
+    dissection: Dissection,
+    tables: frozenset[str],
+    judging: Judging | None = None,
+    fields: Sequence[str] = (),
 ) -> Iterator[tuple[str, Any]]:
-    """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input."""
-    production = Production(dissection, tables, judging)
+    """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input.
+
+    `fields` are the columns of the table `fields`.
+    """
+    production = Production(dissection, tables, judging, fields)
     yield from production.while_read()
     files, names = dissection.captures.files, dissection.file_names
     made = [("files", file_rows(files, names)), ("anomalies", file_anomaly_rows(files, names))]
@@ -48,13 +56,20 @@ class Production:
     """Feeds each event to everything that makes rows of it."""
 
     def __init__(
-        self, dissection: Dissection, tables: frozenset[str], judging: Judging | None = None
+        self,
+        dissection: Dissection,
+        tables: frozenset[str],
+        judging: Judging | None = None,
+        fields: Sequence[str] = (),
     ) -> None:
         numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
         self._dissection = dissection
         self._ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
         self._tables = tables
-        self.rows = TableRows(tables)
+        self._fields: FieldRows | None = None
+        if FIELDS in tables:
+            self._fields = FieldRows(fields, dissection.file_names, dissection.topics)
+        self.rows = TableRows(tables, {FIELDS: field_table(fields)} if FIELDS in tables else {})
         self._pieces = SnapshotPieces()
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
@@ -115,6 +130,7 @@ class Production:
                 event.bodies()  # decoded once for all
             if self._wants_connections:
                 self._connections.exchange(event, order, self._pieces)
+            self._add_fields(event, order)
         elif isinstance(event, ConnectionClosed) and self._wants_connections:
             self._connections.connection(event.connection, order)
         if self._tables & OF_STATES and event.connection.same_as is None:
@@ -123,6 +139,10 @@ class Production:
             self._judge.add(event)
         if isinstance(event, Exchange):
             event.forget_bodies()
+
+    def _add_fields(self, exchange: Exchange, order: bytes) -> None:
+        if self._fields is not None:
+            self.rows.add(FIELDS, self._fields.row(exchange, order))
 
     def _takers(self, block: native.ExchangeBlock) -> list[BlockTaker]:
         """Those of `_add`, in its order."""
@@ -138,6 +158,13 @@ class Production:
                 tables.exchange(event, ordered.order_of(block, at), pieces)
 
             found.append(BlockTaker(count, add))
+        if self._fields is not None:
+            found.append(
+                BlockTaker(
+                    lambda _, start: start,
+                    lambda event, at: self._add_fields(event, ordered.order_of(block, at)),
+                )
+            )
         if self._tables & OF_STATES:
             capture_set = self._dissection.captures.files[ordered.file_of(block)].capture_set
             found += self._stage_of(capture_set).takers()

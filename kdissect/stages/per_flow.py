@@ -15,6 +15,7 @@ import pyarrow as pa
 from kdissect.engine.event_order import Placed
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.finding import Who
+from kdissect.query.fields.field_table import FIELDS
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed
@@ -26,7 +27,7 @@ from kdissect.stages.rows.table_rows import BATCH_BYTES, BATCH_ROWS, TableRows
 
 # Tables of this stage, and of the per-capture-set stage.
 OF_CONNECTIONS = frozenset(
-    {"connections", "exchanges", "topic_partitions", "batches", "records", "anomalies"}
+    {"connections", "exchanges", "topic_partitions", "batches", "records", "anomalies", FIELDS}
 )  # fmt: skip
 OF_JUDGES = frozenset({"findings", "coverage"})
 OF_STATES = frozenset({"latencies", "rates", "topics", "groups", "producers", "transactions"})

@@ -16,13 +16,14 @@ import pytest
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.engine.exchange_rows import PROCESS_FIELDS, RowField
+from kdissect.engine.listed_rows import LISTED_FIELDS
 from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.segments.index_kinds import KINDS
 from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.report.listed_rows import LISTED_FIELDS
 from kdissect.session.problem import Reason
 from kdissect.stats.failed_connections import PROBLEM_FIELDS, REASONS
+from kdissect.stats.one_way_connections import ONE_WAY_FIELDS
 from tests.support.console import CHECKOUT
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
@@ -54,6 +55,7 @@ def kind_list() -> str:
         ("exchange fields", field_table(LISTED_FIELDS)),
         ("connection fields", field_table(CONNECTION_FIELDS)),
         ("problem fields", field_table(PROBLEM_FIELDS)),
+        ("one-way fields", field_table(ONE_WAY_FIELDS)),
         ("problem reasons", reason_table()),
         ("record fields", field_table(RECORD_FIELDS)),
         ("segment batch fields", field_table(SEGMENT_BATCH_FIELDS)),

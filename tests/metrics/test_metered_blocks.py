@@ -21,6 +21,7 @@ NAMES = [
     "kafka44_rdkafka_produce.pcapng",
     "tansu_rdk216_acks.pcap",
 ]
+Scraped = dict[str, dict[tuple[str, ...], float]]
 TakerOf = Callable[[Meter], Callable[[Events], None]]
 
 
@@ -44,7 +45,7 @@ def one_by_one(meter: Meter) -> Callable[[Events], None]:
     return take
 
 
-def metered(name: str, limit: int, taker_of: TakerOf) -> object:
+def metered(name: str, limit: int, taker_of: TakerOf) -> Scraped:
     dissection = Dissection(str(CAPTURES / name))
     meter = Meter(dissection.topics, limit)
     dissection.observer = taker_of(meter)
@@ -53,11 +54,18 @@ def metered(name: str, limit: int, taker_of: TakerOf) -> object:
     return scraped(meter)
 
 
+def without_groups(found: Scraped) -> Scraped:
+    return {name: values for name, values in found.items() if not name.startswith("kdissect_group_")}
+
+
 @pytest.mark.parametrize("taker_of", [in_blocks, scraped_often])
 @pytest.mark.parametrize("limit", [1000, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_are_counted_as_their_exchanges(name: str, limit: int, taker_of: TakerOf) -> None:
-    assert metered(name, limit, taker_of) == metered(name, limit, one_by_one)
+    found, alone = metered(name, limit, taker_of), metered(name, limit, one_by_one)
+    if limit < 1000:  # groups are looked at when somebody scrapes: which of them have labels depends on that
+        found, alone = without_groups(found), without_groups(alone)
+    assert found == alone
 
 
 @pytest.mark.parametrize("name", NAMES[1:3])

@@ -365,5 +365,5 @@ def test_numbers_are_those_of_python(native: Any) -> None:
     assert native.JUDGED == [
         views._LARGE, views._LEAST_REQUEST, views._LEAST_RESPONSE, views._SLOW_NS, views._MANY_IN_FLIGHT,
         views._RESPONSE_BODY_AT, views._REQUEST_BODY_AT, views.WAITING_KEPT, RECENT, views.RECENT_BYTES,
-        MOST_CANONICAL,
+        MOST_CANONICAL, views.LATE_NS,
     ]  # fmt: skip

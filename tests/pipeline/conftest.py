@@ -45,10 +45,11 @@ def rotated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rotated")
     whole = folder / "whole.pcap"
     options = ["--size", "6MB", "--connections", "30", "--reorder", "1%", "--loss", "0.3%", "--seed", "7"]
-    _benchmark("generate.py", *options, "-o", str(whole))
-    _benchmark("rotate.py", str(whole), "--files", "20", "--output", str(folder / "files"))
+    benchmark("generate.py", *options, "-o", str(whole))
+    benchmark("rotate.py", str(whole), "--files", "20", "--output", str(folder / "files"))
     return folder / "files"
 
 
-def _benchmark(script: str, *arguments: str) -> None:
+def benchmark(script: str, *arguments: str) -> None:
+    """Run a script of the benchmarks."""
     subprocess.run([sys.executable, str(BENCHMARKS / script), *arguments], check=True, capture_output=True)

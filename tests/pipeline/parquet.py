@@ -52,7 +52,7 @@ def compare(
     """Run the tasks of a run, here without Spark, and hold each table to that of one process."""
     inputs = find([str(path) for path in paths])
     setup = Setup.of(inputs, key_logs=tuple(keys))
-    job = Job(inputs, setup, str(output), frozenset(tables), parts=parts)
+    job = Job(inputs, setup, str(output), frozenset(tables), ("day", "broker"), parts)
     summary = run(Frames(), job)  # type: ignore[arg-type]
     one = of_one_process(paths, keys)
     for table in tables:

@@ -84,7 +84,7 @@ def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Pa
 
     inputs = find([str(path) for path in odd])
     output = tmp_path / "tables"
-    job = Job(inputs, Setup.of(inputs), str(output), frozenset(TABLES), parts=3)
+    job = Job(inputs, Setup.of(inputs), str(output), frozenset(TABLES), ("day", "broker"), parts=3)
     summary = run(spark, job)
 
     unread = {Path(file.file).name: file.why for file in summary.unread}

@@ -79,7 +79,7 @@ def _add_rest(found: Tables, total: Judgement, dissection: Dissection) -> None:
         ("findings", finding_rows(total, names)),
         ("coverage", coverage_rows(total)),
     ):
-        found[name] += batch_of(name, list(rows)).to_pylist()
+        found[name] += batch_of(TABLES[name], list(rows)).to_pylist()
 
 
 def _flows(dissection: Dissection) -> dict[tuple[str, bytes], list[tuple[Any, int, int, int]]]:

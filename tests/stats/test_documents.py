@@ -9,6 +9,7 @@ import pytest
 
 from kdissect.cli import main
 from tests.stats.truth import capture
+from tests.support.console import CAPTURES as CORPUS
 from tests.support.console import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "statistics.md").read_text()
@@ -23,9 +24,9 @@ BY_VALUE = {
     "opaque_connections",
 }  # fmt: skip
 COMMANDS = {
-    "stats": ["--by", "client_rack,broker_rack"], "topics": ["--sizes", "--savings"], "groups": [],
+    "stats": ["--by", "client_rack,broker_rack", "--split"], "topics": ["--sizes", "--savings"], "groups": [],
     "producers": [], "fetch-sessions": [], "logins": [], "changes": [], "offsets": [],
-    "upgrade": ["--target", "4.0", "--fail-on", "never"],
+    "upgrade": ["--target", "4.0", "--fail-on", "never"], "diff": [capture("tansu_rdk216_txn")],
 }  # fmt: skip
 
 
@@ -40,11 +41,14 @@ def keys(value: Any) -> Iterator[str]:
             yield from keys(item)
 
 
+BOTH_ENDS = [str(path) for path in sorted((CORPUS / "taps").glob("kafka44_java_far.*.pcapng"))]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_field_is_documented(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     found: set[str] = set()
-    for name in CAPTURES:
-        assert main([command, capture(name), "--format", "json", *COMMANDS[command]]) == 0
+    for paths in [*([capture(name)] for name in CAPTURES), BOTH_ENDS]:
+        assert main([command, *paths, "--format", "json", *COMMANDS[command]]) == 0
         found |= set(keys(json.loads(capfd.readouterr().out)))
     (section,) = re.findall(rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
     common = PAGE.partition("\n## ")[0] + PAGE[PAGE.index("Distributions have") :].partition("\n\n")[0]

@@ -4,7 +4,7 @@ time. Captured at both ends, into `captures/taps`.
 """
 
 from captures.record import workshop
-from captures.record.far import far, far_away
+from captures.record.far import Way, far, far_away
 from captures.record.java import java
 from captures.record.lab import Lab
 from captures.record.scrub import scrub
@@ -12,8 +12,7 @@ from captures.record.spec import Spec
 
 NAME = "kafka44_java_far"
 BROKER = Spec("4.4.0")
-_ROUND_TRIP_MS = 40
-_LOST = (10, 17, 30, 41, 62)
+_WAY = Way(20, 20, (10, 17, 30, 41, 62))
 _RECORDS = 16
 
 
@@ -22,7 +21,7 @@ def run(lab: Lab) -> None:
     client = far(java("4.4.0"))
     port = int(lab.cluster.bootstrap.rpartition(":")[2])
     one_by_one = {"max.in.flight.requests.per.connection": "1", "batch.size": "1", "linger.ms": "0"}
-    with far_away(_ROUND_TRIP_MS, _LOST, port, workshop.folder("run", "far", fresh=True)) as way:
+    with far_away(_WAY, port, workshop.folder("run", "far", fresh=True)) as way:
         lab.run_driver(
             client, "Produce", client_id="writer", topic="far", count=_RECORDS, properties=one_by_one
         )
@@ -32,14 +31,19 @@ def run(lab: Lab) -> None:
                 "max.poll.records": "4", "fetch.max.wait.ms": "300", "max.partition.fetch.bytes": "300",
             },
         )  # fmt: skip
-    lab.truth.content["way"] = {"round_trip_ms": _ROUND_TRIP_MS, **way}
+    lab.truth.content["way"] = {"round_trip_ms": _WAY.to_broker_ms + _WAY.to_client_ms, **way}
 
 
 def after(lab: Lab) -> None:
     """Nothing went over loopback: the captures are those of the way."""
+    keep_both_ends(lab, NAME)
+
+
+def keep_both_ends(lab: Lab, name: str) -> None:
+    """Keep the captures of both ends with their truth."""
     taken, target = workshop.folder("run", "far"), lab.output / "taps"
     target.mkdir(exist_ok=True)
     for end in ("client", "broker"):
-        (target / f"{NAME}.{end}.pcapng").write_bytes(scrub((taken / f"{end}.pcapng").read_bytes()))
-    (lab.output / f"{NAME}.pcapng").unlink()
-    (lab.output / f"{NAME}.truth.json").replace(target / f"{NAME}.truth.json")
+        (target / f"{name}.{end}.pcapng").write_bytes(scrub((taken / f"{end}.pcapng").read_bytes()))
+    (lab.output / f"{name}.pcapng").unlink()
+    (lab.output / f"{name}.truth.json").replace(target / f"{name}.truth.json")

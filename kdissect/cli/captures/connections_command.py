@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.formats import Format, format_name, format_of
+from kdissect.cli.options.clock_options import add_clocks
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, is_live, start_ns
@@ -68,6 +69,12 @@ def run(arguments: Sequence[str]) -> int:
         action="store_true",
         help="only connections that came to nothing, with the reason and the packets, at the end",
     )
+    parser.add_argument(
+        "--one-way",
+        action="store_true",
+        help="only connections that two captures have: how long each way took between them, at the end",
+    )
+    add_clocks(parser)
     add_printing(parser, FORMATS)
     add_fields(
         parser, "columns to print: fields of a connection's JSON line (docs/output.md) by their dotted names"
@@ -83,6 +90,10 @@ def run(arguments: Sequence[str]) -> int:
             from kdissect.cli.captures.problems_text import print_problems  # start-up: its histories
 
             print_problems(dissection, options, output)
+        elif options.one_way:
+            from kdissect.cli.captures.one_way_text import print_one_way  # start-up: statistics
+
+            print_one_way(dissection, options, output)
         else:
             _print(dissection, options, output)
 
@@ -90,11 +101,19 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _check(parser: ArgumentParser, options: Namespace) -> None:
+    if options.problems and options.one_way:
+        parser.error("--problems and --one-way are two lists: ask for one")
+    if options.clocks_within is not None and not options.one_way:
+        parser.error("--clocks-within goes with --one-way")
     try:
         if options.problems:
             from kdissect.stats.failed_connections import PROBLEM_FIELDS  # start-up: its histories
 
             choose_columns(options, PROBLEM_FIELDS)
+        elif options.one_way:
+            from kdissect.stats.one_way_connections import ONE_WAY_FIELDS  # start-up: statistics
+
+            choose_columns(options, ONE_WAY_FIELDS)
         else:
             choose_columns(options, CONNECTION_FIELDS, OF_CONNECTIONS)
     except ValueError as error:

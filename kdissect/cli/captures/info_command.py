@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.cli.event_loop import read_all
+from kdissect.cli.event_loop import read_all, read_and_show
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
@@ -48,7 +48,13 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        facts = _facts(dissection, options)
+        overview = Overview(options.deep, options.records)
+        read_and_show(
+            dissection, options, output, lambda: _read(dissection, options, overview),
+            lambda output: show(output, _facts(dissection, overview)),
+        )  # fmt: skip
+
+    def show(output: Output, facts: Facts) -> None:
         tables = [
             RowTable("apis", lambda: facts["apis"]),
             RowTable("files", lambda: facts["files"]),
@@ -67,9 +73,8 @@ def _counted(name: str, counts: dict[str, int]) -> list[Facts]:
     return [{name: found, "count": count} for found, count in counts.items()]
 
 
-def _facts(dissection: Dissection, options: Namespace) -> Facts:
-    """Everything `info` reports, from the whole input."""
-    overview = Overview(options.deep, options.records)
+def _read(dissection: Dissection, options: Namespace, overview: Overview) -> None:
+    """Count the whole input."""
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
     logins = RefusedLogins()
@@ -81,6 +86,10 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
             overview.add(event)
 
     read_all(dissection, add)
+
+
+def _facts(dissection: Dissection, overview: Overview) -> Facts:
+    """Everything `info` reports."""
     _add_anomalies_below(overview, dissection)
     return {
         "files": [

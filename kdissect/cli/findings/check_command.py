@@ -11,7 +11,7 @@ from kdissect.api import Dissection
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_blocks, read_events, read_shown
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
@@ -63,8 +63,17 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(str(error))
 
     def body(output: Output) -> None:
-        reading = Reading()
-        verdict = _judge(dissection, new_judge(), options, baseline, reading)
+        judge = new_judge()
+
+        def judged(is_stopped: bool = False) -> Verdict:
+            judge.finish()
+            return _verdict(dissection, judge, options, baseline, is_stopped)
+
+        reading = read_shown(
+            dissection, options, output, lambda: _read(dissection, judge, options),
+            lambda output: _write(options, output, judged()),
+        )  # fmt: skip
+        verdict = judged(reading.is_stopped)
         if was_read(dissection):  # else the files of an earlier run stay
             if options.evidence and not reading.is_stopped:  # for which all is read once more
                 from kdissect.cli.findings.check_evidence import write_evidence  # start-up: seldom asked for
@@ -151,23 +160,27 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _judge(
-    dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, reading: Reading
-) -> Verdict:
+def _read(dissection: Dissection, judge: Judge, options: CheckOptions) -> None:
+    """Show the judge the captures."""
     taken = _taken(dissection, judge, options)
     files = dissection.captures.files
     for file in files:
         if isinstance(file.source, FileSource):
             file.source.is_hashed = True
     with metering(options, dissection, judge.findings.all):
-        with reading:
-            if taken is None:
-                read_blocks(dissection, judge.add, judge.take_block)
-            else:
-                read_events(dissection, partial(_add, taken, judge))
-        judge.finish()
+        if taken is None:
+            read_blocks(dissection, judge.add, judge.take_block)
+        else:
+            read_events(dissection, partial(_add, taken, judge))
+
+
+def _verdict(
+    dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, is_stopped: bool
+) -> Verdict:
+    """What it found."""
+    files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
-    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), reading.is_stopped)
+    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), is_stopped)
     strict = bool(options.strict)
     names = dissection.file_names
     hashes = {

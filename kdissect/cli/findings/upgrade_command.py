@@ -8,7 +8,7 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK
-from kdissect.cli.event_loop import Reading, read_blocks, read_events
+from kdissect.cli.event_loop import read_and_show, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.formats.row_table import RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
@@ -24,6 +24,7 @@ from kdissect.report.printable import printable
 from kdissect.schema.acceptance import resolve
 from kdissect.session.events import Event
 from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.by_software import uses_by_software
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
 # What fails, by the choice of --fail-on.
@@ -44,33 +45,40 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         audit, unseen = UpgradeAudit(options.target), BlindSpots()
         accepts = filter_of(options, dissection)
-        reading = Reading()
 
         def take(event: Event) -> None:
             unseen.add(event)
             audit.add(event, takes(accepts, event))
 
-        with reading:
+        def read() -> None:
             if accepts is None:
                 read_blocks(dissection, take, audit.count_block)
             else:
                 read_events(dissection, take)
-        audit.finish()
-        facts = upgrade_facts(audit) | {"not_seen": unseen.facts()}
-        tables = [
-            RowTable(
-                "uses", lambda: (row for row in facts["uses"] if options.all or row["outcome"] != "fine")
-            )
-        ]
-        write_tables(options, output, facts, tables, lambda: _write_audit(facts, options, output))
-        output.flush()
-        found.append(facts)
-        reading.over()
+
+        def show(output: Output) -> None:
+            audit.finish()
+            facts = upgrade_facts(audit) | {"not_seen": unseen.facts()}
+            found.append(facts)
+            _write(facts, options, output)
+
+        read_and_show(dissection, options, output, read, show)
 
     code = printing(parser, options, dissection, body)
     if not found or dissection.guard.has_faults:
         return code
     return _exit_code(found[0], options, code, dissection)
+
+
+def _write(facts: Facts, options: Namespace, output: Output) -> None:
+    """The audit, or the rows of its table."""
+
+    def uses() -> list[Facts]:
+        return [row for row in facts["uses"] if options.all or row["outcome"] != "fine"]
+
+    tables = [RowTable("uses", uses), RowTable("software", lambda: uses_by_software(uses()))]
+    write_tables(options, output, facts, tables, lambda: _write_audit(facts, options, output))
+    output.flush()
 
 
 def _parser() -> ArgumentParser:
@@ -85,7 +93,7 @@ def _parser() -> ArgumentParser:
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
     add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
-    add_tables(parser, "uses")
+    add_tables(parser, "uses", "software")
     return parser
 
 

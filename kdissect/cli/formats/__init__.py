@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kdissect.cli.output import Output
 
 if TYPE_CHECKING:
-    from kdissect.cli.formats.named_fields import Column, Room
+    from kdissect.cli.formats.named_fields import Room
+    from kdissect.engine.row_columns import Column
     from kdissect.report.cells import TableColumn
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.formats.named_fields import Column, Room, as_columns
+from kdissect.cli.formats.named_fields import Room, as_columns
+from kdissect.engine.row_columns import Column
 from kdissect.report.cells import LIST_SEPARATOR, cell
 from kdissect.report.printable import printable
 

@@ -16,7 +16,7 @@ from kdissect.cli.options.input_options import is_live, start_ns
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
-from kdissect.report.listed_rows import LISTED_FIELDS, ListedRows, who_row
+from kdissect.engine.listed_rows import LISTED_FIELDS, ListedRows, who_row
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -127,10 +127,19 @@ def row_writer(
     if options.format == "parquet" and not (options.columns and not options.and_usual):
         columns = [field.name for field in LISTED_FIELDS if _is_leaf(field, bodies)]
     form = format_of(
-        options, output, columns, _table_columns(dissection, options), is_live(dissection), TYPES
+        options, output, columns, _table_columns(dissection, options), is_live(dissection), _types(options)
     )
     colors = _colors(dissection, options, output)
     return RowWriter(rows, form, files, bodies or nest is not None, made_of(dissection, options), colors)
+
+
+def _types(options: Namespace) -> dict[str, str]:
+    """Of all fields, and for Parquet of those that `-e` chose."""
+    if options.format != "parquet":
+        return TYPES
+    from kdissect.query.fields.field_table import type_of_column  # start-up: the filter language
+
+    return TYPES | {column.place: type_of_column(column) for column in options.columns}
 
 
 def _colors(dissection: Dissection, options: Namespace, output: Output) -> ColorOf | None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, delimited
-from kdissect.cli.formats.named_fields import Column, Room, split_more, split_names
+from kdissect.cli.formats.named_fields import Room, split_more, split_names
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output, UsageError
+from kdissect.engine.row_columns import Column
 
 ASCENDING, DESCENDING = ":asc", ":desc"
 
@@ -19,6 +20,8 @@ ASCENDING, DESCENDING = ":asc", ":desc"
 def write_rows(table: RowTable, style: str, options: Namespace, output: Output) -> None:
     """Write the rows that the options ask for. Raises UsageError for names that no row has."""
     rows = list(table.rows())
+    if not rows and style not in ("json", "jsonl"):
+        say(f"the table {table.name} has no rows here")
     if options.sort:
         name, way = split_way(options.sort)
         _check(name, rows)

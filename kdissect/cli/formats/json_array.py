@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.cli.formats.jsonl import JsonFormat
-from kdissect.cli.formats.named_fields import Column
+from kdissect.engine.row_columns import Column
 
 
 class JsonArrayFormat(JsonFormat):

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from kdissect.cli.formats.named_fields import Column, Room, as_columns
+from kdissect.cli.formats.named_fields import Room, as_columns
+from kdissect.engine.row_columns import Column
 from kdissect.report.printable import terminal_json
 
 _TEXTS = ("request.time", "response.time")  # which have quotes, of those that are the same on no two lines

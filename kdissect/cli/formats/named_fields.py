@@ -1,10 +1,11 @@
-"""Columns of rows: `-e FIELD` names to values and text."""
+"""Columns of rows: `-e FIELD` names to columns."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.row_columns import Column
 
 _BODIES = ("request.body.", "response.body.")
 # Before a name: the columns that would be printed without `-e`, and this one.
@@ -12,7 +13,6 @@ _MORE = "+"
 _EXCHANGE = "exchange"  # `Behind.EXCHANGE`: rows with bodies
 ROW_COLOR = ""
 """The key of a row under which its colour is, where a coloring rule gives it one."""
-_ABSENT = object()
 
 
 def split_names(options: Iterable[str]) -> list[str]:
@@ -20,7 +20,7 @@ def split_names(options: Iterable[str]) -> list[str]:
     return [name for option in options for name in option.split(",") if name]
 
 
-def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) -> "list[Column]":
+def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) -> list[Column]:
     """The columns of names as `-e` or a filter (`-Y`) spells them; anything inside a body is allowed.
 
     `behind` is a `query.fields.printed_fields.Behind`: what more can be told of such rows. Raises ValueError
@@ -30,7 +30,7 @@ def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) ->
     return [_column(name, known, behind) for name in names]
 
 
-def _column(name: str, known: Sequence[str], behind: str) -> "Column":
+def _column(name: str, known: Sequence[str], behind: str) -> Column:
     if name in known or (behind == _EXCHANGE and name.startswith(_BODIES)):
         return Column(name)
     # start-up: rows have most names
@@ -50,7 +50,7 @@ def split_more(names: Sequence[str]) -> tuple[list[str], bool]:
     return [name.removeprefix(_MORE) for name in names], any(name.startswith(_MORE) for name in names)
 
 
-def needs_bodies(columns: "Iterable[Column]") -> bool:
+def needs_bodies(columns: Iterable[Column]) -> bool:
     """Whether a column shows something that only decoded bodies have."""
     return any(part in ("body", "error") for column in columns for part in column.keys[1:2])
 
@@ -66,59 +66,6 @@ class Room(NamedTuple):
     side: int = 0
 
 
-def as_columns(names: "Sequence[str | Column]") -> "list[Column]":
+def as_columns(names: Sequence[str | Column]) -> list[Column]:
     """Names of fields as columns, and columns as they are."""
     return [name if isinstance(name, Column) else Column(name) for name in names]
-
-
-class Column:
-    """One column: takes its value out of a row, where its name says or at a path of `keys`.
-
-    `is_made`: a row has it under that name only where it was asked for.
-    """
-
-    __slots__ = ("_path", "first", "is_made", "keys", "name")
-
-    def __init__(self, name: str, keys: Sequence[str] = (), is_made: bool = False) -> None:
-        self.name = name
-        self.keys = tuple(keys or name.split("."))
-        self.is_made = is_made
-        self.first, *self._path = self.keys
-        """The key of the row behind which the value is."""
-
-    @property
-    def place(self) -> str:
-        """The name of the field of the row."""
-        return ".".join(self.keys)
-
-    def value(self, row: dict[str, Any]) -> Any:
-        """The value; all values as a list where the path leads through one; None where nothing is there."""
-        return self.inside(row.get(self.first))
-
-    def inside(self, value: Any) -> Any:
-        """The same, of what the row has for `first`."""
-        if value is None or not self._path:
-            return value
-        found = _walk(value, self._path, 0)
-        return None if found is _ABSENT else found
-
-
-def _walk(value: Any, path: list[str], depth: int) -> Any:
-    while depth < len(path):
-        if isinstance(value, list):
-            return _flat(_walk(item, path, depth) for item in value)
-        if not isinstance(value, dict) or path[depth] not in value:
-            return _ABSENT
-        value = value[path[depth]]
-        depth += 1
-    return value
-
-
-def _flat(values: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if isinstance(value, list):
-            found += value
-        elif value is not _ABSENT:
-            found.append(value)
-    return found

@@ -9,12 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kdissect.cli.formats.named_fields import Column, Room, as_columns
+from kdissect.cli.formats.named_fields import Room, as_columns
+from kdissect.engine.row_columns import Column
 from kdissect.report.cells import cell
 
 _TYPES: dict[str, Any] = {
     "int8": pa.int64(), "int16": pa.int64(), "int32": pa.int64(), "int64": pa.int64(), "bool": pa.bool_(),
     "double": pa.float64(), "string": pa.string(), "list<string>": pa.list_(pa.string()),
+    "list<int64>": pa.list_(pa.int64()), "list<bool>": pa.list_(pa.bool_()),
+    "list<double>": pa.list_(pa.float64()),
 }  # fmt: skip
 _ROWS_AT_ONCE = 20_000
 _HALF = 1 << 63  # what an int64 is below
@@ -87,6 +90,9 @@ def _value(value: Any, type_: str) -> Any:
         return value
     if type_.startswith("int"):
         return value if -_HALF <= value < _HALF else None
+    if type_ != "list<string>" and type_.startswith("list<") and type_ in _TYPES:
+        items = value if isinstance(value, (list, tuple)) else [value]
+        return [_value(item, type_[5:-1]) for item in items]
     if type_ == "list<string>":
         return [str(item).encode("utf-8", "replace").decode() for item in value]
     text = value if isinstance(value, str) else cell(value)

@@ -8,8 +8,9 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.formats.named_fields import ROW_COLOR, Column, Room, as_columns
+from kdissect.cli.formats.named_fields import ROW_COLOR, Room, as_columns
 from kdissect.cli.output import Output, folded
+from kdissect.engine.row_columns import Column
 from kdissect.report.cells import Cell, TableColumn, cell
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the

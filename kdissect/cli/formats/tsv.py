@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.named_fields import Column, Room, as_columns
+from kdissect.cli.formats.named_fields import Room, as_columns
+from kdissect.engine.row_columns import Column
 from kdissect.report.cells import cell
 
 

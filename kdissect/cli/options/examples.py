@@ -28,6 +28,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "connections": (
         ("why nobody can connect", "connections a.pcapng --problems"),
+        (
+            "each way by itself, captured at both ends with one clock",
+            "connections client.pcapng broker.pcapng --one-way --clocks-within 0ms",
+        ),
         ("who is who", "connections a.pcapng -e client,client_id,software,principal"),
     ),
     "records": (
@@ -56,6 +60,11 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("who was reset, and why", "offsets a.pcapng --topic 'orders*'"),
         ("whose transaction holds readers", "offsets a.pcapng --table held --format csv"),
     ),
+    "diff": (
+        ("it worked yesterday", "diff good.pcapng bad.pcapng"),
+        ("two clients of one capture", "diff a.pcapng -Y 'client_id == one' -Y 'client_id == other'"),
+        ("in a CI: nothing may differ", "diff before.pcapng after.pcapng --exit-code"),
+    ),
     "logins": (
         ("who cannot log in", "logins a.pcapng"),
         (
@@ -68,6 +77,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "upgrade": (
         ("in a CI: fails where a client breaks", "upgrade a.pcapng --target 4.0"),
+        ("who is concerned, by software", "upgrade a.pcapng --target 4.0 --table software"),
         ("all uses, by software", "upgrade a.pcapng --target 4.0 --all --sort software --format csv"),
     ),
     "segments": (
@@ -77,6 +87,11 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "check": (
         ("in a CI", "check a.pcapng --fail-on warning --report sarif=a.sarif"),
         ("one rule, and its packets", "check a.pcapng --select FRM006 --evidence out"),
+    ),
+    "why": (
+        ("what is wrong here", "why a.pcapng"),
+        ("for an assistant or a script", "why a.pcapng --format json"),
+        ("what about this group", "why a.pcapng --group payments"),
     ),
     "extract": (
         ("a capture for a bug report", "extract a.pcapng -Y 'group == payments' --redact -o b.pcapng"),

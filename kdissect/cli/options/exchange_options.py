@@ -73,7 +73,7 @@ def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
     if options.fields or options.sort:
-        from kdissect.report.listed_rows import LISTED_FIELDS  # start-up: of -e, --sort
+        from kdissect.engine.listed_rows import LISTED_FIELDS  # start-up: of -e, --sort
 
         choose_columns(options, LISTED_FIELDS, OF_EXCHANGES)
     if options.bodies and options.format == "table":

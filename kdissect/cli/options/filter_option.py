@@ -37,17 +37,29 @@ def add_filter(
     """Add the option; `options.filter` is a Predicate, or None. With `times` also `--since` and `--until`,
     which become part of the filter (`open_filtered`): not where `add_selection` adds them.
     """
+    _add(parser, what, "store", "filter")
+    if times:
+        add_times(parser.add_argument)
+    parser.set_defaults(times_filter=times)
+
+
+def add_filters(parser: ArgumentParser, what: str) -> None:
+    """The same for several inputs: `options.filters` are as many Predicates as were given."""
+    _add(parser, what, "append", "filters")
+    add_times(parser.add_argument)
+    parser.set_defaults(times_filter=True, filters=[])
+
+
+def _add(parser: ArgumentParser, what: str, action: str, dest: str) -> None:
     parser.add_argument(
         "-Y",
         "--filter",
         metavar="EXPR",
+        action=action,
+        dest=dest,
         type=_predicate,
         help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md; see: kdissect fields)",
     )
-
-    if times:
-        add_times(parser.add_argument)
-    parser.set_defaults(times_filter=times)
 
 
 def _with_times(options: Namespace) -> None:

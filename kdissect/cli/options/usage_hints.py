@@ -13,6 +13,11 @@ _CHOICE = re.compile(r"argument ([^:]+): invalid choice: '([^']*)'")
 _INSTEAD = {
     ("inspect", "-i"): "kdissect live -i captures",
     ("inspect", "--interface"): "kdissect live -i captures",
+    ("extract", "-i"): "kdissect live -i IFACE -w FILE captures, and extract reads the file",
+    ("tables", "-i"): "kdissect live -i IFACE -w FILE captures, and tables reads the files",
+    ("diff", "-i"): "kdissect live -i IFACE -w FILE captures",
+    ("segments", "-i"): "it reads the files of a broker",
+    ("tap", "-i"): "it takes the plaintext of a JVM; kdissect live -i captures packets",
     ("extract", "-w"): "-o FILE names the file",
     ("*", "-T"): "--format chooses the format, -e the fields",
     ("*", "-V"): "--format tree shows all fields",

@@ -10,10 +10,12 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace, run_compact, run_files, run_retain
-from kdissect.cli.parquet_tables.tables_command import add_table_directory, add_tables
+from kdissect.cli.parquet_tables.tables_command import add_partitions, add_table_directory, add_tables
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.pipeline.sink.alert_targets import Target, target_of
 
+# A stream lasts: whole days are directories, which `retain` deletes as such.
+BY_DAY = ("day", "broker")
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -71,6 +73,7 @@ def _watch_parser() -> ArgumentParser:
         "--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines"
     )
     add_spark(parser)
+    add_partitions(add, BY_DAY)
     return parser
 
 
@@ -159,15 +162,8 @@ def add_spark(parser: ArgumentParser) -> None:
     add("--conf", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=(
         "setting of Spark; may be repeated"
     ))  # fmt: skip
-    add("--partition-by", metavar="COLUMN,...", type=_columns, default=("day", "broker"), help=(
-        "columns that make directories; default: day,broker; 'none' for no directories"
-    ))  # fmt: skip
     add("--recursive", action="store_true", help="search directories below those named, too")
     add_topic_ids(parser)
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    return () if text == "none" else tuple(filter(None, text.split(",")))
 
 
 def _setting(text: str) -> tuple[str, str]:

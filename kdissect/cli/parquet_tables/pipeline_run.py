@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
@@ -14,9 +15,10 @@ from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.input_options import open_inputs
 from kdissect.cli.parquet_tables.table_reports import write_reports
-from kdissect.cli.parquet_tables.tables_command import NEEDED
+from kdissect.cli.parquet_tables.tables_command import wanted_tables
 from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_report
 from kdissect.model.endpoint import Ports
+from kdissect.model.native import is_compiled
 from kdissect.pipeline.inputs import IS_STREAM, Inputs, find
 from kdissect.pipeline.job import ALWAYS, Job, OutputExistsError, Summary, run
 from kdissect.pipeline.job_progress import watched
@@ -36,11 +38,12 @@ if TYPE_CHECKING:
 
 # Below so many bytes of captures one process is done before Spark has started, which takes 8 s of CPU.
 AUTO_BYTES = 200 * 10**6
+_HOSTS_SHOWN = 5
 
 
 def run_pipeline(options: Namespace) -> int:
     """Run the pipeline; gives the exit code. Raises ValueError for options that make no sense."""
-    tables = options.tables | (NEEDED if options.report else frozenset())
+    tables = wanted_tables(options)
     if STDIN in options.paths:
         raise ValueError("the pipeline reads files, not standard input")
     inputs = find(options.paths, options.recursive)
@@ -48,6 +51,7 @@ def run_pipeline(options: Namespace) -> int:
         return _run_locally(options, inputs, tables | {ALWAYS})
     hosts = None if options.numeric else options.hosts
     setup = Setup.of(inputs, Ports(options.port, options.only_port), hosts, tuple(options.keylog))
+    setup = setup._replace(fields=options.fields)
     job = Job(
         inputs,
         setup,
@@ -128,4 +132,8 @@ def report_run(summary: Summary) -> int:
         say(f"{row.file}: {row.why}")
     for line in summary.connections.lines():
         say(f"warning: {line}")
+    if summary.uncompiled and (is_compiled or summary.uncompiled != {gethostname()}):
+        hosts = ", ".join(sorted(summary.uncompiled)[:_HOSTS_SHOWN])
+        more = " ..." if len(summary.uncompiled) > _HOSTS_SHOWN else ""
+        say(f"warning: slower by much, without the compiled part on {hosts}{more} (docs/native.md)")
     return UNREADABLE if summary.unread else OK

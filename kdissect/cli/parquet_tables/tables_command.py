@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 
 from kdissect.cli.diagnostics import USAGE, say
@@ -31,8 +31,15 @@ def run(arguments: Sequence[str]) -> int:
     load_arrow()
     from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 
-    wanted = options.tables | (NEEDED if options.report else frozenset())
-    return write_and_report(open_inputs(options), options, wanted)
+    return write_and_report(open_inputs(options), options, wanted_tables(options))
+
+
+def wanted_tables(options: Namespace) -> frozenset[str]:
+    """The tables that options ask for."""
+    wanted: frozenset[str] = options.tables
+    if options.fields:
+        wanted |= {"fields"}
+    return wanted | NEEDED if options.report else wanted
 
 
 def _parser() -> ArgumentParser:
@@ -43,9 +50,6 @@ def _parser() -> ArgumentParser:
     add_topic_ids(parser)
     add = parser.add_argument_group("which tables, and where").add_argument
     add_tables(add)
-    add("--partition-by", metavar="COLUMN,...", type=_columns, default=(), help=(
-        "columns that make directories, such as day,broker; default: none"
-    ))  # fmt: skip
     add("--describe", action=_Describe, nargs=0, help="print the columns of all tables, and exit")
     return parser
 
@@ -62,15 +66,29 @@ class _Describe(Action):
 def add_tables(add: Callable[..., object]) -> None:
     """Add the options that say which tables and reports are written, and where, to a parser or group."""
     add_table_directory(add)
+    add("--fields", metavar="NAME,...", type=_fields, default=(), help=(
+        "also write a table 'fields', a row for each exchange with these columns: names that -e of inspect "
+        "takes, such as request.acks,topic,latency"
+    ))  # fmt: skip
+    add_partitions(add)
     add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
     add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
         f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
     ))  # fmt: skip
 
 
+def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:
+    """Add `--partition-by`."""
+    add("--partition-by", metavar="COLUMN,...", type=_columns, default=default, help=(
+        f"columns that make directories, such as day,broker; none: no directories; "
+        f"default: {','.join(default) or 'none'}"
+    ))  # fmt: skip
+
+
 def add_table_directory(add: Callable[..., object]) -> None:
     """Add `--output` and `--tables`."""
     add(
+        "-o",
         "--output",
         metavar="DIR",
         required=True,
@@ -79,6 +97,23 @@ def add_table_directory(add: Callable[..., object]) -> None:
     add("--tables", metavar="NAME,...", type=_table_names, default=frozenset(TABLES) - _NOT_BY_DEFAULT, help=(
         "tables to write; default: all but records"
     ))  # fmt: skip
+
+
+def _fields(text: str) -> tuple[str, ...]:
+    """Names of fields. Raises ArgumentTypeError."""
+    # start-up: the filter language
+    from kdissect.cli.formats.named_fields import columns_of, split_names
+    from kdissect.engine.listed_rows import LISTED_FIELDS
+    from kdissect.query.fields.field_table import field_table
+    from kdissect.query.fields.printed_fields import Behind
+
+    names = split_names([text])
+    try:
+        columns_of(names, LISTED_FIELDS, Behind.EXCHANGE)
+        field_table(names)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return tuple(names)
 
 
 def _table_names(text: str) -> frozenset[str]:
@@ -99,7 +134,7 @@ def table_report(text: str) -> tuple[str, str]:
 
 
 def _columns(text: str) -> tuple[str, ...]:
-    names = tuple(filter(None, text.split(",")))
+    names = () if text == "none" else tuple(filter(None, text.split(",")))
     known = {field.name for table in TABLES.values() for field in table.fields}
     for name in names:
         if name not in known:

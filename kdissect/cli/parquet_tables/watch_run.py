@@ -16,8 +16,9 @@ from typing import Any, TextIO
 from pyspark.sql import SparkSession
 
 from kdissect.capture.byte_source import STDIN
-from kdissect.capture.filesystems import absolute
+from kdissect.capture.filesystems import absolute, is_url
 from kdissect.capture.key_logs import KeyLogs
+from kdissect.capture.objects import objects_at
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.parquet_tables.pipeline_run import spark_session
 from kdissect.model.endpoint import Ports
@@ -40,6 +41,8 @@ def watch(options: Namespace) -> int:
         raise ValueError("watch follows directories and files, not standard input")
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")
+    for place in filter(is_url, options.paths):
+        objects_at(place, options.recursive)  # what is wrong with a URL is told at the start
     settings = _settings(options)
     with pledged(settings) as found:
         if found.orphans:

@@ -17,6 +17,7 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.wording import plural
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
+from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.stages.one_process import produce
 from kdissect.stages.rows.table_rows import batch_of
 
@@ -49,7 +50,7 @@ def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -
     with directory.staged(name) as staging:
         parts = ParquetParts(filesystem, staging, options.partition_by, name)
         try:
-            _produce(dissection, wanted, parts)
+            _produce(dissection, wanted, options.fields, parts)
             files = parts.close()
         except KeyboardInterrupt:
             what = f"nothing was written to {options.output}: {how_far(dissection)}"
@@ -74,7 +75,7 @@ def print_counts(files: Iterable[WrittenFile]) -> None:
         for place, count in enumerate((file.rows, 1, file.bytes)):
             counts[place] += count
     with Output() as output:
-        for table in TABLES:
+        for table in (*TABLES, FIELDS):
             if table in found:
                 rows, number, size = found[table]
                 held = f"{plural(rows, 'row', spec='>14,'):19} {plural(number, 'file', spec='>6,'):12}"
@@ -82,17 +83,17 @@ def print_counts(files: Iterable[WrittenFile]) -> None:
                 output.write(line.encode())
 
 
-def _produce(dissection: Dissection, wanted: frozenset[str], parts: ParquetParts) -> None:
+def _produce(
+    dissection: Dissection, wanted: frozenset[str], fields: tuple[str, ...], parts: ParquetParts
+) -> None:
     progress = progress_of(dissection)
     empty = set(wanted)
-    for table, batch in produce(dissection, wanted):
+    for table, batch in produce(dissection, wanted, fields=fields):
         if progress is not None:
             progress.tick()
         empty.discard(table)
         parts.add(table, batch)
-    for table in filter(
-        empty.__contains__, TABLES
-    ):  # a table without rows is a table: who queries it finds its columns
-        parts.add(table, batch_of(table, []))
+    for table in empty:  # a table without rows is a table: who queries it finds its columns
+        parts.add(table, batch_of(field_table(fields) if table == FIELDS else TABLES[table], []))
     if progress is not None:
         progress.clear()

@@ -30,6 +30,7 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_software import members_by_software
 
 # What belongs to one group each, as its JSON calls it.
 _PARTS = ("members", "rebalances", "failures", "rejoins", "partitions")
@@ -46,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--group", metavar="GLOB", action="append", help="only these groups, with all details"
     )
-    add_tables(parser, "groups", *_PARTS)
+    add_tables(parser, "groups", *_PARTS, "software")
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
@@ -69,6 +70,7 @@ def run(arguments: Sequence[str]) -> int:
             facts = {"groups": groups, "forgotten": traffic.logs.forgotten}
             tables = [RowTable("groups", lambda: groups)]
             tables += [RowTable(name, partial(rows_of, groups, name)) for name in _PARTS]
+            tables.append(RowTable("software", lambda: members_by_software(groups)))
             write_tables(
                 options, output, facts, tables,
                 lambda: _write_tables(groups, traffic.logs.forgotten, options, output),

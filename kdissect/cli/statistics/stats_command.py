@@ -6,9 +6,10 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import read_and_show, read_blocks, read_events, read_views
+from kdissect.cli.event_loop import read_all, read_and_show, read_blocks, read_views
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
+from kdissect.cli.options.clock_options import add_clocks
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
@@ -19,6 +20,7 @@ from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
+from kdissect.report.columns.one_way import clock_lines, one_way_columns
 from kdissect.report.columns.time_split import split_columns, vantage_lines
 from kdissect.report.columns.traffic import (
     error_columns,
@@ -37,6 +39,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.racks import Racks
+from kdissect.stats.times.one_way import OneWay
 from kdissect.stats.times.response_time import response_time
 from kdissect.stats.times.time_split import PARTS, TimeSplit
 from kdissect.stats.traffic import Traffic
@@ -55,6 +58,7 @@ POINTS_IN_JSON = 200  # in JSON
 _SPLIT_COLUMNS = (
     "exchanges", "time_ns", *(f"{part}_ns" for part in PARTS), "pauses", "client_ns",
 )  # fmt: skip
+_SPLIT_TABLES = ("split", "one_way")
 _BAR_WIDTH = 40
 _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range(7)))
 
@@ -89,8 +93,9 @@ def _parser() -> ArgumentParser:
     add("--split", action="store_true", help=(
         "also where the time went: network, retransmissions, broker, throttle, client"
     ))  # fmt: skip
+    add_clocks(parser)
     add_metrics(parser)
-    add_tables(parser, _ROWS, "errors", "over_time", "split", _TOLD, sort=(
+    add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, sort=(
         f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
     ), orders=ORDERS)  # fmt: skip
     return parser
@@ -119,7 +124,11 @@ class _Counting:
             self._context = context = context._replace(racks=Racks())
         keys_of = key_maker(options.by, context)
         self._traffic = Traffic(keys_of, context.racks)
-        self._split = TimeSplit(keys_of) if options.split or options.table == "split" else None
+        self._split = None
+        if options.split or options.table in _SPLIT_TABLES:
+            sets = len({file.capture_set for file in dissection.captures.files})
+            one_way = OneWay(sets, options.clocks_within) if sets > 1 else None
+            self._split = TimeSplit(keys_of, one_way)
         self._counter: BlockCounter | None = None
 
     def read(self) -> None:
@@ -144,7 +153,7 @@ class _Counting:
         )
         with metering(options, dissection):
             if split is not None:
-                read_events(dissection, _taker(take, split.close))
+                read_all(dissection, _splitting(_taker(take, split.close), split))
             elif in_blocks and (test is None or is_by_kind(options)):
                 self._counter = BlockCounter(traffic, options.by, context, test)
                 count_blocks(dissection, self._counter, take)
@@ -182,6 +191,19 @@ def _taker(
     return take_event
 
 
+def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[Event], None]:
+    """What takes the events of all captures: what several have counts in one of them."""
+    one_way = split.one_way
+
+    def take_event(event: Event) -> None:
+        if event.connection.same_as is None:
+            take(event)
+        elif one_way is not None and isinstance(event, Exchange):
+            one_way.add(event)
+
+    return take_event
+
+
 def _print(traffic: Traffic, split: TimeSplit | None, options: Namespace, output: Output) -> None:
     top, order = options.top or options.limit, options.sort or "exchanges"
     if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
@@ -197,6 +219,7 @@ def _print(traffic: Traffic, split: TimeSplit | None, options: Namespace, output
         RowTable("errors", lambda: error_rows(facts, facts["by"])),
         RowTable("over_time", lambda: time_rows(facts["over_time"])),
         RowTable("split", lambda: facts["split"]["rows"], (*facts["by"], *_SPLIT_COLUMNS)),
+        RowTable("one_way", lambda: _one_way(facts)),
         RowTable(_TOLD, lambda: _told(facts)),
     ]
     if split is not None:
@@ -228,10 +251,22 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
         tables.table(split_columns(by), traffic_rows(facts["split"], by[0]))
         for line in vantage_lines(facts["split"]):
             tables.line(line)
+        if facts["split"]["one_way"]:
+            ways = facts["split"]["one_way"]
+            tables.heading("between both captures, on the mean and of the shortest exchange")
+            tables.table(one_way_columns(by), traffic_rows(ways | {"other": None}, by[0]))
+            for line in clock_lines(ways["clocks"]):
+                tables.line(line)
     if options.over_time:
         over_time = facts["over_time"]
         tables.heading(f"over time, in intervals of {duration(over_time['interval_ns'])}")
         tables.table(time_columns(over_time["interval_ns"]), _points(over_time))
+
+
+def _one_way(facts: Facts) -> list[Facts]:
+    """The ways between two captures; nothing where one alone was read."""
+    found: list[Facts] = (facts["split"]["one_way"] or {}).get("rows", [])
+    return found
 
 
 def _told(facts: Facts) -> list[Facts]:

@@ -1,6 +1,7 @@
 """Tables of exchanges, and of the record batches and records in them."""
 
-from kdissect.engine.exchange_rows import EXCHANGE_FIELDS, RowField
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.listed_rows import LISTED_FIELDS
 from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS
 from kdissect.engine.tables.shared_columns import (
@@ -12,7 +13,7 @@ from kdissect.engine.tables.shared_columns import (
     SAME_AS,
     TIME,
 )
-from kdissect.engine.tables.table import Table, without
+from kdissect.engine.tables.table import Table, with_times, without
 
 _SIDES = ("request", "response")
 
@@ -20,12 +21,15 @@ EXCHANGES = Table(
     "exchanges",
     "One row for each exchange: a request and what became of it.",
     (
-        *without(
-            EXCHANGE_FIELDS,
-            "number",
-            "processes",
-            *(f"{side}.{part}" for side in _SIDES for part in ("body", "error")),
-            types={f"{side}.time": "timestamp" for side in _SIDES},
+        *with_times(
+            without(
+                LISTED_FIELDS,
+                "number",
+                "processes",
+                *(f"{side}.{part}" for side in _SIDES for part in ("body", "error")),
+                types={f"{side}.time": "timestamp" for side in _SIDES},
+            ),
+            *(f"{side}.end_time_ns" for side in _SIDES),
         ),
         SAME_AS,
         ORDER,
@@ -69,11 +73,19 @@ TOPIC_PARTITIONS = Table(
     ("event_order", "section"),
 )
 
-_OF_SEGMENTS = ("number", "file", "topic", "partition", "position", "records", "max_timestamp")
+_OF_SEGMENTS = ("number", "file", "topic", "partition", "position", "records")
 BATCHES = Table(
     "batches",
     "One row for each record batch, or message of an old message set. Nothing is decompressed for them.",
-    (*_HEAD, *without(SEGMENT_BATCH_FIELDS, *_OF_SEGMENTS), ORDER),
+    (
+        *_HEAD,
+        *with_times(
+            without(SEGMENT_BATCH_FIELDS, *_OF_SEGMENTS, types={"max_timestamp": "timestamp"}),
+            "base_timestamp_ms",
+            "delete_horizon_ms",
+        ),
+        ORDER,
+    ),
     (*_PLACE, "batch"),
     ("event_order", "section", "batch"),
 )

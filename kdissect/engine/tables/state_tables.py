@@ -47,9 +47,9 @@ _MEMBER = (
     RowField("member_id", "string", "member id"),
     *CLIENT,
     RowField("instance_id", "string", "id of a static member"),
-    RowField("joined", "string", "when it joined, RFC 3339; null if that was not seen"),
+    RowField("joined", "timestamp", "when it joined; null if that was not seen"),
     RowField("gone", "string", "`left`, `lost`, `fenced`, `replaced` or `refused`; null while it is there"),
-    RowField("gone_at", "string", "when it went"),
+    RowField("gone_at", "timestamp", "when it went"),
     RowField("reason", "string", "the reason it gave"),
     RowField("assigned", "list<string>", "what it was assigned last"),
     RowField("heartbeats", "int64", "heartbeats it sent"),
@@ -57,8 +57,8 @@ _MEMBER = (
 )
 _RHYTHM = (
     RowField("count", "int64", "how many"),
-    RowField("first", "string", "when the first was sent, RFC 3339"),
-    RowField("last", "string", "when the last was sent"),
+    RowField("first", "timestamp", "when the first was sent"),
+    RowField("last", "timestamp", "when the last was sent"),
     RowField("every_ns", "int64", "mean time from one to the next; null for a single one"),
 )
 _FAILURE = (
@@ -96,7 +96,7 @@ _CAUSES = within(
 )
 _REBALANCE = (
     RowField("generation", "int64", "generation, or epoch, that it led to"),
-    RowField("time", "string", "when it began, RFC 3339"),
+    RowField("time", "timestamp", "when it began"),
     RowField("took_ns", "int64", "until all members had their assignment; null if that was not seen"),
     RowField("members", "int32", "members of the generation"),
     *_CAUSES,
@@ -108,7 +108,7 @@ _REBALANCE = (
     ),
 )
 _EVENT = (
-    RowField("time", "string", "when, RFC 3339"),
+    RowField("time", "timestamp", "when"),
     RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
     RowField("what", "string", "what happened"),
     RowField("where", "string", "topic and partition"),
@@ -119,14 +119,14 @@ _EVENT = (
 )
 _UNDER_WAY = (
     RowField("generation", "int64", "generation whose assignments are outstanding; null while members join"),
-    RowField("time", "string", "when it began, RFC 3339"),
+    RowField("time", "timestamp", "when it began"),
     *_CAUSES,
     RowField("joined", "list<string>", "members that asked to join, or sent their SyncGroup, and wait"),
     *within(
         "gave_up",
         "list<struct>",
         "members whose connection ended before there was an answer",
-        (RowField("member", "string", "member"), RowField("at", "string", "when it ended")),
+        (RowField("member", "string", "member"), RowField("at", "timestamp", "when it ended")),
     ),
     RowField("waiting_for", "list<string>", "members that have not joined, sent no SyncGroup, or lag behind"),
     *within(
@@ -201,7 +201,8 @@ PRODUCERS = Table(
             "list<struct>",
             "partitions it writes to",
             (
-                RowField("partition", "string", "topic and partition"),
+                RowField("topic", "string", "topic"),
+                RowField("partition", "int32", "partition"),
                 RowField("epoch", "int32", "epoch of the last batch"),
                 RowField("next_sequence", "int64", "sequence number that the broker takes next"),
             ),
@@ -233,8 +234,8 @@ TRANSACTIONS = Table(
             (
                 RowField("producer_id", "int64", "producer id"),
                 RowField("epoch", "int32", "epoch"),
-                RowField("began", "string", "when, RFC 3339; null if that was not seen"),
-                RowField("ended", "string", "when; null if that was not seen"),
+                RowField("began", "timestamp", "when; null if that was not seen"),
+                RowField("ended", "timestamp", "when; null if that was not seen"),
                 RowField("took_ns", "int64", "between the two"),
                 RowField("outcome", "string", "`open`, `committed`, `aborted`, `fenced` ..."),
                 RowField("batches", "int64", "batches"),

@@ -44,7 +44,27 @@ def without(
     types = types or {}
     gone = tuple(f"{name}." for name in dropped)
     return tuple(
-        field._replace(type=types.get(field.name, field.type))
+        _retyped(field, types.get(field.name, field.type))
         for field in fields
         if field.name not in dropped and not field.name.startswith(gone)
     )
+
+
+def _retyped(field: RowField, type_: str) -> RowField:
+    doc = field.doc.partition(", RFC 3339")[0] if type_ == "timestamp" else field.doc
+    return field._replace(type=type_, doc=doc)
+
+
+def with_times(fields: Iterable[RowField], *names: str) -> tuple[RowField, ...]:
+    """Fields with a timestamp before each of these numbers (`..._ns`, `..._ms`): who makes rows sets the
+    numbers alone (`stages.rows.timestamps`).
+    """
+    made: list[RowField] = []
+    for field in fields:
+        if field.name in names:
+            made.append(RowField(field.name[: -len("_ns")], "timestamp", field.doc))
+            unit = "nanoseconds" if field.name.endswith("_ns") else "milliseconds"
+            made.append(field._replace(doc=f"the same in {unit} since 1970 UTC"))
+        else:
+            made.append(field)
+    return tuple(made)

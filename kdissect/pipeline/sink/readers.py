@@ -43,13 +43,16 @@ def dataset_of(output: str, table: str) -> Any:
     """
     filesystem, root = filesystem_of(output)
     entries = StreamDirectory(filesystem, root).entries(table)
-    return _dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
+    schema = arrow_schema(TABLES[table]) if table in TABLES else None
+    return _dataset_of_files(filesystem, root, entries, schema)
 
 
 def _dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
-    """A dataset of some files below a root."""
+    """A dataset of some files below a root; without a schema it is that of the first file."""
     told = {name: None for entry in entries for name in values_of(entry.directory)}
-    partitions = dataset.partitioning(pa.schema([schema.field(name) for name in told]), flavor="hive")
+    partitions: Any = "hive"
+    if schema is not None:
+        partitions = dataset.partitioning(pa.schema([schema.field(name) for name in told]), flavor="hive")
     return dataset.dataset(
         [f"{root}/{entry.path}" for entry in entries],
         schema=schema,

@@ -72,7 +72,7 @@ def _of_files(share: Share, table: str) -> Iterator[Any]:
             continue
         for _ in file.batches():
             pass
-        yield batch_of("files", [file_row(file, found.name)])
+        yield batch_of(TABLES["files"], [file_row(file, found.name)])
 
 
 def _dissection(share: Share, options: SourceOptions) -> Dissection:

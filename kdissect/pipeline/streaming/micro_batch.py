@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.exchange_rows import Row
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
@@ -269,7 +270,7 @@ class Batches:
         }
         parts = parts_in(self.staging(batch), self._settings.partition_by)
         for table in (self._settings.tables | {ALWAYS}) - there - {file.table for file in new}:
-            parts.add(table, batch_of(table, []))
+            parts.add(table, batch_of(TABLES[table], []))
         return parts.close()
 
     def _done(self, batch: int, reports: Sequence[Report], sets: Sequence[SetReport]) -> Done:

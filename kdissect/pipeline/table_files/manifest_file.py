@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kdissect.engine.tables.all_tables import TABLES_VERSION
+from kdissect.engine.tables.all_tables import FIRST_VERSION, TABLES_VERSION
 from kdissect.pipeline.table_files.whole_object import NEXT, is_file, read_whole, settle, write_whole
 
 MANIFEST = "_kdissect.json"
@@ -25,10 +25,14 @@ class NewerTablesError(ManifestError):
     """A newer kdissect wrote the tables."""
 
 
+class OlderTablesError(ManifestError):
+    """The tables were written before the first release."""
+
+
 def read_manifest(filesystem: Any, root: str, name: str = MANIFEST) -> Manifest | None:
     """The manifest of a directory; None if there is none.
 
-    Raises OSError; ManifestError where it is damaged, NewerTablesError where it is of a newer kdissect.
+    Raises OSError; ManifestError where it is damaged, or of a kdissect that is newer or of no release.
     """
     path = f"{root}/{name}"
     text = read_whole(filesystem, path)
@@ -39,7 +43,7 @@ def read_manifest(filesystem: Any, root: str, name: str = MANIFEST) -> Manifest 
         if found is None:
             raise ManifestError(f"its {name} is damaged: not the JSON that kdissect writes")
     if found is not None:
-        _refuse_newer(found)
+        _refuse_others(found)
     return found
 
 
@@ -59,8 +63,13 @@ def forget_next(filesystem: Any, root: str) -> None:
         settle(filesystem, path)
 
 
-def _refuse_newer(manifest: Manifest) -> None:
+def _refuse_others(manifest: Manifest) -> None:
     version = manifest.get("tables_version")
+    if isinstance(version, int) and version < FIRST_VERSION:
+        raise OlderTablesError(
+            f"written before the first release, with tables of version {version}: "
+            "choose another directory, or delete this one and write them again"
+        )
     if isinstance(version, int) and version > TABLES_VERSION:
         by = manifest.get("kdissect", "a newer version")
         raise NewerTablesError(

@@ -10,13 +10,15 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.record_batch import RecordBatch
 from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.field_sources import Source
-from kdissect.query.fields.lookup import ENTITIES, UnknownFieldError, look_up, payload_place
+from kdissect.query.fields.lookup import ENTITIES, UnknownFieldError, look_up, matching, payload_place
 from kdissect.query.fields.named import ApiName, Choice, ErrorName
 from kdissect.query.fields.row_fields import batch_parts, row_fields
-from kdissect.query.fields.schema_fields import SIDES, all_body_fields
+from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_fields
 from kdissect.query.values.addresses import ADDRESS
-from kdissect.query.values.points_in_time import TIME_NS
-from kdissect.query.values.value_kinds import STRUCTURE, ValueKind
+from kdissect.query.values.points_in_time import TIME_MS, TIME_NS
+from kdissect.query.values.units import Duration, Size
+from kdissect.query.values.value_kinds import FLAG, NUMBER, REAL, STRUCTURE, ValueKind
+from kdissect.schema.types import Array, Primitive
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -86,6 +88,50 @@ def _is_in_bodies(side: str, path: tuple[str, ...]) -> bool:
     inside = payload_place(path)
     wanted = path if inside is None else inside
     return any(field.path[: len(wanted)] == wanted for field in all_body_fields(side))
+
+
+def type_of(name: str) -> str:
+    """The type of what a row with bodies, or `FieldValues`, has under a name, as `RowField` writes it.
+
+    Numbers are int64, what is neither number nor truth value is text. Raises UnknownFieldError.
+    """
+    side, _, rest = name.partition(".")
+    path = rest.removeprefix("body.")
+    fields = tuple(matching(side, path)) if side in SIDES and name not in row_fields() else ()
+    if fields and all(field.kind is STRUCTURE for field in fields):
+        return "string"
+    if fields:
+        return _listed({_of_body(field) for field in fields}, any(field.is_many for field in fields))
+    source, entity = look_up(name), ENTITIES.get(name)
+    is_one = not source.is_many or (entity is not None and entity.is_one)
+    return _listed({_of_kind(kind) for kind in source.kinds}, not is_one)
+
+
+def _listed(types: set[str], is_many: bool) -> str:
+    one = types.pop() if len(types) == 1 else "string"
+    return f"list<{one}>" if is_many else one
+
+
+def _of_body(field: BodyField) -> str:
+    """As JSON has it."""
+    of = field.field.type
+    element = of.element if isinstance(of, Array) else of
+    return _PRIMITIVES.get(element, "string") if isinstance(element, Primitive) else "string"
+
+
+_TEXTS = (Primitive.STRING, Primitive.UUID, Primitive.BYTES, Primitive.RECORDS)
+_PRIMITIVES = {primitive: "int64" for primitive in Primitive if primitive not in _TEXTS} | {
+    Primitive.BOOL: "bool",
+    Primitive.FLOAT64: "double",
+}
+
+
+def _of_kind(kind: ValueKind) -> str:
+    if kind is FLAG:
+        return "bool"
+    if kind is REAL:
+        return "double"
+    return "int64" if kind is NUMBER or kind is TIME_MS or isinstance(kind, (Size, Duration)) else "string"
 
 
 class OfConnection(NamedTuple):

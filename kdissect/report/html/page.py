@@ -29,8 +29,14 @@ _LINKS = (
 )
 
 
-def page(header: Markup, sections: Sequence[Markup], footer: Markup) -> str:
-    """The whole document."""
+def page(
+    header: Markup,
+    sections: Sequence[Markup],
+    footer: Markup,
+    links: Sequence[tuple[str, str]] = _LINKS,
+    title: str = "kdissect: Kafka on the wire",
+) -> str:
+    """The whole document. `links` are names and titles of its sections, the main one first."""
     style = _style()
     head = element(
         "head",
@@ -39,12 +45,13 @@ def page(header: Markup, sections: Sequence[Markup], footer: Markup) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element("title", "kdissect: Kafka on the wire"),
+        element("title", title),
         element("style", style),
     )
-    skip = element("a", "Skip to the findings", href="#findings", class_="skip")
-    links = join(element("a", title, href=f"#{name}") for name, title in _LINKS)
-    navigation = element("nav", element("div", links), aria_label="Sections")
+    main, what = links[0]
+    skip = element("a", f"Skip to the {what.lower()}", href=f"#{main}", class_="skip")
+    to_sections = join(element("a", name, href=f"#{place}") for place, name in links)
+    navigation = element("nav", element("div", to_sections), aria_label="Sections")
     body = element("body", skip, header, navigation, element("main", *sections), footer)
     document = element("html", head, body, lang="en")
     return f"<!DOCTYPE html>\n{document}\n"

@@ -32,6 +32,7 @@ RECENT_BYTES = 16 << 10
 # Sizes and times of `ExchangeFact`.
 _LARGE, _LEAST_REQUEST, _LEAST_RESPONSE = 512 << 10, 8, 4
 _SLOW_NS = 30_000_000_000
+LATE_NS = 100_000_000
 _MANY_IN_FLIGHT = 5
 # Behind a correlation id and an empty tag section; behind these, key, version and an empty client id.
 _RESPONSE_BODY_AT, _REQUEST_BODY_AT = 5, 11
@@ -62,7 +63,7 @@ _NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 b
 ANOMALY, NOT_ANSWERED, FIRST, NO_CLIENT_ID, OTHER_CLIENT_ID, ESCAPED_CLIENT_ID, ID_NOT_HIGHEST = map(
     int, list(ExchangeFact)[:7]
 )
-MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW, VERSIONS_REFUSED = map(
+MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW, VERSIONS_REFUSED, LATE = map(
     int, list(ExchangeFact)[7:]
 )
 
@@ -192,8 +193,9 @@ class ConnectionView:
             facts |= HEADER_TAGS
         if response.size < _LEAST_RESPONSE:
             facts |= SHORT
-        if response.time_ns - request.end_time_ns >= _SLOW_NS:
-            facts |= SLOW
+        latency_ns = response.time_ns - request.end_time_ns
+        if latency_ns >= LATE_NS:
+            facts |= SLOW | LATE if latency_ns >= _SLOW_NS else LATE
         return facts if exchange.state is COMPLETE else facts | NOT_ANSWERED
 
     def is_again(self, exchange: Exchange) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
-from kdissect.engine.exchange_rows import TopicsOf, topic_id_text, union
+from kdissect.engine.exchange_rows import More, TopicsOf, more_of, topic_id_text, union
 from kdissect.engine.records.compiled_records import rest_fits, way_to_batches
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
@@ -73,8 +73,10 @@ class CompiledRows:
 
     def _facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
-    ) -> tuple[list[str], list[str], list[str], int]:
-        """Topics, topic ids and errors, and how long they are the same for the same summaries."""
+    ) -> tuple[list[str], list[str], list[str], int, More]:
+        """Topics, topic ids and errors, how long they are the same for the same summaries, and groups,
+        throttle time and rack, which always are.
+        """
         answered = answered or NO_SUMMARY
         topics = self._topics_of(exchange, asked, answered)
         ids = union(asked.topic_ids, answered.topic_ids)
@@ -85,7 +87,8 @@ class CompiledRows:
         elif ids and self._names is not None:
             lasting = _NOT if key in ANNOUNCING else _WHILE_NAMES_STAY
         texts = [topic_id_text(raw) for raw in ids]
-        return list(topics), texts, [error_name(code) for code in answered.errors], lasting
+        errors = [error_name(code) for code in answered.errors]
+        return list(topics), texts, errors, lasting, more_of(asked, answered)
 
     def _name(self, exchange: Exchange, topic_id: bytes) -> tuple[str | None, bool]:
         """The name of a topic id, and whether all exchanges with the broker have it."""
@@ -129,9 +132,10 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     )  # fmt: skip
 
 
-def _connection_of(info: ConnectionInfo) -> tuple[str, str, str, str, str | None, str]:
+def _connection_of(info: ConnectionInfo) -> tuple[str | None, ...]:
     return (
-        info.id, info.capture_set, info.client_text, info.broker_text, info.same_as, info.broker_address
+        info.id, info.capture_set, info.client_text, info.broker_text, info.same_as, info.broker_address,
+        info.software, info.principal,
     )  # fmt: skip
 
 
@@ -143,7 +147,7 @@ def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
     return (
         api_name(api_key),
         api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT,
-        (request_summarizer(api_key, api_version), response_summarizer(api_key, api_version)),
+        (request_summarizer(api_key, api_version, True), response_summarizer(api_key, api_version, True)),
         transfers,
         way_to_batches(api_key, api_version),
     )  # fmt: skip

@@ -11,13 +11,15 @@ from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.generated.values import sent
 from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.connection_rows import connection_row
-from kdissect.engine.exchange_rows import ExchangeRows, Row, topic_id_text, wire_topics
+from kdissect.engine.exchange_rows import Row, topic_id_text, wire_topics
 from kdissect.engine.half_open import ONE_SYN
+from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.record_rows import RecordRows, record_topic, timestamp_type
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.row_tables import arrow_row
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.engine.segments.segment_rows import batch_attributes, millis
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.listed_partitions import topic_namer
 from kdissect.history.topics.topic_names import TopicNames
@@ -29,7 +31,8 @@ from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.rows.compiled_rows import CompiledRows
-from kdissect.stages.rows.table_rows import DAY_NS, US, TableRows, batch_of, counts, when
+from kdissect.stages.rows.table_rows import DAY_NS, TableRows, batch_of, counts, when
+from kdissect.stages.rows.timestamps import US
 
 _VARYING = ("connection", "client", "broker", "capture_set", "start_ns", "event_order")
 
@@ -52,7 +55,7 @@ class OneSynRows:
         if info.tcp is not ONE_SYN or info.names or info.close is None:
             return False
         if self._first is None:
-            self._first = batch_of("connections", [self._row_of(info, order)])
+            self._first = batch_of(TABLES["connections"], [self._row_of(info, order)])
         self._rows.append((*info.id_and_ends(), info.capture_set, info.start_ns, order, info.close.how.value))
         return True
 
@@ -84,7 +87,6 @@ _BY_RECORDS = frozenset({"topic_partitions", "batches", "records", "anomalies"})
 _OF_EXCHANGES = _BY_RECORDS | {"exchanges"}
 # Numbers of anomalies in records: those of each records field have a range of their own.
 _SECTION_SHIFT = 16
-_MAX_US = (1 << 63) - 1
 
 
 class ExchangeTables:
@@ -100,7 +102,7 @@ class ExchangeTables:
         self._rows = rows
         self._wanted = rows.tables
         topics_of = wire_topics if names is None else names.topics_of
-        self._exchanges = ExchangeRows(files, topics_of=topics_of)
+        self._exchanges = ListedRows(files, topics_of=topics_of)
         self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
         compiled = None
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
@@ -158,8 +160,7 @@ class ExchangeTables:
         if "records" in self._wanted:
             for row in self._records.rows(records, []):
                 size = (row["key_bytes"] or 0) + (row["value_bytes"] or 0)
-                made = arrow_row(row) | head | {"timestamp": _micros(row["timestamp_ms"])}
-                rows.add("records", made, size)
+                rows.add("records", arrow_row(row) | head, size)
         if "anomalies" in self._wanted:
             faults = [(index, fault) for index, batch in enumerate(batches) for fault in batch.faults]
             exchange, first = records.exchange, head["section"] << _SECTION_SHIFT
@@ -223,7 +224,7 @@ def anomaly_row(anomaly: Anomaly, files: Sequence[str]) -> Row:
 def _connection_row(info: ConnectionInfo, order: bytes) -> Row:
     row = connection_row(0, info)
     row["event_order"] = order
-    row["start"], row["day"] = info.start_ns // US, info.start_ns // DAY_NS
+    row["day"] = info.start_ns // DAY_NS
     row["anomalies"] = counts(row["anomalies"])
     if row["tls"] is not None:
         row["tls"]["alerts"] = counts(row["tls"]["alerts"])
@@ -231,21 +232,9 @@ def _connection_row(info: ConnectionInfo, order: bytes) -> Row:
 
 
 def _exchange_row(row: Row, order: bytes) -> Row:
-    times = []
-    for side in ("request", "response"):
-        frame = row[side]
-        if frame is not None:
-            times.append(frame["time_ns"])
-            frame["time"] = frame["time_ns"] // US
+    frame = row["request"] or row["response"]
     row["event_order"] = order
-    return when(row, times[0] if times else None)
-
-
-def _micros(timestamp_ms: int | None) -> int | None:
-    """A record's timestamp in microseconds; None for one that is no date: producers may write anything."""
-    if timestamp_ms is None or not -_MAX_US <= timestamp_ms * US <= _MAX_US:
-        return None
-    return timestamp_ms * US
+    return when(row, None if frame is None else frame["time_ns"])
 
 
 def _partition_row(records: RecordSet, code: int | None) -> Row:

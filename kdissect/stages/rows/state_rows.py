@@ -33,7 +33,9 @@ def group_rows(capture_set: str, groups: Iterable[Row]) -> Iterator[Row]:
 def producer_rows(capture_set: str, facts: Row) -> Iterator[Row]:
     """Rows of `producers` from `stats.producer_rows.producer_facts`."""
     for row in facts["producers"]:
-        yield _with_counts({**row, "capture_set": capture_set}, "errors", "event_counts")
+        partitions = [one | {"partition": _number(one)} for one in row["partitions"]]
+        made = {**row, "capture_set": capture_set, "partitions": partitions}
+        yield _with_counts(made, "errors", "event_counts")
     for row in facts["without_id"]:
         client_id = row["client_id"]
         yield {
@@ -59,3 +61,8 @@ def _with_counts(row: Row, *names: str) -> Row:
 
 def _pairs(reasons: dict[Any, str]) -> list[Row]:
     return [{"member": member, "reason": reason} for member, reason in reasons.items()]
+
+
+def _number(partition: Row) -> int:
+    """That of a partition which is called `TOPIC-NUMBER`."""
+    return int(partition["partition"][len(partition["topic"]) + 1 :])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -11,17 +11,19 @@ import pyarrow as pa
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.tables.table import Table
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.rows.compiled_rows import CompiledRows
+from kdissect.stages.rows.timestamps import set_timestamps
 
-US = 1000
 DAY_NS = 86_400_000_000_000
 # Rows kept as Python objects before they become Arrow: up to 6 KB each, and the bytes of records in them.
 BATCH_ROWS = 1024
 BATCH_BYTES = 16 << 20
 COLUMN_ROWS = 8 * BATCH_ROWS  # of some 200 bytes each
+_NO_TABLES: Mapping[str, Table] = {}
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
@@ -43,11 +45,14 @@ class ConnectionColumns(Columns, Protocol):
 
 
 class TableRows:
-    """Collects rows by table; `take` gives batches that are full, `close` the rest."""
+    """Collects rows by table; `take` gives batches that are full, `close` the rest. `own` are tables beside
+    TABLES.
+    """
 
-    def __init__(self, tables: Iterable[str]) -> None:
+    def __init__(self, tables: Iterable[str], own: Mapping[str, Table] = _NO_TABLES) -> None:
         self.tables = frozenset(tables)
-        self._rows: dict[str, list[Row]] = {name: [] for name in TABLES if name in self.tables}
+        self._of = {name: table for name, table in {**TABLES, **own}.items() if name in self.tables}
+        self._rows: dict[str, list[Row]] = {name: [] for name in self._of}
         self._bytes = dict.fromkeys(self._rows, 0)
         self._ready: list[tuple[str, Any]] = []
         self._compiled: CompiledRows | None = None
@@ -124,12 +129,12 @@ class TableRows:
         rows, self._rows[table], self._bytes[table] = self._rows[table], [], 0
         numbers, columns = self._numbers.pop(table, []), self._columns.get(table)
         if columns is not None and columns.rows(table):
-            self._ready.append((table, _merged(columns.take(table), table, rows, numbers)))
+            self._ready.append((table, _merged(columns.take(table), self._of[table], rows, numbers)))
         elif rows:
-            self._ready.append((table, batch_of(table, rows)))
+            self._ready.append((table, batch_of(self._of[table], rows)))
 
 
-def _merged(columns: Any, table: str, rows: list[Row], numbers: list[int]) -> Any:
+def _merged(columns: Any, table: Table, rows: list[Row], numbers: list[int]) -> Any:
     """A batch and rows as one batch, in which the rows have these numbers, which rise."""
     if not rows:
         return columns
@@ -144,10 +149,12 @@ def _merged(columns: Any, table: str, rows: list[Row], numbers: list[int]) -> An
     return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
 
-def batch_of(table: str, rows: list[Row]) -> Any:
-    """Rows as a record batch of the table's schema. Counts by name are sorted by name."""
-
-    schema = arrow_schema(TABLES[table])
+def batch_of(table: Table, rows: list[Row]) -> Any:
+    """Rows as a record batch of the table's schema; they get their timestamps. Counts by name are sorted by
+    name.
+    """
+    set_timestamps(table, rows)
+    schema = arrow_schema(table)
     try:
         return pa.RecordBatch.from_pylist(rows, schema=schema)
     except OverflowError:  # between packets of 1677 and 2262 lies more than 64 bits of nanoseconds
@@ -172,8 +179,7 @@ def counts(held: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def when(row: Row, time_ns: int | None) -> Row:
-    """Add the columns of a time."""
+    """Add the columns of a time, but for its timestamp."""
     row["time_ns"] = time_ns
-    row["time"] = None if time_ns is None else time_ns // US
     row["day"] = None if time_ns is None else time_ns // DAY_NS
     return row

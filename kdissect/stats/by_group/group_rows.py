@@ -21,8 +21,11 @@ from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog
 from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_group.positions import Partition
 
 Facts = dict[str, Any]
+Commits = Mapping[Partition, int]
+"""The offsets that a group committed."""
 _NOT_CAPTURED = "coordinator not in the capture"
 _NO_MEMBER = "no member seen"
 _NO_NAMES: Mapping[str, str] = {}
@@ -34,16 +37,17 @@ REBALANCING = "rebalancing"
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
     """The groups by id, those `wanted`. One that was converted has a row for each of its kinds."""
     traffic.positions.catch_up()
+    commits = traffic.positions.commits()
     found: list[Facts] = []
     for key, log in sorted(traffic.logs.items(), key=lambda item: item[0]):
         if key[1] and log.is_wanted and (wanted is None or wanted(key[1])):
-            found += _group(traffic, key, log)
+            found += _group(traffic, key, log, commits.get(key, {}))
     return found
 
 
-def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Facts]:
+def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits) -> Iterator[Facts]:
     classic, modern = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
-    common = _common(traffic, key, log)
+    common = _common(traffic, key, log, commits)
     has_classic = classic is not None and (
         classic.total_rebalances or len(classic.members) or classic.attempts
     )
@@ -70,10 +74,10 @@ def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
     return _NOT_CAPTURED if away else _NO_MEMBER
 
 
-def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
+def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits) -> Facts:
     _mark_missing(traffic, key, log)
     members = list(log.members)
-    partitions = _partitions(traffic, key, members)
+    partitions = _partitions(traffic, members, commits)
     lags = [row["lag"] for row in partitions if row["lag"] is not None]
     return {
         "group": key[1],
@@ -379,9 +383,8 @@ def _member(member: MemberLog) -> Facts:
     }
 
 
-def _partitions(traffic: GroupTraffic, key: GroupKey, members: list[MemberLog]) -> list[Facts]:
+def _partitions(traffic: GroupTraffic, members: list[MemberLog], commits: Commits) -> list[Facts]:
     """Lag of what members hold or held, and of what the group committed."""
-    capture_set, group = key
     owners: dict[tuple[str, int], MemberLog] = {}
     for member in members:
         for held in member.held or ():
@@ -389,7 +392,6 @@ def _partitions(traffic: GroupTraffic, key: GroupKey, members: list[MemberLog]) 
             partition_key = topic, int(partition) if partition.isdigit() else -1
             if topic and (partition_key not in owners or member.how is None):
                 owners[partition_key] = member
-    commits = traffic.positions.commits_of(capture_set, group)
     found = []
     for partition_key in sorted({*owners, *commits}):
         owner = owners.get(partition_key)

@@ -145,13 +145,17 @@ class Positions:
         """The position of a client."""
         return self._positions.peek((client, partition)) or _NOWHERE
 
-    def committed(self, capture_set: str, group: str, partition: Partition) -> int | None:
-        """The offset a group committed last; None where none was seen."""
-        return self._commits.peek((capture_set, group, partition))
+    def all(self) -> list[tuple[tuple[ClientKey, Partition], Position]]:
+        """Of all clients and partitions."""
+        self.catch_up()
+        return list(self._positions.items())
 
-    def commits_of(self, capture_set: str, group: str) -> dict[Partition, int]:
-        """All offsets a group committed."""
-        return {key[2]: offset for key, offset in self._commits.items() if key[:2] == (capture_set, group)}
+    def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
+        """All offsets that were committed, by capture set and group."""
+        found: dict[tuple[str, str], dict[Partition, int]] = {}
+        for (capture_set, group, partition), offset in self._commits.items():
+            found.setdefault((capture_set, group), {})[partition] = offset
+        return found
 
     def _asked(self, view: ExchangeView) -> None:
         client, time_ns = client_key(view), view.sent_ns

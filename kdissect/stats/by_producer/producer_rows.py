@@ -70,6 +70,7 @@ def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) ->
         "errors": dict(log.errors.most_common()),
         "partitions": [
             {
+                "topic": traffic.topic_text(capture_set, partition[0]),
                 "partition": traffic.partition_text(capture_set, *partition),
                 "epoch": held.epoch,
                 "next_sequence": held.brokers_next,

@@ -119,11 +119,15 @@ class ProducerTraffic:
 
     def partition_text(self, capture_set: str, topic: str | bytes, partition: int) -> str:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
+        return f"{self.topic_text(capture_set, topic)}-{partition}"
+
+    def topic_text(self, capture_set: str, topic: str | bytes) -> str:
+        """A topic by name where it is known, else by its id."""
         if isinstance(topic, bytes):
             infos = self._infos.get(capture_set, {}).values()
             name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)
             topic = name or topic_id_text(topic)
-        return f"{topic}-{partition}"
+        return topic
 
     def _want(self, exchange: Exchange, parts: ProduceParts | None) -> None:
         if exchange.api_key == apis.PRODUCE:

@@ -24,6 +24,7 @@ from kdissect.model.limits import in_force
 from kdissect.net.streams.round_trips import captured_near
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.dimensions import Key
+from kdissect.stats.times.one_way import OneWay
 from kdissect.stats.times.response_time import ResponseTime
 
 Facts = dict[str, Any]
@@ -71,10 +72,17 @@ class Split:
 
 
 class TimeSplit:
-    """Splits by key, and of all together. Give it the exchanges in their order, and `close` what is over."""
+    """Splits by key, and of all together. Give it the exchanges in their order, and `close` what is over.
 
-    def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]]) -> None:
+    `one_way`, where there are several capture sets, is given those that count here, with their keys; the
+    others it has to be given besides.
+    """
+
+    def __init__(
+        self, keys_of: Callable[[ExchangeView], Sequence[Key]], one_way: OneWay | None = None
+    ) -> None:
         self._keys_of = keys_of
+        self.one_way = one_way
         self._most = in_force().statistic_rows
         self._rows: dict[Key, Split] = {}
         self._other = Split()
@@ -87,6 +95,9 @@ class TimeSplit:
     def add(self, view: ExchangeView, times: ResponseTime | None, is_wanted: bool) -> None:
         """Count an exchange with its times; of one that is not wanted learn when its answer came."""
         connection, exchange = view.info.id, view.exchange
+        keys = self._keys_of(view) if is_wanted else ()
+        if self.one_way is not None and is_wanted:
+            self.one_way.add(exchange, keys)
         before = self._before.pop(connection, None)
         if exchange.response is None or exchange.request is None or times is None:
             return  # what the client did behind it is not known
@@ -94,7 +105,7 @@ class TimeSplit:
         self._before[connection] = exchange.response.end_time_ns, owed_ns
         if is_wanted:
             parts = _parts(view, times, before)
-            for split in (*map(self._row, self._keys_of(view)), self._total):
+            for split in (*map(self._row, keys), self._total):
                 split.add(parts)
 
     def close(self, info: ConnectionInfo) -> None:
@@ -126,12 +137,14 @@ class TimeSplit:
         for key in counted.keys() - set(keys):
             other.merge(counted[key])
         rows = [(key, counted[key]) for key in keys if key in counted]
+        one_way = self.one_way
         return {
             "rows": [dict(zip(by, key, strict=True)) | split.facts() for key, split in rows],
             "other": other.facts() if other.exchanges else None,
             "total": self._total.facts(),
             "captured_near": dict(self._near),
             "round_trips": dict(self._known),
+            "one_way": None if one_way is None else one_way.facts(keys, by, named),
         }
 
     def _row(self, key: Key) -> Split:

@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from kdissect.engine.exchange_log.log import LoggedExchange
 from kdissect.engine.exchange_rows import TopicsOf
+from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.records.record_rows import TopicNames
 from kdissect.engine.records.record_sets import RecordSet
@@ -24,7 +25,6 @@ from kdissect.engine.secrets.patches import patched
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
-from kdissect.report.listed_rows import ListedRows
 from kdissect.report.printable import terminal_json
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind

@@ -22,11 +22,13 @@ const HEADER_TAGS: u32 = 512;
 const LARGE: u32 = 1024;
 const SHORT: u32 = 2048;
 const SLOW: u32 = 4096;
+const LATE: u32 = 16384;
 /// Sizes, times and numbers of `rules.views.connection_view`, by which those are told.
 const LARGE_FROM: usize = 512 << 10;
 const LEAST_REQUEST: usize = 8;
 const LEAST_RESPONSE: usize = 4;
 const SLOW_NS: i64 = 30_000_000_000;
+const LATE_NS: i64 = 100_000_000;
 const MANY: usize = 5;
 const RESPONSE_BODY_AT: usize = 5;
 const REQUEST_BODY_AT: usize = 11;
@@ -37,7 +39,7 @@ const CLIENT_ID_AT: usize = 8;
 const WAITING_KEPT: usize = 100;
 const RECENT: usize = 4;
 const RECENT_BYTES: usize = 16 << 10;
-pub const BOUNDS: [i64; 11] = [
+pub const BOUNDS: [i64; 12] = [
     LARGE_FROM as i64,
     LEAST_REQUEST as i64,
     LEAST_RESPONSE as i64,
@@ -49,6 +51,7 @@ pub const BOUNDS: [i64; 11] = [
     RECENT as i64,
     RECENT_BYTES as i64,
     super::batches::MOST_CANONICAL as i64,
+    LATE_NS,
 ];
 
 /// View, what counts for its software, client id before, highest correlation id, when the last answer came, who waits
@@ -298,8 +301,8 @@ fn facts_of_frames(py: Python<'_>, row: &Row, latency: i64) -> u32 {
     if response.data.as_bytes(py).len() < LEAST_RESPONSE {
         facts |= SHORT;
     }
-    if latency >= SLOW_NS {
-        facts |= SLOW;
+    if latency >= LATE_NS {
+        facts |= if latency >= SLOW_NS { SLOW | LATE } else { LATE };
     }
     facts
 }

@@ -14,9 +14,13 @@ use crate::exchange::Frame;
 use crate::records::program::RecordsFields;
 use crate::template::Look;
 
+/// A text that may not be there.
+type Maybe = Option<PyBackedStr>;
 /// Id, capture set, client, broker, the connection that it is the same as; the broker's address, by which names of
-/// topics are known.
-type ConnectionRow = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Option<PyBackedStr>, PyBackedStr);
+/// topics are known; software and principal of the client.
+type ConnectionRow = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Maybe, PyBackedStr, Maybe, Maybe);
+/// Groups, throttle time in milliseconds, rack (`kdissect.engine.exchange_rows.More`).
+type More = (Vec<PyBackedStr>, Option<i32>, Maybe);
 /// Ordinal, API key, version, correlation id, client id.
 type Header = (i64, i16, i16, i32, Option<PyBackedStr>);
 /// Bytes, where the body begins, first and last packet, time of the first and the last byte.
@@ -31,6 +35,8 @@ pub struct Connection {
     pub client: Box<str>,
     pub broker: Box<str>,
     pub same_as: Option<Box<str>>,
+    pub software: Option<Box<str>>,
+    pub principal: Option<Box<str>>,
     /// Of its capture set and its broker's address.
     pub broker_number: u32,
 }
@@ -97,12 +103,15 @@ pub struct RecordsSide {
     pub way: Option<Program>,
 }
 
-/// Topics, their ids and error codes of an exchange, by name.
+/// Topics, their ids and error codes of an exchange, by name; groups, throttle time and rack.
 #[derive(Default)]
 pub struct Facts {
     pub topics: Vec<PyBackedStr>,
     pub topic_ids: Vec<PyBackedStr>,
     pub errors: Vec<PyBackedStr>,
+    pub groups: Vec<PyBackedStr>,
+    pub throttle_ms: Option<i32>,
+    pub rack: Option<PyBackedStr>,
 }
 
 /// Whether facts are those of the same two summaries.
@@ -147,7 +156,9 @@ impl Asked {
         number_of: impl FnOnce(&str, &str) -> u32,
     ) -> PyResult<Option<Connection>> {
         let row = self.connection_of.bind(info.py()).call1((info,))?;
-        let Ok((id, capture_set, client, broker, same_as, address)) = row.extract::<ConnectionRow>() else {
+        let Ok((id, capture_set, client, broker, same_as, address, software, principal)) =
+            row.extract::<ConnectionRow>()
+        else {
             return Ok(None);
         };
         let text = |text: PyBackedStr| Box::from(&*text);
@@ -159,6 +170,8 @@ impl Asked {
             client: text(client),
             broker: text(broker),
             same_as,
+            software: software.map(text),
+            principal: principal.map(text),
             broker_number,
         }))
     }
@@ -188,13 +201,14 @@ impl Asked {
     ) -> PyResult<(Facts, Lasting)> {
         let Some(object) = turn.source.object()? else { return Ok((Facts::default(), Lasting::Not)) };
         let found = self.facts_of.bind(turn.py()).call1((object, asked, answered))?;
-        let (topics, topic_ids, errors, lasting) = found.extract::<(_, _, _, u8)>()?;
+        let (topics, topic_ids, errors, lasting, more) = found.extract::<(_, _, _, u8, More)>()?;
+        let (groups, throttle_ms, rack) = more;
         let lasting = match lasting {
             0 => Lasting::Not,
             1 => Lasting::OfNames,
             _ => Lasting::Always,
         };
-        Ok((Facts { topics, topic_ids, errors }, lasting))
+        Ok((Facts { topics, topic_ids, errors, groups, throttle_ms, rack }, lasting))
     }
 
     /// The name of a topic id, None where nobody knows it; whether all exchanges with the broker have that.

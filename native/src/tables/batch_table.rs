@@ -173,8 +173,11 @@ pub struct BatchTable {
     magic: Numbers<1>,
     codec: Spelled,
     timestamp_type: Spelled,
+    base_timestamp: Numbers<8>,
     base_timestamp_ms: Numbers<8>,
+    max_timestamp: Numbers<8>,
     max_timestamp_ms: Numbers<8>,
+    delete_horizon: Numbers<8>,
     delete_horizon_ms: Numbers<8>,
     producer_id: Numbers<8>,
     producer_epoch: Numbers<2>,
@@ -209,9 +212,14 @@ impl BatchTable {
         self.magic.push(Some(CURRENT_MAGIC.into()), 1);
         self.codec.push(NAMES.get(batch.codec() as usize).map(|name| name.as_bytes()), 1);
         self.timestamp_type.push(Some(kind), 1);
-        self.base_timestamp_ms.push(time(batch.base_timestamp), 1);
-        self.max_timestamp_ms.push(time(batch.max_timestamp), 1);
-        self.delete_horizon_ms.push(has_horizon.then_some(batch.base_timestamp), 1);
+        let (base, max) = (time(batch.base_timestamp), time(batch.max_timestamp));
+        let horizon = has_horizon.then_some(batch.base_timestamp);
+        self.base_timestamp.push(base.and_then(micros_of_millis), 1);
+        self.base_timestamp_ms.push(base, 1);
+        self.max_timestamp.push(max.and_then(micros_of_millis), 1);
+        self.max_timestamp_ms.push(max, 1);
+        self.delete_horizon.push(horizon.and_then(micros_of_millis), 1);
+        self.delete_horizon_ms.push(horizon, 1);
         self.producer_id.push(has_producer.then_some(batch.producer_id), 1);
         self.producer_epoch.push(has_producer.then_some(batch.producer_epoch.into()), 1);
         self.base_sequence.push(has_sequence.then_some(batch.base_sequence.into()), 1);
@@ -234,8 +242,11 @@ impl BatchTable {
             ("magic", self.magic.take(py)),
             ("codec", self.codec.take(py)?),
             ("timestamp_type", self.timestamp_type.take(py)?),
+            ("base_timestamp", self.base_timestamp.take(py)),
             ("base_timestamp_ms", self.base_timestamp_ms.take(py)),
+            ("max_timestamp", self.max_timestamp.take(py)),
             ("max_timestamp_ms", self.max_timestamp_ms.take(py)),
+            ("delete_horizon", self.delete_horizon.take(py)),
             ("delete_horizon_ms", self.delete_horizon_ms.take(py)),
             ("producer_id", self.producer_id.take(py)),
             ("producer_epoch", self.producer_epoch.take(py)),
@@ -250,6 +261,11 @@ impl BatchTable {
         columns.extend(own.map(|(name, buffers)| (name.to_owned(), buffers)));
         Ok(columns)
     }
+}
+
+/// None for what is no date: producers may write anything.
+fn micros_of_millis(time_ms: i64) -> Option<i64> {
+    time_ms.checked_mul(1000).filter(|time_us| *time_us != i64::MIN)
 }
 
 /// Whether all numbers of a batch's row fit their columns, and its codec is one that there is.

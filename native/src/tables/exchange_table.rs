@@ -21,6 +21,7 @@ struct FrameColumns {
     last_file: Spelled,
     time: Numbers<8>,
     time_ns: Numbers<8>,
+    end_time: Numbers<8>,
     end_time_ns: Numbers<8>,
     bytes: Numbers<8>,
 }
@@ -41,6 +42,8 @@ pub struct ExchangeTable {
     capture_set: Spelled,
     client: Spelled,
     broker: Spelled,
+    software: Spelled,
+    principal: Spelled,
     client_id: Spelled,
     api_key: Numbers<2>,
     api: Spelled,
@@ -53,6 +56,9 @@ pub struct ExchangeTable {
     errors: Texts,
     topics: Texts,
     topic_ids: Texts,
+    group: Texts,
+    throttle: Numbers<4>,
+    rack: Spelled,
     same_as: Spelled,
     event_order: Blobs,
     time: Numbers<8>,
@@ -73,6 +79,7 @@ impl FrameColumns {
         self.last_file.push(last_file.map(str::as_bytes), 1);
         self.time.push(of(|frame| micros(frame.time_ns)), 1);
         self.time_ns.push(of(|frame| frame.time_ns), 1);
+        self.end_time.push(of(|frame| micros(frame.end_time_ns)), 1);
         self.end_time_ns.push(of(|frame| frame.end_time_ns), 1);
         self.bytes.push(of(|frame| frame.size + PREFIX), 1);
     }
@@ -85,6 +92,7 @@ impl FrameColumns {
         columns.push((of("packets.last_file"), self.last_file.take(py)?));
         columns.push((of("time"), self.time.take(py)));
         columns.push((of("time_ns"), self.time_ns.take(py)));
+        columns.push((of("end_time"), self.end_time.take(py)));
         columns.push((of("end_time_ns"), self.end_time_ns.take(py)));
         columns.push((of("bytes"), self.bytes.take(py)));
         Ok(())
@@ -127,6 +135,8 @@ impl ExchangeTable {
         self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
         self.client.push(Some(connection.client.as_bytes()), 1);
         self.broker.push(Some(connection.broker.as_bytes()), 1);
+        self.software.push(connection.software.as_ref().map(|name| name.as_bytes()), 1);
+        self.principal.push(connection.principal.as_ref().map(|name| name.as_bytes()), 1);
         self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
         self.api_key.push(Some(turn.api_key.into()), 1);
         self.api.push(kind.api.as_ref().map(|name| name.as_bytes()), 1);
@@ -139,6 +149,9 @@ impl ExchangeTable {
         self.errors.push(&facts.errors);
         self.topics.push(&facts.topics);
         self.topic_ids.push(&facts.topic_ids);
+        self.group.push(&facts.groups);
+        self.throttle.push(facts.throttle_ms.map(i64::from), 1);
+        self.rack.push(facts.rack.as_ref().map(|rack| rack.as_bytes()), 1);
         self.same_as.push(connection.same_as.as_ref().map(|id| id.as_bytes()), 1);
         self.event_order.push(Some(order));
         self.time.push(Some(micros(request.time_ns)), 1);
@@ -154,6 +167,8 @@ impl ExchangeTable {
             ("capture_set", self.capture_set.take(py)?),
             ("client", self.client.take(py)?),
             ("broker", self.broker.take(py)?),
+            ("software", self.software.take(py)?),
+            ("principal", self.principal.take(py)?),
             ("client_id", self.client_id.take(py)?),
             ("api_key", self.api_key.take(py)),
             ("api", self.api.take(py)?),
@@ -161,6 +176,8 @@ impl ExchangeTable {
             ("correlation_id", self.correlation_id.take(py)),
             ("state", self.state.take(py)?),
             ("latency_ns", self.latency_ns.take(py)),
+            ("throttle", self.throttle.take(py)),
+            ("rack", self.rack.take(py)?),
             ("same_as", self.same_as.take(py)?),
             ("event_order", self.event_order.take(py)),
             ("time", self.time.take(py)),
@@ -174,6 +191,7 @@ impl ExchangeTable {
         self.errors.take(py, "errors", &mut columns)?;
         self.topics.take(py, "topics", &mut columns)?;
         self.topic_ids.take(py, "topic_ids", &mut columns)?;
+        self.group.take(py, "group", &mut columns)?;
         self.rows = 0;
         Ok(columns)
     }

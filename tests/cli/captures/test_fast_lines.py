@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.cli.formats.json_lines.fast_lines import FastLines
+from kdissect.engine.listed_rows import ListedRows
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import packet_ref
 from kdissect.model.packets.stream import CloseKind
-from kdissect.report.listed_rows import ListedRows
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from tests.support.console import CAPTURES

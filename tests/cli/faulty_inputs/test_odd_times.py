@@ -50,6 +50,7 @@ COMMANDS = {
     "changes": ("changes", "--format", "json"),
     "offsets": ("offsets", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
+    "why": ("why", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),
     "check text": ("check", "--exit-zero"),
     "html": ("check", "--format", "html", "--exit-zero"),

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kdissect.cli.formats.jsonl import JsonFormat
-from kdissect.cli.formats.named_fields import Column, columns_of, needs_bodies, split_names
+from kdissect.cli.formats.named_fields import columns_of, needs_bodies, split_names
 from kdissect.cli.options.output_options import OF_EXCHANGES
 from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
+from kdissect.engine.row_columns import Column
 from kdissect.report.cells import cell
 from kdissect.session.exchange import State
 

@@ -9,12 +9,12 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.cli.formats.named_fields import columns_of
 from kdissect.cli.options.output_options import OF_EXCHANGES
+from kdissect.engine.listed_rows import LISTED_FIELDS, ListedRows
 from kdissect.query import Context, compile_filter
 from kdissect.query.fields.field_list import fields
 from kdissect.query.fields.lookup import look_up
 from kdissect.query.fields.printed_fields import FieldValues
 from kdissect.query.values.value_kinds import Flag
-from kdissect.report.listed_rows import LISTED_FIELDS, ListedRows
 from tests.support.console import CAPTURES, TXN, run
 
 SASL = str(CAPTURES / "kafka44_java_sasl.pcapng")

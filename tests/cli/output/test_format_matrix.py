@@ -25,6 +25,8 @@ ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
 SEGMENTS = CHECKOUT / "captures" / "logs"
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 OPTIONS = ("-e", "--sort", "--limit", "--since", "--until", "-i")
+# Where an option has another command, or nothing to be about.
+ELSEWHERE = {("inspect", "-i"): "`live`"}
 # Commands with rows, and a run of each that has some.
 RUNS: dict[str, list[str]] = {
     "inspect": ["inspect", TXN],
@@ -40,6 +42,7 @@ RUNS: dict[str, list[str]] = {
     "offsets": ["offsets", POSITIONS],
     "logins": ["logins", LOGINS],
     "changes": ["changes", str(CAPTURES / "kafka28_java_admin.pcapng")],
+    "diff": ["diff", TXN, str(CAPTURES / "mock_rdk216_txn.pcap")],
     "check": ["check", ACKS, "--exit-zero"],
     "upgrade": ["upgrade", TXN, "--target", "4.0", "--all", "--fail-on", "never"],
     "fields": ["fields"],
@@ -52,9 +55,21 @@ PARTS = [
     *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
     ("topics", "users"), ("stats", "errors"), ("stats", "over_time"),
     ("stats", "told_elsewhere"), ("topics", "savings"), ("info", "files"),
-    ("check", "software"),
+    ("check", "software"), ("upgrade", "software"), ("groups", "software"),
+    ("diff", "steps"), ("diff", "causes"),
 ]  # fmt: skip
 LISTS = ("inspect", "live", "connections", "records", "segments")
+# Commands without rows, and a run of each that prints something on standard output.
+REPORTS: dict[str, list[str]] = {
+    "decode": ["decode", "00000010001200000000000100000000"],
+    "schema": ["schema", "Heartbeat"],
+    "completion": ["completion", "bash"],
+    "wireshark-plugin": ["wireshark-plugin"],
+    "why": ["why", GROUPS],
+}
+NO_INTERFACE = ("inspect", "segments", "diff", "fields", "limits", "rules")
+# What these print stands in files, or fills a screen.
+FILES = ("tui", "tap", "extract", "tables", "pipeline")
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -220,38 +235,71 @@ def test_the_name_of_the_file_says_the_format(
         assert path.read_text() == printed(capfd, *RUNS[name], "--format", ending)
 
 
-def test_a_list_is_tsv_in_a_pipe_and_a_summary_a_table_everywhere() -> None:
-    listed, chosen = run("connections", TXN).out, run("groups", GROUPS, "-e", "group,lag").out
-    assert listed == run("connections", TXN, "--format", "tsv").out
-    assert chosen == run("groups", GROUPS, "-e", "group,lag", "--format", "tsv").out
-    assert run("groups", GROUPS).out == run_on_terminal(["groups", GROUPS, "--color", "never"], 1000).out
-    assert (
-        run_on_terminal(["groups", GROUPS, "-e", "group,lag", "--color", "never"]).out
-        == run("groups", GROUPS, "-e", "group,lag", "--format", "table").out
-    )
+# The rule of docs/output.md: rows are a table on a terminal and TSV elsewhere, a report is the same in both.
+
+
+def on_terminal(line: list[str]) -> str:
+    return run_on_terminal([*line, *(["--wide"] if line[0] not in REPORTS else [])], 1000, NO_COLOR="1").out
+
+
+def rows_of(name: str) -> list[str]:
+    """The run of a command, such that it prints rows."""
+    if name in LISTS:
+        return RUNS[name]
+    row = json.loads(run(*RUNS[name], "--limit", "1", "--format", "jsonl").out)
+    return [*RUNS[name], "-e", ",".join(list(row)[:2])]
+
+
+def test_the_rule_is_held_to_all_commands() -> None:
+    assert {*RUNS, *REPORTS, *FILES, "live"} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_one_rule_for_pipes(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    line = RUNS[name]
-    formats = options_of(name)["--format"].choices or ()
-    style = "tsv" if name in LISTS else "text" if "text" in formats else "table"
-    assert printed(capfd, *line) == printed(capfd, *line, "--format", style)
-    rows = printed(capfd, *line, "--limit", "2", "--format", "jsonl").splitlines()
-    if name not in LISTS:
-        field = next(iter(json.loads(rows[0])))
-        assert printed(capfd, *line, "-e", field) == printed(capfd, *line, "-e", field, "--format", "tsv")
+def test_rows_are_a_table_on_a_terminal_and_tsv_elsewhere(name: str, tmp_path: Path) -> None:
+    line = rows_of(name)
+    tsv = run(*line).out
+    assert tsv.count("\t")
+    assert tsv == run(*line, "--format", "tsv").out
+    assert on_terminal(line) == run(*line, "--format", "table", "--wide").out != tsv
+    assert run(*line, "-o", tmp_path / "rows").code == 0
+    assert (tmp_path / "rows").read_text() == tsv
+
+
+@pytest.mark.parametrize("name", [name for name in (*RUNS, *REPORTS) if name not in LISTS])
+def test_a_report_is_the_same_everywhere(name: str) -> None:
+    line = (RUNS | REPORTS)[name]
+    assert on_terminal(line) == run(*line).out != ""
+
+
+NO_NAMES = ("info", "segments", "fields", "limits", "rules")  # of the wire, in their rows
+NAMES = (b"rdk-", b"txn", b"cooperative", b"shared", b"member", b"jumps", b"consumer-", b"managed", b"franz")
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in NO_NAMES])
+def test_csv_in_a_file_is_inert(name: str, tmp_path: Path) -> None:
+    """Names on the wire that read as formulas."""
+    capture, *_ = (Path(word) for word in RUNS[name] if "captures" in word)
+    data = capture.read_bytes()
+    for text in NAMES:
+        data = data.replace(text, b"=" + text[1:])
+    (evil := tmp_path / capture.name).write_bytes(data)
+    line = [str(evil) if word == str(capture) else word for word in RUNS[name]]
+    assert run(*line, "-o", tmp_path / "rows.csv").code == 0
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert any(cell.startswith("'=") for cell in cells)
+    assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
 
 
 def matrix() -> str:
     """What each command with rows has."""
     lines = [
-        "| command | "
+        "| command | prints | "
         + " | ".join((*FORMATS, "others"))
         + " | "
         + " | ".join(f"`{name}`" for name in OPTIONS)
         + " |",
-        "|" + "---|" * (2 + len(FORMATS) + len(OPTIONS)),
+        "|" + "---|" * (3 + len(FORMATS) + len(OPTIONS)),
     ]
     for name in COMMANDS:
         options = options_of(name)
@@ -260,8 +308,9 @@ def matrix() -> str:
             continue
         others = ", ".join(sorted(set(formats) - set(FORMATS)))
         marks = ["x" if one in formats else "" for one in FORMATS]
-        given = ["x" if one in options else "" for one in OPTIONS]
-        lines.append("| " + " | ".join((f"`{name}`", *marks, others, *given)) + " |")
+        given = ["x" if one in options else ELSEWHERE.get((name, one), "") for one in OPTIONS]
+        style = "rows" if name in LISTS else "report"
+        lines.append("| " + " | ".join((f"`{name}`", style, *marks, others, *given)) + " |")
     return "\n".join(lines)
 
 
@@ -270,6 +319,31 @@ def test_every_command_with_rows_has_every_format() -> None:
         options = options_of(name)
         assert set(FORMATS) <= set(options["--format"].choices or ()), name
         assert {"--json", "-e", "--limit", "-o"} <= set(options), name
+
+
+@pytest.mark.parametrize("name", [name for name in (*RUNS, "live") if name not in NO_INTERFACE])
+def test_commands_capture_live(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    target = ["--target", "4.0"] if name == "upgrade" else []
+    assert main([name, *target, "-i", "nosuch0"]) == 3
+    assert capfd.readouterr().err == "kdissect: nosuch0: no such interface\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        (["inspect", "-i", "lo"], "kdissect live -i captures"),
+        (["extract", "-o", "x.pcapng", "-i", "lo"], "kdissect live -i IFACE -w FILE captures"),
+        (["tables", "-o", "x", "-i", "lo"], "kdissect live -i IFACE -w FILE captures"),
+        (["segments", "-i", "lo"], "it reads the files of a broker"),
+        (["diff", "-i", "lo"], "kdissect live -i IFACE -w FILE captures"),
+        (["tap", "1", "-i", "lo"], "kdissect live -i captures packets"),
+    ],
+)
+def test_commands_that_do_not_say_what_does(
+    line: list[str], instead: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line) == 2
+    assert instead in capfd.readouterr().err
 
 
 def test_the_matrix_of_the_document() -> None:

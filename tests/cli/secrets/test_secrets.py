@@ -14,6 +14,7 @@ from kdissect.excerpt.excerpts import EVERY, Wanted, excerpts
 from kdissect.model.packets.packet import Packet
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
+from tests.support import console
 from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import (
     PLANTED,
@@ -35,6 +36,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
     return planted(tmp_path_factory.mktemp("secrets") / "secrets.pcap")
 
 
+SOUND = str(console.CAPTURES / "kafka44_java_admin.pcapng")  # what it is compared with
 OUTPUTS = [
     ("inspect", "--format", "jsonl"),
     ("inspect", "--format", "jsonl", "--bodies"),
@@ -62,6 +64,8 @@ OUTPUTS = [
     ("changes", "--format", "json"),
     ("changes",),
     ("offsets", "--format", "json"),
+    ("diff", SOUND, "--format", "json"),
+    ("diff", SOUND),
     ("upgrade", "--target", "4.0", "--format", "json"),
     ("stats", "--format", "json"),
     *(("check", "--format", name) for name in FORMATS),

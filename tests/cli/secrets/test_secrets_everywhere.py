@@ -18,6 +18,7 @@ from kdissect.cli.reference.completion_command import parser_of
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
 from tests.support.commands import commands_without_captures
+from tests.support.console import CAPTURES
 from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import PLANTED, exchanges, fetched_metadata, needles, planted
 
@@ -27,6 +28,7 @@ BINARY = {"parquet"}
 MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),
     "inspect": ("--bodies", "--records"),
+    "diff": (str(CAPTURES / "kafka44_java_admin.pcapng"),),
     "upgrade": ("--target", "4.0"),
     "topics": ("--sizes",),
 }

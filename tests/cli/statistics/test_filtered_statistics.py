@@ -21,7 +21,11 @@ ERRORS = CAPTURES / "kafka44_java_errors.pcapng"
 # Tables hold everything, so that they can be joined; what is wanted of them is a query's business.
 WITHOUT_FILTER = {"tables", "pipeline"}
 FILTERED = sorted(COMMANDS.keys() - commands_without_captures() - WITHOUT_FILTER)
-NEEDED = {"upgrade": ("--target", "4.0"), "extract": ("-o", "-")}
+NEEDED = {
+    "upgrade": ("--target", "4.0"),
+    "extract": ("-o", "-"),
+    "diff": (str(GROUPS),),
+}
 
 
 @pytest.fixture

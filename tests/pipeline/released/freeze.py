@@ -43,7 +43,7 @@ def freeze() -> int:
     directory = StreamDirectory(fs.LocalFileSystem(), str(root))
     parts = ParquetParts(directory.filesystem, directory.staging(0), (), "frozen")
     for name, table in _tables().items():
-        for batch in table.combine_chunks().to_batches() or [batch_of(name, [])]:
+        for batch in table.combine_chunks().to_batches() or [batch_of(TABLES[name], [])]:
             parts.add(name, batch)
     directory.commit_batch(0, parts.close(), {}, {"inputs": [str(CAPTURE)]})
     (root / "_kdissect.lock").unlink()
@@ -52,7 +52,7 @@ def freeze() -> int:
 
 
 def _tables() -> dict[str, pa.Table]:
-    found = {name: [batch_of(name, [])] for name in TABLES}
+    found = {name: [batch_of(TABLES[name], [])] for name in TABLES}
     for name, batch in produce(Dissection([str(CAPTURE)]), frozenset(TABLES)):
         found[name].append(batch)
     return {name: pa.Table.from_batches(batches).slice(0, MAX_ROWS) for name, batches in found.items()}

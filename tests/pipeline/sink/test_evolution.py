@@ -20,7 +20,7 @@ from kdissect.engine.tables.table import Table
 from kdissect.pipeline.sink.compaction import compact
 from kdissect.pipeline.sink.readers import committed, committed_files, dataset_of
 from kdissect.pipeline.sink.table_directory import Recovered
-from kdissect.pipeline.table_files.manifest_file import NewerTablesError
+from kdissect.pipeline.table_files.manifest_file import NewerTablesError, OlderTablesError
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.released.freeze import HERE, schema_with_version
 from tests.pipeline.sink.directories import directory_at, staged
@@ -222,6 +222,15 @@ def test_what_a_later_version_wrote_is_refused_by_this_one(
     ):
         with pytest.raises(NewerTablesError, match="update it, or choose another directory"):
             attempt()
+
+
+def test_what_was_written_before_the_first_release_is_refused(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = "kdissect.pipeline.table_files.manifest_file.FIRST_VERSION"
+    monkeypatch.setattr(version, TABLES_VERSION + 1)
+    with pytest.raises(OlderTablesError, match="before the first release"):
+        dataset_of(str(old), "rates")
 
 
 def test_columns_that_no_version_has_are_not_dropped_in_silence() -> None:

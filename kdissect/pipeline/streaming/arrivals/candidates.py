@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from hashlib import blake2b
 from typing import NamedTuple
 
-from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.input_paths import begins_like_capture
+from kdissect.capture.objects import piece_of, source_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
 
@@ -56,11 +55,11 @@ class Candidate:
         self._reading: Reading | None = None
         self._content: str | None = None
 
-    def look(self, facts: os.stat_result, now_s: float) -> None:
+    def look(self, size: int, mtime_ns: int, now_s: float) -> None:
         """Note what the file is like now; `now_s` are seconds since 1970."""
-        if (facts.st_size, facts.st_mtime_ns) == (self.size, self.mtime_ns):
+        if (size, mtime_ns) == (self.size, self.mtime_ns):
             return
-        self.size, self.mtime_ns, self.since = facts.st_size, facts.st_mtime_ns, now_s
+        self.size, self.mtime_ns, self.since = size, mtime_ns, now_s
         self._reading = self._content = self.complete_since = None
         self.is_capture = self.is_capture or begins_like_capture(self.path)
         if self.taken is not None and not self._was_added_to(self.taken):
@@ -112,7 +111,7 @@ class Candidate:
 
 
 def _opened(path: str, size: int) -> CaptureFile:
-    return CaptureFile(path, FileSource(path), size)
+    return CaptureFile(path, source_of(path), size)
 
 
 # Bytes at the beginning and at the end: some hundred packets with their times.
@@ -122,11 +121,9 @@ _EDGE = 1 << 16
 def _content_id(path: str, size: int) -> str:
     """32 hex digits of the size and of what a file begins and ends with. Raises OSError."""
     digest = blake2b(size.to_bytes(8), digest_size=16)
-    with open(path, "rb") as file:  # noqa: PTH123  paths stay strings, as in capture
-        digest.update(file.read(_EDGE))
-        if size > _EDGE:
-            file.seek(max(_EDGE, size - _EDGE), os.SEEK_SET)
-            digest.update(file.read(_EDGE))
+    digest.update(piece_of(path, 0, _EDGE))
+    if size > _EDGE:
+        digest.update(piece_of(path, max(_EDGE, size - _EDGE), _EDGE))
     return digest.hexdigest()
 
 
@@ -135,5 +132,4 @@ def head_id(path: str, size: int) -> str:
 
     Raises OSError.
     """
-    with open(path, "rb") as file:  # noqa: PTH123
-        return blake2b(file.read(min(size, _EDGE)), digest_size=16).hexdigest()
+    return blake2b(piece_of(path, 0, min(size, _EDGE)), digest_size=16).hexdigest()

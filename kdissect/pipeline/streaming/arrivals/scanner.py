@@ -14,7 +14,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kdissect.capture.filesystems import absolute, is_url, without_options
 from kdissect.capture.input_paths import files_in
+from kdissect.capture.objects import Place, objects_at
 from kdissect.capture.rotation import Key, natural_order, set_keys
 from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience, head_id
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken, named_sets
@@ -34,7 +36,9 @@ class _Scan(NamedTuple):
 
 
 class Scanner:
-    """Looks at paths: directories and files. Raises OSError for the registry's file system only."""
+    """Looks at paths: directories and files, also by their URLs. Raises OSError for the file system of the
+    registry, and for URLs that do not answer at the first look.
+    """
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class Scanner:
         # What a path held when it was taken, or found to be taken already.
         self._settled: dict[str, tuple[int, int]] = {}
         self._known = 0
+        self._stored: dict[str, list[Place]] = {}
         self._contents: set[str] = set()
         self._latest: dict[str, Taken] = {}
 
@@ -59,7 +64,8 @@ class Scanner:
         self._learn()
         self._look(now_s)
         found = [candidate for candidate in self._candidates.values() if candidate.is_capture]
-        keys = set_keys([os.path.abspath(one.path) for one in found], self._registry.sets())  # noqa: PTH100
+        paths = [absolute(without_options(one.path)) for one in found]
+        keys = set_keys(paths, self._registry.sets())
         by_set: dict[Key, list[Candidate]] = {}
         for key, candidate in zip(keys, found, strict=True):
             by_set.setdefault(key, []).append(candidate)
@@ -83,26 +89,39 @@ class Scanner:
 
     def _look(self, now_s: float) -> None:
         there: set[str] = set()
-        for path in self._listed():
-            try:
-                facts = os.stat(path)  # noqa: PTH116  paths stay strings, as in capture
-            except OSError:  # gone since it was listed
-                continue
+        for path, size, mtime_ns in self._listed():
             there.add(path)
-            if self._settled.get(path) == (facts.st_size, facts.st_mtime_ns):
+            if self._settled.get(path) == (size, mtime_ns):
                 continue
             if path not in self._candidates:
                 self._candidates[path] = Candidate(path, self._latest.get(path))
-            self._candidates[path].look(facts, now_s)
+            self._candidates[path].look(size, mtime_ns, now_s)
         for path in self._candidates.keys() - there:
             del self._candidates[path]
 
-    def _listed(self) -> Iterator[str]:
-        for path in self._paths:
-            if os.path.isdir(path):  # noqa: PTH112
-                yield from files_in(path, self._recursive)
-            else:
-                yield path
+    def _listed(self) -> Iterator[tuple[str, int, int]]:
+        """Path, size and time of all files that are there."""
+        for place in self._paths:
+            if is_url(place):
+                for found in self._objects(place):
+                    yield found.url, found.size or 0, found.mtime_ns
+                continue
+            is_directory = os.path.isdir(place)  # noqa: PTH112  paths stay strings, as in capture
+            for path in files_in(place, self._recursive) if is_directory else (place,):
+                try:
+                    facts = os.stat(path)  # noqa: PTH116
+                except OSError:  # gone since it was listed
+                    continue
+                yield path, facts.st_size, facts.st_mtime_ns
+
+    def _objects(self, url: str) -> list[Place]:
+        """Those of a store; those it had before while it does not answer. Raises OSError if it never did."""
+        try:
+            self._stored[url] = objects_at(url, self._recursive)[0]
+        except OSError:
+            if url not in self._stored:
+                raise
+        return self._stored[url]
 
     def _ready(self, held: list[Candidate], now_s: float) -> Iterator[Candidate]:
         """The files of one capture set that can be taken, in order."""

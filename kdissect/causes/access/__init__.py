@@ -1,0 +1,1 @@
+"""Causes about access: who may not, cannot, or does not know where."""

@@ -1,0 +1,28 @@
+"""`advertised-address`: clients are sent where nobody answers."""
+
+from __future__ import annotations
+
+from kdissect.causes.access.failed_connection import FailedConnection, often
+from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.session.problem import Reason
+
+
+class AdvertisedAddress(FailedConnection):
+    """Connections that came to nothing so."""
+
+    id = "advertised-address"
+    title = "Brokers advertise an address that clients cannot reach"
+    reasons = (
+        Reason.ADVERTISED_UNREACHED,
+        Reason.ADVERTISED_UNTRIED,
+    )
+    help = (
+        "Set advertised.listeners of the brokers to an address that this client can resolve and reach:"
+        " with containers and "
+        "clouds one listener for those inside, one for those outside."
+    )
+    cites = ("org.apache.kafka.network.SocketServerConfigs#ADVERTISED_LISTENERS_CONFIG",)
+
+    def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
+        """Who, and where."""
+        return f"{host} cannot work: {often(problems)} {problems[0].problem.fact}."

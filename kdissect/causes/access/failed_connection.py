@@ -1,0 +1,99 @@
+"""What causes about connections that came to nothing have in common (`session.problem`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from kdissect.causes.cause import Cause, joined, times
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.seen import Seen
+from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.session.problem import Reason
+
+LOOKS = "connections {files} --problems"
+
+
+class FailedConnection(Cause):
+    """Connections of one host to one end that came to nothing for one of `reasons`."""
+
+    severity = Severity.STOPS
+    explains = ("connection-churn", "broker-closes", "metadata-storm")
+    explains_by = frozenset({"host"})
+    reasons: ClassVar[tuple[Reason, ...]] = ()
+    least: ClassVar[int] = 1
+
+    def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
+        """What happened, for people."""
+        raise NotImplementedError
+
+    def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
+        """Whether connections that failed so are the cause."""
+        return len(problems) >= self.least
+
+    def not_surer(self, problems: list[ConnectionProblem]) -> str:
+        """Where nothing shows that the end speaks Kafka, it may be somebody else's trouble."""
+        return (
+            ""
+            if any(one.is_kafka for one in problems)
+            else "nothing in the capture shows that Kafka listens there"
+        )
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each host and end."""
+        for (host, end), problems in failed(seen, self.reasons).items():
+            if self.holds(problems, seen):
+                yield self.found(
+                    self.sentence(host, end, problems),
+                    _who(host, problems),
+                    parties(host, end, problems),
+                    seen_of(problems),
+                    Cost(errors=len(problems)),
+                    LOOKS,
+                    self.not_surer(problems),
+                )
+
+
+def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str], list[ConnectionProblem]]:
+    """Problems by host of the client and end that it connected to."""
+    found: dict[tuple[str, str], list[ConnectionProblem]] = {}
+    for one in seen.problems(*reasons):
+        host = one.connection.client_text.rpartition(":")[0]
+        found.setdefault((host, one.connection.broker_text), []).append(one)
+    return found
+
+
+def seen_of(problems: list[ConnectionProblem]) -> Seen:
+    """How many, and since when."""
+    seen = Seen()
+    for one in sorted(problems, key=lambda problem: problem.connection.start_ns):
+        info = one.connection
+        seen.add(
+            Packets(info.id, -1, f"{info.client_text} > {info.broker_text}", info.start_ns),
+            one.problem.age_ns,
+        )
+    return seen
+
+
+def parties(host: str, end: str, problems: list[ConnectionProblem]) -> frozenset[Party]:
+    """The host, the end, and what clients called themselves."""
+    ids = {one.connection.client_id for one in problems}
+    return frozenset(
+        {
+            Party("host", host),
+            Party("broker", end),
+            *(Party("client", name) for name in ids if name is not None),
+        }
+    )
+
+
+def _who(host: str, problems: list[ConnectionProblem]) -> str:
+    ids = dict.fromkeys(one.connection.client_id for one in problems if one.connection.client_id)
+    named = joined([f"'{name}'" for name in ids])
+    return f"client {named} at {host}" if named else f"whoever connects from {host}"
+
+
+def often(problems: list[ConnectionProblem]) -> str:
+    """`once`, `12 times`."""
+    return times(len(problems))

@@ -1,0 +1,1 @@
+"""Causes about brokers."""

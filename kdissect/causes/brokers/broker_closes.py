@@ -1,0 +1,67 @@
+"""`broker-closes`: a broker ends connections on which clients still wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause, clients_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.session.problem import Reason
+from kdissect.stats.client import Client
+
+_LEAST = 3
+
+
+class BrokerCloses(Cause):
+    """Connections that were closed at once, or with requests under way."""
+
+    id = "broker-closes"
+    title = "A broker closes connections"
+    severity = Severity.STOPS
+    help = (
+        "See the broker's log at that time: too many connections (max.connections,"
+        " max.connections.per.ip), a request that it"
+        " cannot read, a login that did not come; a proxy between, or connections.max.idle.ms shorter than"
+        " a client is silent."
+    )
+    cites = (
+        "org.apache.kafka.network.SocketServerConfigs#MAX_CONNECTIONS_CONFIG",
+        "org.apache.kafka.network.SocketServerConfigs#CONNECTIONS_MAX_IDLE_MS_CONFIG",
+    )
+    explains = ("connection-churn", "unanswered-requests")
+    explains_by = frozenset({"client", "broker"})
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each broker."""
+        found: dict[str, tuple[Seen, dict[Client, None]]] = {}
+        for one in seen.problems(Reason.CLOSED_AT_ONCE):
+            info = one.connection
+            at, clients = found.setdefault(info.broker_text, (Seen(), {}))
+            at.add(Packets(info.id, -1, one.problem.fact, info.start_ns), one.problem.age_ns)
+            clients[Client(None, info.client_id, None, info.client_text.rpartition(":")[0])] = None
+        told = {connection for at, _ in found.values() for connection in at.connections}
+        for key, link in seen.gathering.links.items():
+            for ended in link.ended:
+                is_back = any(start > ended.time_ns for start, _ in link.starts)
+                if ended.connection in told or not (ended.unanswered or is_back):
+                    continue
+                at, clients = found.setdefault(key.broker, (Seen(), {}))
+                what = "with requests under way" if ended.unanswered else "while the client had use for it"
+                at.add(Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns))
+                clients[Client(None, key.client_id, None, key.host)] = None
+        for broker, (at, clients) in found.items():
+            if at.times < _LEAST:
+                continue
+            yield self.found(
+                f"Broker {broker} closed connections {times(at.times)} that {clients_text(clients)} still"
+                " used:"
+                " they had to connect again.",
+                clients_text(clients),
+                parties_of(list(clients)) | {Party("broker", broker)},
+                at,
+                Cost(errors=at.times),
+                "connections {files} --problems",
+                "why it does, only its log says",
+            )

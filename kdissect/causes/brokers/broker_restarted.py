@@ -1,0 +1,113 @@
+"""`broker-restarted`: a broker went, and all its clients with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import SECOND_NS, Cause, clients_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.links import Ended, Link, LinkKey
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.model.wording import plural
+from kdissect.report.quantities import duration
+from kdissect.session.problem import Reason
+from kdissect.stats.client import Client
+
+_TOGETHER_NS = 8 * SECOND_NS  # a broker that shuts down ends its connections within seconds
+_LEAST = 2  # connections
+_AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
+
+
+class BrokerRestarted(Cause):
+    """Connections that a broker ended all at once, and attempts that were refused then."""
+
+    id = "broker-restarted"
+    title = "A broker stopped or was restarted"
+    severity = Severity.DELAYS
+    help = (
+        "See the broker's log and its supervisor: a deployment, a crash, out of memory, a lost disk."
+        " Controlled shutdown moves"
+        " leaders away before it goes; clients then notice little."
+    )
+    cites = (
+        "org.apache.kafka.common.protocol.Errors#NOT_LEADER_OR_FOLLOWER",
+        "spec/000 ControlledShutdown API",
+    )
+    explains = (
+        "leader-moved",
+        "unanswered-requests",
+        "connection-refused",
+        "broker-closes",
+        "connection-churn",
+        "fetch-session-churn",
+        "session-timeout-too-short",
+        "member-crashed",
+        "slow-broker",
+        "advertised-address",
+        "endless-rebalances",
+        "coordinator-unavailable",
+        "flapping-member",
+        "rolling-restart",
+        "duplicate-writes",
+        "metadata-storm",
+        "sequence-gap",
+        "capture-too-poor",
+    )
+    explains_by = frozenset({"client", "group", "topic", "id", "broker"})
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each broker."""
+        places = {(key.capture_set, key.broker) for key, _ in seen.gathering.links.items()}
+        for capture_set, broker in sorted(places):
+            links = seen.gathering.links.of_broker(capture_set, broker)
+            went = _together(links)
+            if not went:
+                continue
+            refused = [
+                one
+                for one in seen.problems(*_AWAY)
+                if one.connection.broker_text == broker
+                and one.connection.start_ns >= went[0].time_ns - SECOND_NS
+            ]
+            back_ns = min(
+                (
+                    start
+                    for _, link in links
+                    for start, _ in link.starts
+                    if start > went[-1].time_ns + SECOND_NS
+                ),
+                default=0,
+            )
+            if not refused:
+                continue
+            at = Seen()
+            for one in went:
+                at.add(Packets(one.connection, -1, f"closed by {broker} ({one.how})", one.time_ns))
+            at.last_ns = back_ns or max(one.connection.start_ns for one in refused)
+            clients = [Client(None, key.client_id, None, key.host) for key, _ in links]
+            away_ns = at.last_ns - at.first_ns
+            then = (
+                f"it was away for {duration(away_ns)}" if back_ns else "it did not come back in the capture"
+            )
+            yield self.found(
+                f"Broker {broker} ended {plural(len(went), 'connection')} within"
+                f" {duration(went[-1].time_ns - went[0].time_ns)}"
+                f" and refused new ones {times(len(refused))}: it stopped, and {then}.",
+                clients_text(clients),
+                parties_of(clients) | {Party("broker", broker)},
+                at,
+                Cost(time_ns=away_ns * len({key.client_id for key, _ in links}), errors=len(refused)),
+                "connections {files} --problems",
+            )
+
+
+def _together(links: list[tuple[LinkKey, Link]]) -> list[Ended]:
+    """The largest number of connections that the broker ended within a moment."""
+    ended = sorted(one for _, link in links for one in link.ended)
+    best: list[Ended] = []
+    for first in range(len(ended)):
+        some = [one for one in ended[first:] if one.time_ns - ended[first].time_ns <= _TOGETHER_NS]
+        if len(some) > len(best):
+            best = some
+    return best if len(best) >= _LEAST else []

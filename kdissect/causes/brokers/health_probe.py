@@ -1,0 +1,34 @@
+"""`health-probe`: something connects to a broker and closes without a word, again and again."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kdissect.causes.access.failed_connection import FailedConnection, often
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.model.cause import Severity
+from kdissect.session.problem import Reason
+
+
+class HealthProbe(FailedConnection):
+    """Connections without a byte."""
+
+    id = "health-probe"
+    title = "Something probes the port of a broker"
+    severity = Severity.WASTES
+    reasons: ClassVar[tuple[Reason, ...]] = (Reason.PROBE,)
+    help = (
+        "A load balancer or monitor checks whether the port is open. It harms nothing, but fills logs and"
+        " counts as"
+        " connections: probe less often, or by a request such as ApiVersions."
+    )
+    cites = ("spec/000 Network",)
+
+    def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
+        """A client that ends while it connects looks so once."""
+        return len(problems) >= 5
+
+    def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
+        """Who, and how often."""
+        return f"{host} connected to {end} {often(problems)} and closed without a byte, as health checks do."

@@ -1,0 +1,37 @@
+"""`storage-error`: a broker cannot write to, or read from, a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import ErrorCause, clients_text, joined, quoted, times
+from kdissect.causes.evidence.evidence import Errors
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.model.cause import Severity
+
+_KAFKA_STORAGE_ERROR = 56  # org.apache.kafka.common.protocol.Errors
+
+
+class StorageError(ErrorCause):
+    """Errors of storage."""
+
+    id = "storage-error"
+    title = "A broker has trouble with a disk"
+    severity = Severity.STOPS
+    codes = frozenset({_KAFKA_STORAGE_ERROR})
+    help = "See the broker's log for the directory, and the disk: full, read-only, or broken."
+    cites = ("org.apache.kafka.common.protocol.Errors#forCode",)
+    explains = ("leader-moved", "not-enough-replicas")
+    explains_by = frozenset({"client", "topic", "broker"})
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """A broker."""
+        return key.broker
+
+    def sentence(self, errors: Errors) -> str:
+        """Which broker, and which topics."""
+        return (
+            f"Broker {joined(errors.brokers)} told {clients_text(errors.clients)}"
+            f" {times(errors.seen.times)} that it cannot"
+            f" use its storage for {quoted(errors.names('topic'))}."
+        )

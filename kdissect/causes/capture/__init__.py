@@ -1,0 +1,1 @@
+"""Causes about the capture itself."""

@@ -1,0 +1,57 @@
+"""`capture-too-poor`: so much is missing from the capture that little can be said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Cost, FoundCause, Packets, Severity
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count
+
+_SHARE = 0.005  # of the bytes of connections
+_CUT = 5  # frames
+
+
+class CaptureTooPoor(Cause):
+    """Packets that were lost on the way into the file, frames that were cut, nothing that can be read."""
+
+    id = "capture-too-poor"
+    title = "The capture lacks too much"
+    severity = Severity.WASTES
+    help = (
+        "Capture again: a larger buffer (tcpdump -B 65536), the whole packets (-s 0), only the port of"
+        " Kafka, started before"
+        " the clients; TLS with --keylog, or by `kdissect tap`."
+    )
+    cites = ("RFC 9293 section 3.8",)
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """The whole capture."""
+        facts = seen.gathering.blind.facts()
+        links = seen.gathering.links.items()
+        total = sum(link.bytes for _, link in links)
+        lost, cut = facts["bytes_not_captured"], facts["cut_frames"]
+        reasons = []
+        if lost > _SHARE * total and lost:
+            reasons.append(f"{byte_count(lost)} of {byte_count(total + lost)} were not captured")
+        if cut >= _CUT:
+            reasons.append(f"{plural(cut, 'frame')} cut short")
+        if facts["opaque_connections"].get("tls") and not seen.gathering.traffic.total.exchanges:
+            reasons.append("all that there is is encrypted, and there are no keys")
+        if not reasons:
+            return
+        at = Seen()
+        worst = max(links, key=lambda item: item[1].gap_bytes, default=None)
+        at.add(Packets("" if worst is None else worst[1].first_id, -1, "capture", seen.first_ns))
+        at.last_ns = seen.last_ns
+        yield self.found(
+            f"Much cannot be seen: {'; '.join(reasons)}. What this page says is what is left.",
+            "whoever reads this page",
+            (),
+            at,
+            Cost(bytes=lost),
+            "info {files}",
+        )

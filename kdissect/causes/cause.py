@@ -1,0 +1,161 @@
+"""What a cause is: an id, what it does to people, when it holds, what it costs, what usually helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from typing import ClassVar
+
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Certainty, Cost, FoundCause, Packets, Party, Severity
+from kdissect.model.wording import plural
+from kdissect.stats.client import Client
+
+SECOND_NS = 1_000_000_000
+_NAMES_SHOWN = 3
+
+
+class Cause:
+    """One cause: a class without state.
+
+    `explains` are ids of causes that follow from it: where they concern the same party, and not before it,
+    they are told with it. `cites` are the sources of `help`.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    severity: ClassVar[Severity] = Severity.DELAYS
+    help: ClassVar[str]
+    cites: ClassVar[tuple[str, ...]] = ()
+    explains: ClassVar[tuple[str, ...]] = ()
+    explains_by: ClassVar[frozenset[str]] = frozenset({"client", "group", "topic", "id"})
+    """Which kinds of party a cause must have in common with what follows from it."""
+
+    def find(self, seen: Evidence) -> Iterable[FoundCause]:
+        """Where it holds."""
+        raise NotImplementedError
+
+    def found(
+        self,
+        sentence: str,
+        who: str,
+        parties: Collection[Party],
+        seen: Seen,
+        cost: Cost,
+        command: str,
+        why_not_surer: str = "",
+        certainty: Certainty | None = None,
+        evidence: Iterable[Packets] | None = None,
+    ) -> FoundCause:
+        """It holds: `seen` is how often and when, with the packets. Sure, unless `why_not_surer` is given."""
+        default = Certainty.LIKELY if why_not_surer else Certainty.SURE
+        return FoundCause(
+            self.id,
+            self.title,
+            self.severity,
+            sentence,
+            who,
+            frozenset(parties),
+            seen.first_ns,
+            seen.last_ns,
+            seen.times,
+            cost,
+            certainty or default,
+            why_not_surer,
+            tuple(seen.evidence if evidence is None else evidence),
+            command,
+            self.help,
+            self.cites,
+        )
+
+
+class ErrorCause(Cause):
+    """A cause that brokers name: error codes in their answers, those together that `alike` says belong so.
+
+    `least` of them make it one: what clients are refused once on their way is no cause.
+    """
+
+    codes: ClassVar[frozenset[int]]
+    apis: ClassVar[frozenset[int] | None] = None
+    least: ClassVar[int] = 1
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """What makes two errors one cause."""
+        return key.topic or key.group or key.txn
+
+    def holds(self, errors: Errors, seen: Evidence) -> bool:
+        """Whether these errors are the cause."""
+        return errors.seen.times >= self.least
+
+    def sentence(self, errors: Errors) -> str:
+        """What happened, for people."""
+        raise NotImplementedError
+
+    def cost(self, errors: Errors) -> Cost:
+        """What it cost."""
+        return Cost(errors=errors.seen.times)
+
+    def not_surer(self, errors: Errors, seen: Evidence) -> str:
+        """Why it is not sure; empty where it is."""
+        return ""
+
+    def command(self, errors: Errors) -> str:
+        """What shows more."""
+        names = " or ".join(f"errors == {name}" for name in errors.times)
+        return f"inspect {{files}} -Y '{names}'"
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each thing that errors are about."""
+        for errors in seen.errors(self.codes, self.apis, self.alike):
+            if self.holds(errors, seen):
+                yield self.found(
+                    self.sentence(errors),
+                    clients_text(errors.clients),
+                    errors.parties,
+                    errors.seen,
+                    self.cost(errors),
+                    self.command(errors),
+                    self.not_surer(errors, seen),
+                )
+
+
+def together(
+    founds: Iterable[tuple[Hashable, Seen]], by: Callable[[Hashable], Hashable]
+) -> dict[Hashable, Seen]:
+    """Logs of what belongs together, merged."""
+    merged: dict[Hashable, Seen] = {}
+    for key, seen in founds:
+        merged.setdefault(by(key), Seen()).merge(seen)
+    return merged
+
+
+def client_text(client: Client) -> str:
+    """A client for people: `client 'orders' at 10.0.0.5`."""
+    name = f"client '{client.client_id}'" if client.client_id else "a client without an id"
+    user = f" (user {client.principal})" if client.principal else ""
+    return f"{name}{user} at {client.address}" if client.address else f"{name}{user}"
+
+
+def clients_text(clients: Collection[Client]) -> str:
+    """Several of them: the first ones, and how many more."""
+    shown = list(dict.fromkeys(map(client_text, clients)))
+    return joined(shown, _NAMES_SHOWN) or "nobody that the capture names"
+
+
+def joined(names: Collection[str], most: int = _NAMES_SHOWN) -> str:
+    """Names as `a, b and 3 more`."""
+    listed = list(names)
+    if len(listed) <= most:
+        return " and ".join(filter(None, (", ".join(listed[:-1]), *listed[-1:])))
+    return f"{', '.join(listed[:most])} and {len(listed) - most} more"
+
+
+def quoted(names: Collection[str]) -> str:
+    """Names in quotes: `'a', 'b' and 3 more`."""
+    return joined([f"'{name}'" for name in names])
+
+
+def times(count: int) -> str:
+    """`once`, `12 times`."""
+    return "once" if count == 1 else plural(count, "time")

@@ -1,0 +1,1 @@
+"""Causes about consumers and their positions."""

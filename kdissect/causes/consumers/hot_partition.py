@@ -1,0 +1,74 @@
+"""`hot-partition`: nearly all records of a topic go to one of its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.model.wording import plural
+from kdissect.report.quantities import grouped
+from kdissect.stats.client import Client
+
+_PARTITIONS = 3
+_RECORDS = 200
+_SHARE = 0.7
+
+
+class HotPartition(Cause):
+    """Ends of a topic's partitions that are far apart."""
+
+    id = "hot-partition"
+    title = "One partition gets nearly all records"
+    severity = Severity.WASTES
+    help = (
+        "Records with one key go to one partition: use a key with more values, or add something to it for"
+        " the keys that"
+        " are frequent. Only one member of a group can read a partition."
+    )
+    cites = ("spec/000 Partitioning Strategies",)
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each topic whose partitions somebody reads."""
+        ends: dict[str, dict[int, int]] = {}
+        for (_, (topic, number)), position in seen.gathering.groups.positions.all():
+            if position.high_watermark is not None:
+                of_topic = ends.setdefault(topic, {})
+                of_topic[number] = max(of_topic.get(number, 0), position.high_watermark)
+        for row in seen.topics:
+            name = row["topic"] or row["topic_id"] or ""
+            found = ends.get(name, {})
+            total = sum(found.values())
+            written = row["written"]["records"]
+            if len(found) < _PARTITIONS or total < _RECORDS or written < _RECORDS or name.startswith("__"):
+                continue
+            hot = max(found, key=lambda number: found[number])
+            if found[hot] < _SHARE * total:
+                continue
+            clients = [
+                Client(one["principal"], one["client_id"], one["software"], one["address"])
+                for one in row["writers"]
+            ]
+            at = Seen()
+            at.add(
+                Packets(
+                    seen.connection_of_client(clients[0]) if clients else "",
+                    -1,
+                    f"{name}-{hot}",
+                    seen.first_ns,
+                )
+            )
+            at.times, at.last_ns = found[hot], seen.last_ns
+            yield self.found(
+                f"Partition {hot} of topic '{name}' has {grouped(found[hot])} of the"
+                f" {plural(total, 'record', spec=',')} in {plural(len(found), 'partition')};"
+                " its reader and its leader do the work of all.",
+                f"readers of topic '{name}'",
+                parties_of(clients) | {Party("topic", name)},
+                at,
+                Cost(records=found[hot]),
+                "stats {files} --by partition",
+                "offsets count all records ever written, not only those of the capture",
+            )

@@ -1,0 +1,49 @@
+"""`offset-rewound`: a group's committed offset went back, and records are read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause, clients_text, quoted, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.model.wording import plural
+from kdissect.stats.client import Client
+
+
+class OffsetRewound(Cause):
+    """Commits that are lower than the one before."""
+
+    id = "offset-rewound"
+    title = "A group's offset was set back"
+    severity = Severity.DATA
+    help = (
+        "Somebody reset the offsets (kafka-consumer-groups.sh --reset-offsets), a program seeks, or a"
+        " member committed"
+        " late for partitions it had lost. What lies between is read and worked on again."
+    )
+    cites = (
+        "KIP-289 Motivation",
+        "org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_OFFSET_RESET_CONFIG",
+    )
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each group."""
+        found: dict[str, tuple[Seen, dict[Client, None], dict[str, None], int]] = {}
+        for back in seen.gathering.rewinds.found:
+            at, clients, topics, records = found.get(back.group, (Seen(), {}, {}, 0))
+            at.add(back.packets)
+            clients[back.client] = topics[back.topic] = None
+            found[back.group] = at, clients, topics, records + back.before - back.after
+        for group, (at, clients, topics, records) in found.items():
+            yield self.found(
+                f"The offset of group '{group}' on {quoted(topics)} was set back {times(at.times)} by"
+                f" {clients_text(clients)}: {plural(records, 'record', spec=',')} are read again.",
+                f"readers of group '{group}'",
+                parties_of(list(clients))
+                | {Party("group", group), *(Party("topic", name) for name in topics)},
+                at,
+                Cost(records=records),
+                "offsets {files} --table commits",
+            )

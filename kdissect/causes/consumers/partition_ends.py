@@ -1,0 +1,111 @@
+"""Where the partitions of groups end, as far as any client was told, and how far their members are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.causes.evidence.evidence import Evidence, Row
+from kdissect.engine.times import ns_of
+
+
+class Reading(NamedTuple):
+    """A member and a partition that it holds. Offsets are None where they were not seen.
+
+    `worked_ns`: when it asked for records last, or its group committed other offsets; 0 for never.
+    """
+
+    group: str
+    member: str
+    client_id: str
+    address: str
+    topic: str
+    partition: int
+    position: int | None
+    committed: int | None
+    end: int | None
+    worked_ns: int
+    is_member: bool
+    joined_ns: int
+    connection: str
+    heartbeat_ns: int
+
+    @property
+    def lag(self) -> int:
+        """Records that it has not read yet; 0 where nobody knows."""
+        if self.end is None or self.position is None:
+            return 0
+        return max(self.end - self.position, 0)
+
+    @property
+    def undone(self) -> int:
+        """Records that it has not committed yet; those it has not read where it does not commit."""
+        if self.end is None or self.committed is None:
+            return self.lag
+        return max(self.end - self.committed, 0)
+
+
+def readings(seen: Evidence) -> list[Reading]:
+    """All that members hold, or held."""
+    positions = seen.gathering.groups.positions
+    ends: dict[tuple[str, int], int] = {}
+    for (_, partition), position in positions.all():
+        if position.high_watermark is not None:
+            ends[partition] = max(ends.get(partition, 0), position.high_watermark)
+    found = []
+    for row in seen.groups:
+        members = {member["member_id"]: member for member in row["members"]}
+        found += [
+            _reading(seen, row, one, members, ends.get((one["topic"], one["partition"])))
+            for one in row["partitions"]
+        ]
+    return [one for one in found if one is not None]
+
+
+def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], end: int | None) -> Reading | None:
+    name = f"{one['topic']}-{one['partition']}"
+    holders = [member for member in members.values() if name in (member["assigned"] or ())]
+    holder = next((member for member in reversed(holders) if member["gone"] is None), None)
+    if holder is None:
+        return None
+    moved_ns = seen.gathering.rewinds.moved.peek(row["group"]) or 0
+    fetched_ns = max(_fetched_ns(seen, holder["client_id"] or "", holder["address"]), moved_ns)
+    connection, heartbeat_ns = "", 0
+    log = next((log for (_, group), log in seen.gathering.groups.logs.items() if group == row["group"]), None)
+    member = None if log is None else log.members.peek(holder["member_id"])
+    if member is not None and member.link is not None:
+        connection = member.connection
+        heartbeat_ns = member.last_heartbeat_ns
+    return Reading(
+        row["group"],
+        one["member"] or "",
+        holder["client_id"] or "",
+        holder["address"],
+        one["topic"],
+        one["partition"],
+        one["fetch_offset"],
+        one["committed"],
+        end,
+        fetched_ns,
+        holder["gone"] is None,
+        0 if holder["joined"] is None else ns_of(holder["joined"]),
+        connection,
+        heartbeat_ns,
+    )
+
+
+def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
+    """When a client asked for records last."""
+    return max(
+        (tally.last_ns or 0 for key, tally in seen.tallies if key[:3] == ("Fetch", client_id, host)),
+        default=0,
+    )
+
+
+def unread(seen: Evidence, group: str, topic: str) -> int:
+    """Records that were written to a topic in the capture, beyond those that members of a group read."""
+    row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
+    if row is None:
+        return 0
+    read: int = sum(reader["records"] for reader in row["readers"] if group in reader["groups"])
+    written: int = row["written"]["records"]
+    return max(written - read, 0)

@@ -1,0 +1,86 @@
+"""From what was gathered to the page: causes are asked, effects go to their cause, the worst is first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kdissect.causes.cause import SECOND_NS, Cause
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.gathering import Gathering
+from kdissect.causes.evidence.vantage import looked_at, not_seen
+from kdissect.causes.registry import ALL_CAUSES
+from kdissect.model.cause import Diagnosis, Effect, FoundCause, Party
+
+CAUSES_SHOWN = 12  # a page
+_BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
+_AFTER_NS = 120 * SECOND_NS  # what comes later is its own cause
+Wanted = Callable[[frozenset[Party]], bool]
+
+
+def diagnose(
+    gathering: Gathering,
+    files: Sequence[str],
+    wanted: Wanted | None = None,
+    causes: Iterable[Cause] = ALL_CAUSES,
+    most: int = CAUSES_SHOWN,
+) -> Diagnosis:
+    """What is wrong. `wanted` tells by its parties whether a cause is of interest."""
+    seen = Evidence(gathering)
+    found = folded([one for cause in causes for one in cause.find(seen)])
+    if wanted is not None:
+        found = [one for one in found if wanted(one.parties)]
+    ranked = sorted(found, key=_rank)
+    return Diagnosis(
+        tuple(ranked[:most]),
+        max(len(ranked) - most, 0),
+        tuple(looked_at(seen)),
+        tuple(not_seen(seen)),
+        tuple(files),
+        seen.first_ns,
+        seen.last_ns,
+    )
+
+
+def _rank(cause: FoundCause) -> tuple[int, float, int, str]:
+    return cause.severity, -cause.cost.weight, cause.since_ns, cause.id
+
+
+_EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}
+_NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+
+
+def folded(found: Sequence[FoundCause]) -> list[FoundCause]:
+    """Each effect with its cause; one that is an effect of several goes to the first of them in time."""
+    owner: dict[int, int] = {}
+    for at, effect in enumerate(found):
+        causes = [
+            (abs(effect.since_ns - cause.since_ns), number)
+            for number, cause in enumerate(found)
+            if number != at and _follows(cause, effect)
+        ]
+        if causes:
+            owner[at] = min(causes)[1]
+    effects: dict[int, list[FoundCause]] = {}
+    for at in owner:
+        root, passed = at, {at}
+        while root in owner and owner[root] not in passed:
+            root = owner[root]
+            passed.add(root)
+        effects.setdefault(root, []).append(found[at])
+    return [
+        cause._replace(
+            effects=tuple(Effect(one.id, one.sentence, one.times) for one in effects.get(at, ())),
+            cost=sum((one.cost for one in effects.get(at, ())), cause.cost),
+            parties=cause.parties.union(*(one.parties for one in effects.get(at, ()))),
+            until_ns=max([cause.until_ns, *(one.until_ns for one in effects.get(at, ()))]),
+        )
+        for at, cause in enumerate(found)
+        if at not in owner or at in effects
+    ]
+
+
+def _follows(cause: FoundCause, effect: FoundCause) -> bool:
+    explains, kinds = _EXPLAINS.get(cause.id, _NOTHING)
+    if effect.id not in explains or not any(one.kind in kinds for one in cause.parties & effect.parties):
+        return False
+    return cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS

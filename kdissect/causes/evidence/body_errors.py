@@ -1,0 +1,64 @@
+"""Error codes of a response, each with the topic, partition, group or id that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kdissect.decoders.generated.values import Value, present, sent
+from kdissect.stats.client import text_of
+
+MOST = 200  # errors of one response that are told apart
+_PARTITION = ("partition_index", "partition", "index")
+
+
+class BodyError(NamedTuple):
+    """An error code, and what it is about: a topic by name or id (16 bytes), the partition."""
+
+    code: int
+    topic: str | bytes | None
+    partition: int | None
+
+
+def body_errors(answer: Any) -> list[BodyError]:
+    """The errors of a decoded response, at most `MOST`."""
+    found: list[BodyError] = []
+    for error in _errors(answer, None, None):
+        found.append(error)
+        if len(found) >= MOST:
+            break
+    return found
+
+
+def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> Iterator[BodyError]:
+    own = _named(value)
+    topic = topic if own is None else own
+    number = next((item for name in _PARTITION if (item := sent(value, name)) is not None), None)
+    partition = number if isinstance(number, int) else partition
+    for field, _, item in present(value):
+        if field.is_error:
+            for code in item if isinstance(item, list) else (item,):
+                if code:
+                    yield BodyError(code, topic, partition)
+            continue
+        for element in item if isinstance(item, list) else (item,):
+            if isinstance(element, Value):
+                yield from _errors(element, topic, partition)
+
+
+def _named(value: Value) -> str | bytes | None:
+    """The topic that a struct is about."""
+    topic_id = None
+    for field, _, item in present(value):
+        if field.entity == "topicName" and isinstance(item, (str, bytes)) and item:
+            return text_of(item)
+        if field.entity == "topicId" and isinstance(item, bytes) and any(item):
+            topic_id = item
+    return topic_id
+
+
+def asked(request: Any) -> tuple[str | None, str | None]:
+    """The group and the transactional id that a request names."""
+    group = sent(request, "group_id")
+    txn = sent(request, "transactional_id") or sent(request, "v3_and_below_transactional_id")
+    return (text_of(group) if group else None), (text_of(txn) if txn else None)

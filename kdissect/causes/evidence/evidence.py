@@ -1,0 +1,162 @@
+"""What causes look at: what one pass gathered, as rows and logs, each made when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import cached_property
+from typing import Any
+
+from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, UnansweredKey
+from kdissect.causes.evidence.gathering import Gathering, KnownFact
+from kdissect.causes.evidence.seen import Seen
+from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.model.cause import Party
+from kdissect.schema.error_codes import error_name
+from kdissect.session.problem import Reason
+from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.client import Client
+from kdissect.stats.traffic import Tally
+
+Row = dict[str, Any]
+
+
+class Errors:
+    """Errors that belong together: their keys, and how often and when they were."""
+
+    def __init__(self) -> None:
+        self.keys: list[ErrorKey] = []
+        self.seen = Seen()
+        self.times: dict[str, int] = {}
+        """By the name of the error code."""
+
+    def add(self, key: ErrorKey, seen: Seen) -> None:
+        """These, too."""
+        self.keys.append(key)
+        self.seen.merge(seen)
+        name = error_name(key.code)
+        self.times[name] = self.times.get(name, 0) + seen.times
+
+    @property
+    def clients(self) -> list[Client]:
+        """Who was refused."""
+        return list(dict.fromkeys(key.client for key in self.keys))
+
+    @property
+    def brokers(self) -> list[str]:
+        """Who refused."""
+        return list(dict.fromkeys(key.broker for key in self.keys))
+
+    def names(self, what: str) -> list[str]:
+        """The topics, groups or ids (`txn`) that they are about."""
+        return list(dict.fromkeys(name for key in self.keys if (name := getattr(key, what))))
+
+    @property
+    def parties(self) -> frozenset[Party]:
+        """All that they concern."""
+        found = {Party("broker", key.broker) for key in self.keys}
+        found |= {Party("topic", key.topic) for key in self.keys if key.topic}
+        found |= {Party("group", key.group) for key in self.keys if key.group}
+        found |= {Party("id", key.txn) for key in self.keys if key.txn}
+        return frozenset(found | parties_of(self.clients))
+
+
+def parties_of(clients: Collection[Client]) -> frozenset[Party]:
+    """Clients as parties: by client id, and by host."""
+    ids = {Party("client", client.client_id) for client in clients if client.client_id}
+    return frozenset(ids | {Party("host", client.address) for client in clients if client.address})
+
+
+class Evidence:
+    """What one pass gathered. Times are nanoseconds."""
+
+    def __init__(self, gathering: Gathering) -> None:
+        self.gathering = gathering
+        self.first_ns, self.last_ns = gathering.first_ns, gathering.last_ns
+
+    @property
+    def span_ns(self) -> int:
+        """From the first packet of a connection to the last."""
+        return max(self.last_ns - self.first_ns, 0)
+
+    @cached_property
+    def groups(self) -> list[Row]:
+        """As `kdissect groups` has them."""
+        return group_facts(self.gathering.groups)
+
+    @cached_property
+    def producers(self) -> Row:
+        """As `kdissect producers` has them."""
+        return producer_facts(self.gathering.producers)
+
+    @cached_property
+    def fetchers(self) -> list[Row]:
+        """As `kdissect fetch-sessions` has them."""
+        found: list[Row] = fetch_session_facts(self.gathering.fetchers)["clients"]
+        return found
+
+    @cached_property
+    def topics(self) -> list[Row]:
+        """As `kdissect topics` has them."""
+        return topic_facts(self.gathering.topics)
+
+    def errors(
+        self,
+        codes: Collection[int],
+        apis: Collection[int] | None = None,
+        by: Callable[[ErrorKey], Hashable] = lambda key: key.client,
+    ) -> Iterator[Errors]:
+        """Errors with these codes in answers of these APIs, those together that `by` tells alike."""
+        found: dict[Hashable, Errors] = {}
+        for key, seen in self.gathering.log.errors.items():
+            if key.code in codes and (apis is None or key.api_key in apis):
+                found.setdefault((key.capture_set, by(key)), Errors()).add(key, seen)
+        yield from found.values()
+
+    def late(self) -> list[tuple[LateKey, Seen]]:
+        """Answers for which the broker took long."""
+        return list(self.gathering.log.late.items())
+
+    def unanswered(self) -> list[tuple[UnansweredKey, Seen]]:
+        """Requests without an answer."""
+        return list(self.gathering.log.unanswered.items())
+
+    def connection_of(self, client_id: str | None, host: str, broker: str) -> str:
+        """A connection of a client to a broker; empty where there is none."""
+        for key, link in self.gathering.links.items():
+            if (key.client_id, key.host, key.broker) == (client_id, host, broker):
+                return link.first_id
+        return ""
+
+    def connection_of_client(self, client: Client) -> str:
+        """A connection of a client; empty where there is none."""
+        for key, link in self.gathering.links.items():
+            if (key.client_id, key.host) == (client.client_id, client.address):
+                return link.first_id
+        return ""
+
+    def facts(self, *kinds: str) -> list[KnownFact]:
+        """What histories told: `ThrottleFact.throttled` ..."""
+        return [known for kind in kinds for known in self.gathering.facts.get(kind, ())]
+
+    def problems(self, *reasons: Reason) -> list[ConnectionProblem]:
+        """Connections that came to nothing for one of these reasons."""
+        return [one for one in self.gathering.problems if one.problem.reason in reasons]
+
+    @cached_property
+    def tallies(self) -> list[tuple[tuple[str, str, str, str], Tally]]:
+        """Exchanges by API, client id, host of the client, broker."""
+        return [
+            ((key[0] or "", key[1] or "", key[2] or "", key[3] or ""), tally)
+            for key, tally in self.gathering.traffic.rows.items()
+        ]
+
+    def exchanges(self, api: str, host: str | None = None, broker: str | None = None) -> int:
+        """How many exchanges of an API there were."""
+        return sum(
+            tally.exchanges
+            for (name, _, at, to), tally in self.tallies
+            if name == api and host in (None, at) and broker in (None, to)
+        )

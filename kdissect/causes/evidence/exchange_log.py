@@ -1,0 +1,251 @@
+"""What marked exchanges show: errors, late answers, requests without an answer, readers held back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kdissect.causes.evidence.body_errors import asked, body_errors
+from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.evidence.watching_judge import WAITING
+from kdissect.decoders.generated.values import sent
+from kdissect.engine.exchange_rows import topic_id_text
+from kdissect.history import api_keys as apis
+from kdissect.history.connections.throttling import client_must_wait
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.state_table import Table
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.cause import Packets
+from kdissect.rules.views.connection_view import LATE_NS
+from kdissect.session.exchange import Exchange, State
+from kdissect.stats.client import Client, Clients, is_follower, text_of
+from kdissect.stats.watermarks import topic_of
+
+KEYS_KEPT = 5_000  # of each kind; 1 KB each
+_MS = 1_000_000
+_METADATA, _CREATE_TOPICS = 3, 19
+
+
+class ErrorKey(NamedTuple):
+    """Errors that are alike: of one client, at one broker, about one thing. `topic` may be an id."""
+
+    capture_set: str
+    api_key: int
+    code: int
+    client: Client
+    broker: str
+    topic: str | None
+    group: str | None
+    txn: str | None
+
+
+class LateKey(NamedTuple):
+    """Answers that are late: of one broker, to one client. `api_key` is that of the request."""
+
+    capture_set: str
+    api_key: int
+    client: Client
+    broker: str
+
+
+class UnansweredKey(NamedTuple):
+    """Requests without an answer. `closed_by`: client, broker, or None where the connection goes on."""
+
+    capture_set: str
+    api_key: int
+    client: Client
+    broker: str
+    closed_by: str | None
+
+
+class HeldKey(NamedTuple):
+    """A last stable offset that stands still below the end of its partition."""
+
+    capture_set: str
+    topic: str
+    partition: int
+    offset: int
+
+
+class Held:
+    """How long it stood, and how many records were behind it at last."""
+
+    __slots__ = ("behind", "readers", "seen")
+
+    def __init__(self) -> None:
+        self.seen = Seen()
+        self.behind = 0
+        self.readers: dict[Client, None] = {}
+
+
+class Fetched:
+    """Fetches of a client that says in which rack it stands; `bytes` is what came of them."""
+
+    __slots__ = ("bytes", "rack", "seen")
+
+    def __init__(self) -> None:
+        self.seen = Seen()
+        self.bytes = 0
+        self.rack = ""
+
+
+class ExchangeLog:
+    """Takes exchanges with `add`, which tells whether one had anything to tell."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._names = names
+        self.clients = Clients()
+        self.errors: Table[ErrorKey, Seen] = Table(KEYS_KEPT)
+        self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
+        self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
+        self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
+        self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
+        """Topics that did not exist when a client asked for them in a way that creates them."""
+        self.racks: Table[tuple[Client, str], Fetched] = Table(KEYS_KEPT)
+        """Fetches that name a rack, by client and broker."""
+        self.created: set[str] = set()
+        """Topics that somebody created on purpose."""
+        self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
+        """Of these, answers that name another replica to read from."""
+        self.wanted = True
+        self.exchanges = 0
+
+    def add(self, exchange: Exchange) -> bool:
+        """Take an exchange; whether it is one of which each counts."""
+        if not self.wanted:
+            return False
+        view = ExchangeView(exchange)
+        client = self.clients.of(exchange.connection, exchange.client_id)
+        tells = False
+        if exchange.response is None or exchange.request is None:
+            return self._unanswered(view, client)
+        if view.key == _CREATE_TOPICS and view.request is not None and len(self.created) < KEYS_KEPT:
+            self.created |= {text_of(topic.name) for topic in view.request.topics or ()}
+        if view.response is not None:
+            tells = self._errors(view, client)
+            if view.key == apis.FETCH:
+                tells |= self._fetch(view, client)
+        return self._late(view, client) or tells
+
+    # errors
+
+    def _errors(self, view: ExchangeView, client: Client) -> bool:
+        found = body_errors(view.response)
+        if not found:
+            return False
+        info, request = view.info, view.request
+        group, txn = (None, None) if request is None else asked(request)
+        packets = packets_of(view.evidence)
+        told: set[ErrorKey] = set()
+        for error in found:
+            topic = error.topic
+            if isinstance(topic, bytes):
+                topic = self._names.name(info, topic) or topic_id_text(topic)
+            key = ErrorKey(
+                info.capture_set, view.key, error.code, client, info.broker_text, topic, group, txn
+            )
+            if key in told:
+                continue
+            told.add(key)
+            self.errors.get_or(key, Seen).add(packets, max(view.exchange.latency_ns or 0, 0))
+            if view.key == _METADATA and topic and error.code in (3, 5) and _creates(request, error.code):
+                place = info.capture_set, client, topic
+                if place not in self.may_create:
+                    self.may_create.put(place, packets)
+        return True
+
+    # times
+
+    def _late(self, view: ExchangeView, client: Client) -> bool:
+        exchange = view.exchange
+        late_ns = _late_ns(view)
+        if late_ns < LATE_NS:
+            return False
+        key = LateKey(view.info.capture_set, view.key, client, view.info.broker_text)
+        self.late.get_or(key, Seen).add(packets_of(view.evidence), late_ns)
+        return exchange.request is not None
+
+    def _unanswered(self, view: ExchangeView, client: Client) -> bool:
+        exchange = view.exchange
+        request = exchange.request
+        if request is None or exchange.state is not State.UNANSWERED or exchange.api_key is None:
+            return False
+        info, close = view.info, exchange.close
+        by = None if close is None else close.by
+        end_ns = info.end_ns if close is None else close.time_ns
+        key = UnansweredKey(info.capture_set, exchange.api_key, client, info.broker_text, by)
+        self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(end_ns - request.end_time_ns, 0))
+        return True
+
+    # readers
+
+    def _fetch(self, view: ExchangeView, client: Client) -> bool:
+        if is_follower(view):
+            return False
+        rack = sent(view.request, "rack_id")
+        packets = packets_of(view.evidence)
+        tells = False
+        if rack:
+            response = view.exchange.response
+            size = 0 if response is None else response.size
+            fetched = self.racks.get_or((client, view.info.broker_text), Fetched)
+            fetched.seen.add(packets)
+            fetched.bytes += size
+            fetched.rack = text_of(rack)
+            tells = True
+        for topic, row in _rows(view.response):
+            if rack and sent(row, "preferred_read_replica", -1) >= 0:
+                self.preferred.get_or((client, view.info.broker_text), Seen).add(packets)
+            stable = sent(row, "last_stable_offset", -1)
+            if 0 <= stable < row.high_watermark and not row.error_code:
+                self._held(view, client, (topic, row), packets)
+                tells = True
+        return tells
+
+    def _held(self, view: ExchangeView, client: Client, at: tuple[Any, Any], packets: Packets) -> None:
+        topic, row = at
+        if sent(view.request, "isolation_level", 0) != 1:  # only who reads committed records waits (KIP-98)
+            client = Client(None, None, None, "")
+        named = topic_of(topic)
+        name = text_of(named) if isinstance(named, str) else None
+        if isinstance(named, bytes):
+            name = self._names.name(view.info, named) or topic_id_text(named)
+        key = HeldKey(view.info.capture_set, name or "", row.partition_index, row.last_stable_offset)
+        held = self.held.get_or(key, Held)
+        held.seen.add(packets)
+        held.behind = max(held.behind, row.high_watermark - row.last_stable_offset)
+        if client.address and len(held.readers) < 20:
+            held.readers[client] = None
+
+
+def _creates(request: Any, code: int) -> bool:
+    """Whether a Metadata request has the broker create what it names (from version 4 on it says so)."""
+    return bool(sent(request, "allow_auto_topic_creation", code == 5))
+
+
+def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
+    for topic in sent(answer, "responses") or ():
+        for row in topic.partitions or ():
+            yield topic, row
+
+
+def _late_ns(view: ExchangeView) -> int:
+    """How long the broker took: without waits for records, the way, a throttle and what was sent again."""
+    exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
+    latency = exchange.latency_ns
+    if (
+        latency is None
+        or request is None
+        or response is None
+        or (view.key in WAITING and view.key != apis.FETCH)
+    ):
+        return 0
+    latency -= exchange.broker_trip_ns or 0
+    if exchange.delays:
+        latency -= exchange.delay_within(request.end_time_ns, response.time_ns)
+    if view.key == apis.FETCH:
+        latency -= max(sent(view.request, "max_wait_ms", 0) or 0, 0) * _MS
+    throttle_ms = sent(view.response, "throttle_time_ms", 0) or 0
+    if throttle_ms > 0 and not client_must_wait(view.key, view.version):
+        latency -= throttle_ms * _MS
+    return latency

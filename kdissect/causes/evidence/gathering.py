@@ -1,0 +1,180 @@
+"""One pass over the events: everything that causes look at learns what it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kdissect.causes.evidence.exchange_log import ExchangeLog
+from kdissect.causes.evidence.links import Links
+from kdissect.causes.evidence.old_versions import OldVersions
+from kdissect.causes.evidence.resends import Resends
+from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
+from kdissect.causes.evidence.watching_judge import WatchingJudge
+from kdissect.history import api_keys as apis
+from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Fact
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.native import is_compiled, native
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.session.events import ConnectionClosed, Event, Events
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+from kdissect.stages.block_takers import BlockTaker, Note, take_block
+from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic
+from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+from kdissect.stats.client import Client
+from kdissect.stats.counted_blocks import BlockCounter
+from kdissect.stats.dimensions import Context, key_maker
+from kdissect.stats.racks import Racks
+from kdissect.stats.traffic import Traffic
+
+_TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
+BY = ("api", "client_id", "client", "broker")
+FACTS_KEPT = 2_000  # of each kind
+PROBLEMS_KEPT = 10_000
+
+
+class KnownFact(NamedTuple):
+    """A fact, and who it is about."""
+
+    fact: Fact
+    client: Client | None
+    broker: str
+
+
+class Gathering:
+    """Give it all events with `take`, then `finish`.
+
+    `wants` tells which exchanges count, with all others as their background; None: all of them.
+    """
+
+    def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:
+        self._wants = wants
+        self.names = names
+        self.log = ExchangeLog(names)
+        self.links = Links()
+        self.rewinds = Rewinds(names)
+        self.groups = WatchedGroups(names, self.rewinds)
+        self.resends = Resends(names)
+        self.racks = Racks()
+        self.versions = OldVersions()
+        self.producers = ProducerTraffic(names, is_selective=wants is not None)
+        self.fetchers = FetchSessionTraffic()
+        self.topics = TopicTraffic(names)
+        self.blind = BlindSpots()
+        self.problems: list[ConnectionProblem] = []
+        self.facts: dict[str, list[KnownFact]] = {}
+        self.kinds: Counter[str] = Counter()
+        """Connections by what they carry."""
+        self.first_ns = self.last_ns = 0
+        self._context = Context.of(names, BY)
+        self.traffic = Traffic(key_maker(BY, self._context))
+        self._counter = (
+            BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
+        )
+        self._judge = WatchingJudge(self._show, self._tell, self._report)
+
+    # events
+
+    def take(self, events: Events, note: Note) -> None:
+        """Take the analyzer's next events, but for what raises."""
+        if self._wants is None and is_compiled and isinstance(events, native.ExchangeBlock):
+            take_block(events, self._takers(), note, want_bodies=False)
+            return
+        for event in events:
+            if event.connection.same_as is not None:
+                continue
+            try:
+                self.add(event)
+            except Exception as error:
+                note(error, event)
+
+    def add(self, event: Event) -> None:
+        """Take the next event."""
+        wanted = True
+        if isinstance(event, Exchange):
+            wanted = self._wants is None or self._wants(event)
+            event.bodies()  # once for all
+            self.groups.add(event, wanted)
+            self._add_topics(event, wanted)
+            self.resends.add(event)
+            self._count(event, wanted)
+        self.producers.add(event, wanted)
+        self.fetchers.add(event, wanted)
+        self.log.wanted = wanted
+        self._judge.add(event)
+        if isinstance(event, Exchange):
+            event.forget_bodies()
+        elif isinstance(event, ConnectionClosed):
+            self._close(event.connection)
+        self.blind.add(event)
+
+    def _takers(self) -> list[BlockTaker]:
+        assert self._counter is not None  # it is there where there are blocks
+        of = BlockTaker.of_counted
+        return [
+            of(self.groups.count_block, self.groups.add),
+            of(self.topics.count_block, self._add_topics),
+            of(self._counter.count, self._count),
+            of(self.producers.count_block, self.producers.add),
+            of(self.fetchers.count_block, self.fetchers.add),
+            of(self.resends.count_block, self.resends.add),
+            of(self._judge.take_block, self._judge.add),
+        ]
+
+    def _count(self, exchange: Exchange, wanted: bool = True) -> None:
+        view = ExchangeView(exchange)
+        self._context.learn(view, BY)
+        if wanted:
+            self.traffic.add(view)
+
+    def _add_topics(self, exchange: Exchange, wanted: bool = True) -> None:
+        self.topics.add(exchange, wanted)
+        if exchange.api_key in _TELL_RACKS or (exchange.api_key == apis.FETCH and self.log.racks):
+            self.racks.learn(ExchangeView(exchange))
+
+    def _close(self, info: ConnectionInfo) -> None:
+        if self._counter is not None:
+            self._counter.close(info)
+        self.kinds[str(info.kind)] += 1
+        self.first_ns = min(self.first_ns or info.start_ns, info.start_ns)
+        self.last_ns = max(self.last_ns, info.end_ns)
+        if info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS:
+            self.links.add(info)
+            self.versions.add(info)
+
+    def finish(self) -> None:
+        """The input is over."""
+        self._judge.finish()
+        self.producers.finish()
+        self.fetchers.finish()
+        self.topics.catch_up()
+        if self._counter is not None:
+            self._counter.catch_up()
+
+    # what the judge tells
+
+    def _show(self, exchange: Exchange) -> bool:
+        if exchange.api_key == apis.PRODUCE and exchange.request is not None:
+            if exchange.response is None:
+                self.resends.suspect(exchange)
+            else:
+                self.resends.late(exchange)
+        return self.log.add(exchange)
+
+    def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
+        kind = f"{type(fact.kind).__name__}.{fact.kind}"
+        kept = self.facts.setdefault(kind, [])
+        if len(kept) < FACTS_KEPT and self.log.wanted:
+            info = None if view is None else view.info
+            client = None if info is None else self.log.clients.of(info, info.client_id)
+            kept.append(KnownFact(fact, client, "" if info is None else info.broker_text))
+
+    def _report(self, found: ConnectionProblem) -> None:
+        if len(self.problems) < PROBLEMS_KEPT:
+            self.problems.append(found)

@@ -1,0 +1,152 @@
+"""Connections of each client to each broker: how many, how long, how healthy, how they ended."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.history.state_table import Table
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
+_TIMES_KEPT = 2_000
+_SECOND_NS = 1_000_000_000
+_MOMENT_NS = 2 * _SECOND_NS
+_HANDSHAKE_BYTES = 1_700  # ClientHello and an alert, or Finished; the first requests of Kafka come behind it
+SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
+
+
+class LinkKey(NamedTuple):
+    """Who is connected to whom."""
+
+    capture_set: str
+    host: str
+    client_id: str | None
+    broker: str
+
+
+class Ended(NamedTuple):
+    """A connection that the broker ended."""
+
+    time_ns: int
+    connection: str
+    unanswered: int
+    how: str
+    idle_ns: int
+
+
+class Link:
+    """The connections of a host to a broker. Times are nanoseconds."""
+
+    __slots__ = (
+        "begun_before",
+        "broken_off",
+        "bytes",
+        "delayed_ns",
+        "ended",
+        "exchanges",
+        "first_id",
+        "gap_bytes",
+        "last_ns",
+        "opened",
+        "packets",
+        "resets",
+        "retransmissions",
+        "short",
+        "silent",
+        "starts",
+        "trips",
+        "zero_windows",
+    )
+
+    def __init__(self) -> None:
+        self.opened = self.begun_before = self.exchanges = self.short = self.silent = 0
+        self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
+        self.zero_windows = self.resets = self.gap_bytes = self.last_ns = 0
+        self.broken_off: list[tuple[int, str]] = []
+        """TLS connections that the client ended behind the handshake, with their start."""
+        self.starts: list[tuple[int, str]] = []
+        self.ended: list[Ended] = []
+        self.trips: list[tuple[int, str]] = []
+        """Round trips of connections, with their ids."""
+        self.first_id = ""
+
+    @property
+    def trip_ns(self) -> int | None:
+        """The median of the shortest round trips of connections."""
+        trips = sorted(trip for trip, _ in self.trips)
+        return trips[len(trips) // 2] if trips else None
+
+    def add(self, info: ConnectionInfo) -> None:
+        """A connection is over."""
+        lasted_ns = info.end_ns - info.start_ns
+        self.opened += not info.middle_start
+        self.begun_before += info.middle_start
+        self.exchanges += info.exchanges
+        self.silent += info.kind is ConnectionKind.NO_DATA
+        is_ended = info.close is not None and info.close.by is not None
+        if not info.middle_start:
+            self.short += is_ended and lasted_ns < SHORT_NS
+            if len(self.starts) < _TIMES_KEPT:
+                self.starts.append((info.start_ns, info.id))
+        self.first_id = self.first_id or info.id
+        self.last_ns = max(self.last_ns, info.end_ns)
+        self._health(info)
+        close = info.close
+        if is_broken_off(info) and len(self.broken_off) < _TIMES_KEPT:
+            self.broken_off.append((info.start_ns, info.id))
+        if close is not None and close.by == "broker" and len(self.ended) < _TIMES_KEPT:
+            idle_ns = 0 if not info.exchanges else close.time_ns - info.end_ns
+            self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how), idle_ns))
+
+    def _health(self, info: ConnectionInfo) -> None:
+        tcp = info.tcp
+        if tcp is None:
+            return
+        self.packets += tcp.packets
+        self.bytes += tcp.client_bytes + tcp.broker_bytes
+        self.retransmissions += tcp.retransmissions
+        self.zero_windows += tcp.zero_windows
+        self.resets += tcp.resets
+        self.gap_bytes += tcp.gap_bytes
+        if tcp.times is not None:
+            self.delayed_ns += tcp.times.delayed_ns
+            trip = tcp.times.trips.round_trip_ns
+            if trip is not None and len(self.trips) < _TIMES_KEPT:
+                self.trips.append((trip, info.id))
+
+
+def is_broken_off(info: ConnectionInfo) -> bool:
+    """Whether a client ended a TLS connection with no more than a handshake on it.
+
+    From TLS 1.3 on alerts are encrypted: that it sends hardly more than its ClientHello is all that shows.
+    """
+    tcp, close = info.tcp, info.close
+    if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
+        return False
+    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and info.end_ns - info.start_ns < _MOMENT_NS
+    return close.by == "client" and tcp.broker_bytes > 0 and is_short
+
+
+class Links:
+    """All of them."""
+
+    def __init__(self) -> None:
+        self._links: Table[LinkKey, Link] = Table(LINKS_KEPT)
+
+    def add(self, info: ConnectionInfo) -> None:
+        """A connection is over."""
+        host = info.client_text.rpartition(":")[0]
+        key = LinkKey(info.capture_set, host, info.client_id, info.broker_text)
+        self._links.get_or(key, Link).add(info)
+
+    def of_broker(self, capture_set: str, broker: str) -> list[tuple[LinkKey, Link]]:
+        """Those to a broker."""
+        return [
+            (key, link)
+            for key, link in self.items()
+            if (key.capture_set, key.broker) == (capture_set, broker)
+        ]
+
+    def items(self) -> list[tuple[LinkKey, Link]]:
+        """Each with its key."""
+        return list(self._links.items())

@@ -1,0 +1,119 @@
+"""Committed offsets that go back: held against the last one of the group, whoever commits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.causes.evidence.seen import packets_of
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.state_table import Table
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.cause import Packets
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_group.positions import Commits, name_of
+from kdissect.stats.client import Client, client_of, text_of
+from kdissect.stats.watermarks import topic_of
+
+COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
+REWINDS_KEPT = 1_000
+
+
+class Rewind(NamedTuple):
+    """A commit below the one before."""
+
+    group: str
+    topic: str
+    partition: int
+    before: int
+    after: int
+    client: Client
+    packets: Packets
+
+
+class Rewinds:
+    """Takes commits in their order."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._names = names
+        self._committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
+        self.found: list[Rewind] = []
+        self.moved: Table[str, int] = Table(COMMITS_KEPT)
+        """By group: when a commit had another offset than the one before."""
+
+    def add(self, view: ExchangeView) -> None:
+        """Take a commit that is answered."""
+        if view.key != apis.OFFSET_COMMIT or view.request is None or view.response is None:
+            return
+        refused = {
+            (topic_of(topic), row.partition_index)
+            for topic in view.response.topics or ()
+            for row in topic.partitions or ()
+            if row.error_code
+        }
+        group = text_of(view.request.group_id)
+        for topic in view.request.topics or ():
+            name = name_of(self._names, view.info, topic_of(topic))
+            for row in topic.partitions or ():
+                if (topic_of(topic), row.partition_index) not in refused:
+                    self._commit(
+                        view, (view.info.capture_set, group, name, row.partition_index), row.committed_offset
+                    )
+
+    def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
+        before = self._committed.peek(key)
+        self._committed.put(key, offset)
+        if offset != before:
+            self.moved.put(key[1], view.sent_ns)
+        if before is not None and 0 <= offset < before and len(self.found) < REWINDS_KEPT:
+            _, group, topic, partition = key
+            packets = packets_of(view.evidence)
+            self.found.append(Rewind(group, topic, partition, before, offset, client_of(view), packets))
+
+    def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
+        """Whether a commit of a block goes back somewhere; else it is learned."""
+        keyed = [
+            ((info.capture_set, group, name_of(self._names, info, topic), partition), offset)
+            for topic, rows in commits
+            for partition, offset, *_ in rows
+        ]
+        if any(offset < (self._committed.peek(key) or 0) for key, offset in keyed):
+            return True
+        for key, offset in keyed:
+            if self._committed.peek(key) != offset:
+                self.moved.put(group, sent_ns)
+            self._committed.put(key, offset)
+        return False
+
+
+class WatchedGroups(GroupTraffic):
+    """Groups whose commits are held against those before."""
+
+    def __init__(self, names: TopicNames, rewinds: Rewinds) -> None:
+        super().__init__(names)
+        self._rewinds = rewinds
+
+    def add(self, exchange: Exchange, wanted: bool = True) -> None:
+        """Take the next exchange."""
+        super().add(exchange, wanted)
+        if exchange.api_key == apis.OFFSET_COMMIT and wanted:
+            self._rewinds.add(ExchangeView(exchange))
+
+    def _take_member(
+        self,
+        info: ConnectionInfo,
+        client_id: str | None,
+        api_key: int,
+        who: tuple[str | None, str | None, int | None],
+        sent_ns: int,
+        commits: Commits | None,
+    ) -> bool:
+        if (
+            commits is not None
+            and who[0] is not None
+            and self._rewinds.is_back(info, who[0], commits, sent_ns)
+        ):
+            return False
+        return super()._take_member(info, client_id, api_key, who, sent_ns, commits)

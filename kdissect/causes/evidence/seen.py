@@ -1,0 +1,71 @@
+"""Something that happened several times: how often, from when to when, and where first."""
+
+from __future__ import annotations
+
+from kdissect.history.fact import Evidence
+from kdissect.model.cause import Packets
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
+
+EVIDENCE_KEPT = 3  # exchanges of each kind: the first ones
+
+
+class Seen:
+    """Things of one kind. `time_ns` is what they took, added up."""
+
+    __slots__ = ("connections", "evidence", "first_ns", "last_ns", "longest_ns", "time_ns", "times")
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.time_ns = self.longest_ns = 0
+        self.first_ns = self.last_ns = 0
+        self.evidence: list[Packets] = []
+        self.connections: set[str] = set()
+
+    def add(self, packets: Packets, time_ns: int = 0) -> None:
+        """Another one, which took so long."""
+        at_ns = packets.time_ns
+        self.first_ns = min(self.first_ns, at_ns) if self.times else at_ns
+        self.last_ns = max(self.last_ns, at_ns)
+        self.times += 1
+        self.time_ns += time_ns
+        self.longest_ns = max(self.longest_ns, time_ns)
+        if len(self.evidence) < EVIDENCE_KEPT:
+            self.evidence.append(packets)
+        if len(self.connections) < EVIDENCE_KEPT * 100:
+            self.connections.add(packets.connection)
+
+    def merge(self, other: Seen) -> None:
+        """Take all of another one."""
+        if not other.times:
+            return
+        self.first_ns = min(self.first_ns, other.first_ns) if self.times else other.first_ns
+        self.last_ns = max(self.last_ns, other.last_ns)
+        self.times += other.times
+        self.time_ns += other.time_ns
+        self.longest_ns = max(self.longest_ns, other.longest_ns)
+        both = sorted([*self.evidence, *other.evidence], key=lambda one: one.time_ns)
+        self.evidence = both[:EVIDENCE_KEPT]
+        self.connections |= other.connections
+
+    @property
+    def span_ns(self) -> int:
+        """From the first to the last."""
+        return self.last_ns - self.first_ns
+
+
+def packets_of(evidence: Evidence) -> Packets:
+    """Where an exchange is."""
+    request, response = evidence.request, evidence.response
+    refs = [ref for pair in (request, response) if pair is not None for ref in pair]
+    version = "" if evidence.api_version is None else f" v{evidence.api_version}"
+    what = "frame" if evidence.api_key is None else (api_name(evidence.api_key) or f"key {evidence.api_key}")
+    ordinal = evidence.ordinal if evidence.ordinal < FIRST_ORPHAN_ORDINAL else -1
+    return Packets(
+        evidence.connection,
+        ordinal,
+        f"{what}{version}",
+        evidence.sent_ns or evidence.answered_ns,
+        min(refs, default=0),
+        max(refs, default=0),
+    )

@@ -1,0 +1,46 @@
+"""What was looked at, and what could not be: beside every answer, also beside `nothing wrong`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count, duration
+
+
+def looked_at(seen: Evidence) -> Iterator[str]:
+    """How much of what."""
+    gathering = seen.gathering
+    kinds, total = gathering.kinds, gathering.traffic.total
+    yield (
+        f"{plural(total.exchanges, 'exchange', spec=',')} on {plural(kinds['kafka'], 'Kafka connection')}"
+        f" in {duration(seen.span_ns)}"
+    )
+    counts = (
+        (len(seen.groups), "group"),
+        (len(seen.producers["producers"]), "idempotent producer"),
+        (len(seen.producers["transactional_ids"]), "transactional id"),
+        (len(seen.topics), "topic"),
+    )
+    named = [plural(count, name) for count, name in counts if count]
+    if named:
+        yield ", ".join(named)
+
+
+def not_seen(seen: Evidence) -> Iterator[str]:
+    """What hides causes."""
+    facts = seen.gathering.blind.facts()
+    for kind, count in facts["opaque_connections"].items():
+        why = ": without keys (--keylog) nobody can look inside" if kind == "tls" else ""
+        yield f"{plural(count, 'connection')} not read: {kind}{why}"
+    if count := facts["connections_begun_before"]:
+        yield f"{plural(count, 'connection')} began before the capture: what was said first is not known"
+    if count := facts["bytes_not_captured"]:
+        yield f"{byte_count(count)} of connections were not captured: exchanges are missing"
+    if count := facts["cut_frames"]:
+        yield f"{plural(count, 'frame')} cut by the snapshot length"
+    if count := facts["exchanges_of_unknown_version"]:
+        yield f"{plural(count, 'exchange')} of an API or version that is not known"
+    if not seen.gathering.traffic.total.exchanges:
+        yield "no Kafka exchange was found"

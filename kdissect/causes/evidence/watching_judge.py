@@ -1,0 +1,144 @@
+"""A judge that judges nothing: its guards mark the exchanges that a cause may ask for, its histories learn.
+
+Exchanges that no guard marks, and of which no machine tells anything, pass as rows (`rules.judging`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.fact import Fact
+from kdissect.rules.guards import Exceeds, ExchangeFact, Guard, LaterThan, Longer, Other
+from kdissect.rules.judge import Judge
+from kdissect.rules.kinds import BodyRule, ExchangeRule
+from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
+from kdissect.schema.protocol_messages import all_apis
+from kdissect.schema.types import Array, Struct
+from kdissect.session.exchange import Exchange
+
+FETCH_LATE_NS = LATE_NS
+# APIs whose answers wait on purpose: for records, for the other members of a group.
+WAITING = frozenset({1, 11, 14, 59, 68, 76, 78, 88})
+
+
+def _error_fields() -> tuple[str, ...]:
+    """The names of all fields that are error codes."""
+    found: dict[str, None] = {}
+    for api in all_apis():
+        structs: list[Struct] = [api.response.root]
+        for struct in structs:  # which grows
+            for field in struct.fields:
+                kind = field.type.element if isinstance(field.type, Array) else field.type
+                if isinstance(kind, Struct):
+                    structs.append(kind)
+                if field.is_error:
+                    found[field.name] = None
+    return tuple(found)
+
+
+class _Mark(BodyRule):
+    """Marks bodies, and says nothing of them."""
+
+    def check(self, body: Body) -> Iterable[Violation]:
+        """Nothing."""
+        return ()
+
+
+class _MarkError(_Mark):
+    code, name = "WHY001", "has-error"
+    on = tuple((api.name, RESPONSE) for api in all_apis())
+    guard: ClassVar[Guard | None] = (Other(_error_fields(), frozenset({0})),)
+
+
+class _MarkLateFetch(_Mark):
+    code, name = "WHY002", "late-fetch"
+    on = (("Fetch", RESPONSE),)
+    guard: ClassVar[Guard | None] = (LaterThan("max_wait_ms", FETCH_LATE_NS),)
+
+
+class _MarkHeldReader(_Mark):
+    code, name = "WHY003", "held-reader"
+    on = (("Fetch", RESPONSE),)
+    guard: ClassVar[Guard | None] = (Exceeds("high_watermark", "last_stable_offset"),)
+
+
+class _MarkRack(_Mark):
+    code, name = "WHY004", "rack"
+    on = (("Fetch", REQUEST),)
+    guard: ClassVar[Guard | None] = (Longer(("rack_id",), 0),)
+
+
+class _MarkCreation(_Mark):
+    code, name = "WHY007", "creates-topics"
+    on = (("CreateTopics", REQUEST),)
+    guard: ClassVar[Guard | None] = (Longer(("topics",), 0),)
+
+
+class _MarkUnanswered(ExchangeRule):
+    """Marks what was not answered."""
+
+    code, name = "WHY005", "not-answered"
+    guard = ExchangeFact.NOT_ANSWERED
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
+        """Nothing."""
+        return ()
+
+
+class _MarkLate(ExchangeRule):
+    """Marks late answers of what does not wait on purpose."""
+
+    code, name = "WHY006", "late"
+    guard = ExchangeFact.LATE
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """All that do not wait on purpose."""
+        return api_key not in WAITING
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
+        """Nothing."""
+        return ()
+
+
+MARKS: tuple[Rule, ...] = (
+    _MarkError(),
+    _MarkLateFetch(),
+    _MarkHeldReader(),
+    _MarkRack(),
+    _MarkCreation(),
+    _MarkUnanswered(),
+    _MarkLate(),
+)
+
+
+class WatchingJudge(Judge):
+    """Shows exchanges that are marked, or that a machine had something to tell of; facts; and connections
+    that came to nothing.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[Exchange], bool],
+        tell: Callable[[Fact, ConnectionView | None], object],
+        report: Callable[[ConnectionProblem], object],
+        rules: Sequence[Rule] = MARKS,
+    ) -> None:
+        super().__init__(rules)
+        self._show, self._tell, self._report = show, tell, report
+
+    def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
+        super()._judged(exchange, view)
+        if self._show(exchange):
+            self._silent = None  # the next one that is alike counts, too
+
+    def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
+        for fact in facts:
+            self._tell(fact, self._views.get(fact.evidence.connection))
+
+    def _problems(self, found: Iterable[ConnectionProblem]) -> None:
+        for one in found:
+            self._report(one)

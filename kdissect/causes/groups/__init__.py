@@ -1,0 +1,1 @@
+"""Causes about groups and their members."""

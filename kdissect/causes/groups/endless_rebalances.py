@@ -1,0 +1,79 @@
+"""`endless-rebalances`: a group rebalances again and again, or does not come to an end with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import SECOND_NS, Cause, quoted, times
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.groups.group_story import GroupStory, stories, who
+from kdissect.engine.times import ns_of
+from kdissect.model.cause import Cost, FoundCause
+from kdissect.report.quantities import duration
+
+_MANY = 6
+_EVERY_NS = 30 * SECOND_NS  # on the mean: more seldom is what deployments bring
+_HELD_UP_NS = 4 * SECOND_NS  # the same where members are seen that do not join; a new group waits 3 s
+_OPEN_NS = 10 * SECOND_NS  # a rebalance that takes so long is stuck
+
+
+class EndlessRebalances(Cause):
+    """Many rebalances of which nothing else is the cause; or one that is under way for long."""
+
+    id = "endless-rebalances"
+    title = "A group rebalances all the time"
+    help = (
+        "See who comes and goes, and why: `kdissect groups --group` names it for each rebalance. Members"
+        " that hold one up "
+        "have not polled: max.poll.interval.ms bounds it."
+    )
+    cites = ("KIP-62 Motivation", "KIP-848 Motivation")
+    explains = ("stuck-consumer", "lag-slow-consumer")
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each group."""
+        for story in stories(seen):
+            yield from self._many(story)
+            yield from self._open(story, seen)
+
+    def _many(self, story: GroupStory) -> Iterator[FoundCause]:
+        some = story.rebalances[1:]
+        while some and all(how == "member_joined" for how, _, _ in some[0].causes):
+            some = some[1:]  # a group that starts
+        if len(some) < _MANY or some[-1].time_ns - some[0].time_ns > _EVERY_NS * len(some):
+            return
+        span_ns = some[-1].time_ns - some[0].time_ns
+        yield self.found(
+            f"Group '{story.name}' rebalanced {times(len(some))} in {duration(span_ns)}; nobody reads"
+            " while it does.",
+            who(story),
+            story.of_member(*story.came("member_left", "member_lost", "member_joined")),
+            story.seen(some),
+            story.cost(some),
+            f"groups {{files}} --group '{story.name}'",
+            "why members come and go does not show",
+        )
+
+    def _open(self, story: GroupStory, seen: Evidence) -> Iterator[FoundCause]:
+        under_way = story.row["rebalancing"]
+        if under_way is None:
+            return
+        since_ns = ns_of(under_way["time"])
+        waiting = [name for name in under_way["waiting_for"] if name]
+        if seen.last_ns - since_ns < (_HELD_UP_NS if waiting else _OPEN_NS):
+            return
+        joined_names = [name for name in under_way["joined"] if name]
+        at = story.seen(story.rebalances[-1:]) if story.rebalances else story.seen([])
+        at.first_ns, at.last_ns, at.times = since_ns, seen.last_ns, max(at.times, 1)
+        held = f"it waits for {quoted(waiting)}" if waiting else "nobody is seen that it waits for"
+        yield self.found(
+            f"Group '{story.name}' has been rebalancing for {duration(seen.last_ns - since_ns)} when the"
+            f" capture ends: {held},"
+            " and nobody reads until then.",
+            who(story),
+            story.of_member(*waiting, *joined_names),
+            at,
+            Cost(time_ns=(seen.last_ns - since_ns) * max(len(joined_names), 1)),
+            f"groups {{files}} --group '{story.name}'",
+            "the capture ends before it does" if waiting else "who holds it up does not show",
+        )

@@ -1,0 +1,117 @@
+"""A group as causes look at it: rebalances with their times, who came and went, and the packets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from kdissect.causes.evidence.evidence import Evidence, Row
+from kdissect.causes.evidence.seen import EVIDENCE_KEPT, Seen, packets_of
+from kdissect.engine.times import ns_of
+from kdissect.history.fact import Fact
+from kdissect.model.cause import Cost, Packets, Party
+
+_STEPS = (
+    "ClassicFact.generation_began",
+    "ClassicFact.left",
+    "ClassicFact.joined",
+    "ClassicFact.rejoin_requested",
+    "ClassicFact.fenced",
+    "ClassicFact.refused",
+    "ModernFact.group_epoch",
+    "ModernFact.left",
+    "ModernFact.joined",
+    "ModernFact.fenced",
+    "ModernFact.refused",
+)
+_ROUTINE = frozenset({"first_member"})
+
+
+class Rebalance(NamedTuple):
+    """One rebalance: when, how long it kept its members, and who brought it about, by how."""
+
+    time_ns: int
+    took_ns: int
+    members: int
+    causes: tuple[tuple[str, str, str], ...]
+    """How, the member by name, its reason."""
+
+
+class GroupStory:
+    """One group. `client_id` and `address` tell members apart: a client that is started again is the same."""
+
+    def __init__(self, row: Row, facts: list[Fact]) -> None:
+        self.row = row
+        self.name: str = row["group"]
+        self._facts = facts
+        self.rebalances = [_rebalance(one) for one in row["rebalances"]]
+
+    @property
+    def parties(self) -> frozenset[Party]:
+        """The group and its coordinator."""
+        found = {Party("group", self.name)}
+        if self.row["coordinator"]:
+            found.add(Party("broker", self.row["coordinator"]))
+        return frozenset(found)
+
+    def of_member(self, *names: str) -> frozenset[Party]:
+        """The group with these members."""
+        return self.parties | {Party("client", name) for name in names if name}
+
+    def brought_about(self, *hows: str, name: str | None = None) -> list[Rebalance]:
+        """Rebalances that came about so, by a member."""
+        return [
+            one
+            for one in self.rebalances
+            if any(how in hows and name in (None, member) for how, member, _ in one.causes)
+        ]
+
+    def came(self, *hows: str) -> Counter[str]:
+        """How often each member came or went so."""
+        return Counter(
+            member for one in self.rebalances for how, member, _ in one.causes if how in hows and member
+        )
+
+    def cost(self, rebalances: list[Rebalance]) -> Cost:
+        """Members that waited, times how long."""
+        return Cost(
+            time_ns=sum(one.took_ns * max(one.members, 1) for one in rebalances), retries=len(rebalances)
+        )
+
+    def seen(self, rebalances: list[Rebalance]) -> Seen:
+        """These, with the packets that are nearest to them."""
+        seen = Seen()
+        for one in rebalances:
+            at = min(self._facts, key=lambda fact: abs(fact.evidence.sent_ns - one.time_ns), default=None)
+            packets = Packets("", -1, f"group {self.name}", one.time_ns)
+            if at is not None:
+                packets = packets_of(at.evidence)._replace(time_ns=one.time_ns)
+            seen.add(packets, one.took_ns)
+        seen.evidence = list(dict.fromkeys(seen.evidence))[:EVIDENCE_KEPT]
+        return seen
+
+
+def stories(seen: Evidence) -> list[GroupStory]:
+    """All groups."""
+    facts: dict[str, list[Fact]] = {}
+    for known in seen.facts(*_STEPS):
+        facts.setdefault(known.fact.key[1], []).append(known.fact)
+    return [GroupStory(row, facts.get(row["group"], [])) for row in seen.groups]
+
+
+def _rebalance(row: dict[str, Any]) -> Rebalance:
+    causes = tuple(
+        (str(one["cause"]), str(one["member"] or ""), str(one["reason"] or "")) for one in row["causes"]
+    )
+    return Rebalance(ns_of(row["time"]), row["took_ns"] or 0, row["members"] or 0, causes)
+
+
+def who(story: GroupStory) -> str:
+    """Whom a rebalance costs."""
+    return f"all members of group '{story.name}'"
+
+
+def rows_of(story: GroupStory, part: str) -> list[Row]:
+    """Rows of a part of the group."""
+    found: list[Row] = story.row[part]
+    return found

@@ -1,0 +1,1 @@
+"""Causes about metadata, topics and connections."""

@@ -1,0 +1,47 @@
+"""`unknown-topic`: a client asks again and again for a topic that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import SECOND_NS, ErrorCause, clients_text, quoted, times
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.model.cause import Severity
+
+_UNKNOWN = frozenset({3, 100})  # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (Errors)
+_APIS = frozenset({0, 1, 2, 3, 75})  # Produce, Fetch, ListOffsets, Metadata, DescribeTopicPartitions
+_TIMES, _SPAN_NS = 5, 2 * SECOND_NS  # a topic that is being made is not known for a moment
+
+
+class UnknownTopic(ErrorCause):
+    """Errors about a topic that does not come."""
+
+    id = "unknown-topic"
+    title = "A client wants a topic that does not exist"
+    severity = Severity.STOPS
+    codes = _UNKNOWN
+    apis = _APIS
+    help = (
+        "Create the topic, or correct its name in the client. A topic that was deleted while somebody uses"
+        " it looks the"
+        " same; so does one that the user may not describe."
+    )
+    cites = ("org.apache.kafka.common.protocol.Errors#UNKNOWN_TOPIC_OR_PARTITION", "KIP-361 Motivation")
+    explains = ("metadata-storm",)
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """A client and a topic."""
+        return key.client, key.topic
+
+    def holds(self, errors: Errors, seen: Evidence) -> bool:
+        """Often and for long."""
+        return errors.seen.times >= _TIMES and errors.seen.span_ns >= _SPAN_NS
+
+    def sentence(self, errors: Errors) -> str:
+        """Who, and which topic."""
+        return (
+            f"{clients_text(errors.clients)} asked {times(errors.seen.times)} for topic"
+            f" {quoted(errors.names('topic'))},"
+            " which does not exist."
+        )

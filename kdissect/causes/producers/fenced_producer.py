@@ -1,0 +1,57 @@
+"""`fenced-producer`: two producers use one transactional id, and the older one is shut out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.model.cause import Severity
+
+_INVALID_PRODUCER_EPOCH, _PRODUCER_FENCED = 47, 90  # org.apache.kafka.common.protocol.Errors
+_TRANSACTIONS = frozenset({24, 25, 26, 28})  # AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit
+
+
+class FencedProducer(ErrorCause):
+    """A producer that was fenced by another one with its transactional id."""
+
+    id = "fenced-producer"
+    title = "Two producers use one transactional id"
+    severity = Severity.STOPS
+    codes = frozenset({_INVALID_PRODUCER_EPOCH, _PRODUCER_FENCED})
+    help = (
+        "Run one producer for each transactional.id: derive the id from what is unique to the instance (its "
+        "partition, the pod's ordinal), and stop the old instance before the new one starts."
+    )
+    cites = (
+        "org.apache.kafka.clients.producer.ProducerConfig#TRANSACTIONAL_ID_CONFIG",
+        "KIP-360 Motivation",
+        "KIP-98 Motivation",
+    )
+    explains = ("hanging-transaction", "sequence-gap", "unanswered-requests")
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """All of one id; a Produce names the id, too."""
+        return key.txn or key.client
+
+    def holds(self, errors: Errors, seen: Evidence) -> bool:
+        """A producer without a transactional id raises its epoch by itself."""
+        return any(
+            key.txn or key.code == _PRODUCER_FENCED or key.api_key in _TRANSACTIONS for key in errors.keys
+        )
+
+    def sentence(self, errors: Errors) -> str:
+        """Which id, and who was shut out."""
+        ids = errors.names("txn")
+        named = f"transactional id {quoted(ids)}" if ids else "its transactional id"
+        return (
+            f"{clients_text(errors.clients)} was shut out {times(errors.seen.times)}: another producer"
+            f" took {named}"
+            " after it, and its transaction is lost."
+        )
+
+    def command(self, errors: Errors) -> str:
+        """The story of the id."""
+        ids = errors.names("txn")
+        return f"producers {{files}} --producer '{ids[0]}'" if ids else "producers {files}"

@@ -1,0 +1,34 @@
+"""`message-too-large`: a batch is larger than the topic or broker takes."""
+
+from __future__ import annotations
+
+from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
+from kdissect.causes.evidence.evidence import Errors
+from kdissect.model.cause import Severity
+
+_TOO_LARGE = frozenset({10, 18})  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE (Errors)
+
+
+class MessageTooLarge(ErrorCause):
+    """Writes refused for their size."""
+
+    id = "message-too-large"
+    title = "Messages are larger than the topic takes"
+    severity = Severity.STOPS
+    codes = _TOO_LARGE
+    help = (
+        "Raise max.message.bytes of the topic (and what consumers fetch at once), compress, or send less"
+        " at a time: "
+        "max.request.size of the producer must not be larger than what the topic takes."
+    )
+    cites = (
+        "org.apache.kafka.common.protocol.Errors#MESSAGE_TOO_LARGE",
+        "org.apache.kafka.clients.producer.ProducerConfig#MAX_REQUEST_SIZE_CONFIG",
+    )
+
+    def sentence(self, errors: Errors) -> str:
+        """Which topic, and who."""
+        return (
+            f"{clients_text(errors.clients)} sent batches that are too large for topic"
+            f" {quoted(errors.names('topic'))}: the broker refused them {times(errors.seen.times)}."
+        )

@@ -1,0 +1,39 @@
+"""`not-enough-replicas`: too few replicas are in sync for a write that wants all of them."""
+
+from __future__ import annotations
+
+from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
+from kdissect.causes.evidence.evidence import Errors
+from kdissect.model.cause import Cost, Severity
+
+# Too few before the append, and behind it (org.apache.kafka.common.protocol.Errors).
+_TOO_FEW = frozenset({19, 20})
+
+
+class NotEnoughReplicas(ErrorCause):
+    """Writes refused for min.insync.replicas."""
+
+    id = "not-enough-replicas"
+    title = "Too few replicas are in sync to write"
+    severity = Severity.STOPS
+    codes = _TOO_FEW
+    help = (
+        "Bring back the brokers that hold the other replicas, or see why they lag (kafka-topics.sh"
+        " --describe "
+        "--under-min-isr-partitions). min.insync.replicas must be lower than the number of replicas."
+    )
+    cites = (
+        "org.apache.kafka.common.protocol.Errors#NOT_ENOUGH_REPLICAS",
+        "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
+    )
+
+    def sentence(self, errors: Errors) -> str:
+        """Which topic, and who cannot write."""
+        return (
+            f"{clients_text(errors.clients)} could not write to topic {quoted(errors.names('topic'))}:"
+            f" {times(errors.seen.times)} the broker refused because too few replicas were in sync."
+        )
+
+    def cost(self, errors: Errors) -> Cost:
+        """Each one is tried again."""
+        return Cost(errors=errors.seen.times, retries=errors.seen.times)

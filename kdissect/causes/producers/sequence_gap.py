@@ -1,0 +1,58 @@
+"""`sequence-gap`: an idempotent producer skipped sequence numbers, and the broker refuses what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.model.cause import Cost, Severity
+
+_OUT_OF_ORDER_SEQUENCE_NUMBER, _UNKNOWN_PRODUCER_ID = 45, 59  # org.apache.kafka.common.protocol.Errors
+_PRODUCE = 0
+
+
+class SequenceGap(ErrorCause):
+    """Batches refused for their sequence number."""
+
+    id = "sequence-gap"
+    title = "A producer's batches are out of sequence"
+    severity = Severity.DATA
+    codes = frozenset({_OUT_OF_ORDER_SEQUENCE_NUMBER, _UNKNOWN_PRODUCER_ID})
+    apis = frozenset({_PRODUCE})
+    help = (
+        "A batch before was lost for good: the client gave it up (delivery.timeout.ms) or the broker lost"
+        " the "
+        "producer's state. Raise delivery.timeout.ms, and look for what kept the batch before from being"
+        " written."
+    )
+    cites = (
+        "org.apache.kafka.common.protocol.Errors#OUT_OF_ORDER_SEQUENCE_NUMBER",
+        "KIP-98 Motivation",
+        "org.apache.kafka.clients.producer.ProducerConfig#DELIVERY_TIMEOUT_MS_CONFIG",
+    )
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """All topics of a client."""
+        return key.client
+
+    def sentence(self, errors: Errors) -> str:
+        """Who, and where."""
+        return (
+            f"{clients_text(errors.clients)} skipped sequence numbers: {times(errors.seen.times)} the"
+            " broker refused"
+            f" a batch for {quoted(errors.names('topic'))} because the one before never arrived."
+        )
+
+    def cost(self, errors: Errors) -> Cost:
+        """Each is a batch that is not written."""
+        return Cost(errors=errors.seen.times, retries=errors.seen.times)
+
+    def not_surer(self, errors: Errors, seen: Evidence) -> str:
+        """Where the batch that is missing was sent before the capture, nobody knows what became of it."""
+        return ""
+
+    def command(self, errors: Errors) -> str:
+        """What happened to producers."""
+        return "producers {files} --table events"

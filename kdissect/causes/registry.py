@@ -1,0 +1,88 @@
+"""Every cause, by subject."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from kdissect.causes.cause import Cause, ErrorCause
+
+# Modules below `kdissect.causes`. What a module holds comes in the order it stands there.
+_MODULES = (
+    "access.advertised_address",
+    "access.cluster_denied",
+    "access.connection_refused",
+    "access.group_denied",
+    "access.login_refused",
+    "access.mechanism_refused",
+    "access.plaintext_to_tls",
+    "access.tls_handshake_failed",
+    "access.tls_to_plaintext",
+    "access.topic_denied",
+    "brokers.broker_closes",
+    "brokers.broker_restarted",
+    "brokers.coordinator_unavailable",
+    "brokers.health_probe",
+    "brokers.storage_error",
+    "capture.capture_too_poor",
+    "consumers.fetch_session_churn",
+    "consumers.followers_not_used",
+    "consumers.hot_partition",
+    "consumers.lag_slow_consumer",
+    "consumers.offset_reset",
+    "consumers.offset_rewound",
+    "consumers.spinning_consumer",
+    "consumers.stuck_consumer",
+    "groups.duplicate_static_member",
+    "groups.endless_rebalances",
+    "groups.flapping_member",
+    "groups.member_crashed",
+    "groups.protocols_differ",
+    "groups.rolling_restart",
+    "groups.session_timeout_too_short",
+    "groups.slow_poll",
+    "metadata.connection_churn",
+    "metadata.metadata_storm",
+    "metadata.topic_created_by_accident",
+    "metadata.unknown_topic",
+    "producers.duplicate_writes",
+    "producers.fenced_producer",
+    "producers.hanging_transaction",
+    "producers.invalid_records",
+    "producers.leader_moved",
+    "producers.message_too_large",
+    "producers.not_enough_replicas",
+    "producers.sequence_gap",
+    "producers.tiny_batches",
+    "producers.uncompressed",
+    "time.lossy_network",
+    "time.slow_broker",
+    "time.slow_client",
+    "time.slow_network",
+    "time.throttled_controller",
+    "time.throttled_fetch",
+    "time.throttled_produce",
+    "time.throttled_requests",
+    "time.unanswered_requests",
+    "versions.old_client",
+    "versions.version_refused",
+    "versions.version_removed_by_upgrade",
+)
+
+
+def _causes() -> tuple[Cause, ...]:
+    found: list[Cause] = []
+    for name in _MODULES:
+        module = import_module(f"kdissect.causes.{name}")
+        for value in vars(module).values():
+            is_cause = isinstance(value, type) and issubclass(value, Cause) and value is not ErrorCause
+            if is_cause and value.__module__ == module.__name__:
+                found.append(value())
+    return tuple(found)
+
+
+ALL_CAUSES = _causes()
+
+
+def cause_by(cause_id: str) -> Cause | None:
+    """The cause with an id."""
+    return next((cause for cause in ALL_CAUSES if cause.id == cause_id), None)

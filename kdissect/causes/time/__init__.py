@@ -1,0 +1,1 @@
+"""Causes about time: who is slow, who makes others wait."""

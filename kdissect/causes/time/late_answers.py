@@ -1,0 +1,40 @@
+"""Answers that came late, by broker: what causes about slow brokers look at."""
+
+from __future__ import annotations
+
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.seen import Seen
+from kdissect.stats.client import Client
+
+# What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
+# Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature.
+_PROMPT = frozenset({0, 1, 2, 8, 9, 12})
+
+
+class Late:
+    """Late answers of one broker."""
+
+    def __init__(self) -> None:
+        self.seen = Seen()
+        self.clients: dict[Client, int] = {}
+        self.apis: dict[int, int] = {}
+
+    def add(self, api_key: int, client: Client, seen: Seen) -> None:
+        """These, too."""
+        self.seen.merge(seen)
+        self.clients[client] = self.clients.get(client, 0) + seen.time_ns
+        self.apis[api_key] = self.apis.get(api_key, 0) + seen.times
+
+    @property
+    def worst_clients(self) -> list[Client]:
+        """Who waited most, first."""
+        return sorted(self.clients, key=lambda client: -self.clients[client])
+
+
+def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
+    """Late answers by capture set and broker; of what is answered at once elsewhere."""
+    found: dict[tuple[str, str], Late] = {}
+    for key, times in seen.late():
+        if key.api_key in _PROMPT:
+            found.setdefault((key.capture_set, key.broker), Late()).add(key.api_key, key.client, times)
+    return found

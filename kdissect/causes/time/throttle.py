@@ -1,0 +1,74 @@
+"""What causes about quotas have in common: throttle times in the answers of some APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from kdissect.causes.cause import Cause, client_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.model.cause import Cost, FoundCause, Party
+from kdissect.report.quantities import duration
+from kdissect.stats.client import Client
+
+PRODUCE, FETCH = 0, 1
+CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions (KIP-599)
+HEARTBEAT = 12
+_LIGHT = 300  # bytes of a question and its answer, on the mean
+CITES = ("KIP-219 Motivation",)
+
+
+class Throttled(Cause):
+    """Clients that were told to wait, in answers of APIs that `concerns` takes. `what` they did too much."""
+
+    what: ClassVar[str]
+    cites = CITES
+    explains = ("lag-slow-consumer",)
+
+    def concerns(self, api_key: int) -> bool:
+        """Whether answers of an API tell of this quota."""
+        raise NotImplementedError
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each client."""
+        found: dict[Client, tuple[Seen, dict[str, None]]] = {}
+        facts = seen.facts("ThrottleFact.throttled")
+        by_requests = {client for fact, client, _ in facts if is_of_requests(fact.evidence.api_key or 0)}
+        by_requests |= {client for _, client, _ in facts if client is not None and _is_light(seen, client)}
+        for fact, client, broker in facts:
+            api_key = fact.evidence.api_key or 0
+            if client in by_requests and api_key not in CONTROLLER:
+                api_key = HEARTBEAT  # one quota holds back all its requests
+            if client is not None and self.concerns(api_key):
+                at, brokers = found.setdefault(client, (Seen(), {}))
+                at.add(packets_of(fact.evidence), fact.seen * 1_000_000)
+                brokers[broker] = None
+        for client, (at, brokers) in found.items():
+            yield self.found(
+                f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
+                f" {duration(at.time_ns)} in all,"
+                f" {duration(at.longest_ns)} at most.",
+                client_text(client),
+                parties_of([client]) | {Party("broker", name) for name in brokers},
+                at,
+                Cost(time_ns=at.time_ns),
+                "stats {files} --by client_id,api --sort throttle",
+            )
+
+
+def is_of_requests(api_key: int) -> bool:
+    """Whether a throttle in answers of an API can be that of the quota of requests alone."""
+    return api_key not in (PRODUCE, FETCH) and api_key not in CONTROLLER
+
+
+def _is_light(seen: Evidence, client: Client) -> bool:
+    """Whether a client moves so little with each request that no quota of bytes can hold it back."""
+    tallies = [
+        tally
+        for key, tally in seen.tallies
+        if key[0] in ("Produce", "Fetch") and key[1:3] == (client.client_id or "", client.address)
+    ]
+    exchanges = sum(tally.exchanges for tally in tallies)
+    size = sum(tally.request_bytes + tally.response_bytes for tally in tallies)
+    return exchanges > 0 and size < _LIGHT * exchanges

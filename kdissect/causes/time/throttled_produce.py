@@ -1,0 +1,22 @@
+"""`throttled-produce`: a producer is over its quota."""
+
+from __future__ import annotations
+
+from kdissect.causes.time.throttle import PRODUCE, Throttled
+
+
+class ThrottledProduce(Throttled):
+    """Throttle times in answers to Produce."""
+
+    id = "throttled-produce"
+    title = "A producer is held back by a quota"
+    what = "writes more than its quota allows"
+    help = (
+        "Raise producer_byte_rate of the user or client id (kafka-configs.sh --entity-type users,"
+        " clients), or write less:"
+        " compress, and use larger batches. A quota of the share of request threads has the same effect."
+    )
+
+    def concerns(self, api_key: int) -> bool:
+        """answers to Produce."""
+        return api_key == PRODUCE

@@ -1,0 +1,1 @@
+"""Causes about versions of the protocol."""

@@ -1,0 +1,75 @@
+"""`version-removed-by-upgrade`: a broker closes behind requests in a version that it dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from kdissect.causes.cause import Cause, clients_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.versions.version_refused import HELP
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.schema.protocol_messages import api_name
+from kdissect.stats.client import Client
+
+
+class VersionRemoved(Cause):
+    """Requests behind which the broker closes the connection, of an API that it answered before."""
+
+    has_worked: ClassVar[bool] = True
+
+    id = "version-removed-by-upgrade"
+    title = "A client uses a version that the broker does not have any more"
+    severity = Severity.STOPS
+    help = HELP
+    cites = ("KIP-896 Motivation", "KIP-35 Motivation")
+    explains = ("broker-closes", "connection-churn", "unanswered-requests", "metadata-storm", "old-client")
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each broker and API: the client cannot know, it is cut off."""
+        known: dict[tuple[str, int, int], Seen] = {}
+        clients: dict[tuple[str, int, int], dict[Client, None]] = {}
+        for fact, client, broker in seen.facts(
+            "RefusalFact.closed_again", "VersionFact.outside", "VersionFact.not_offered"
+        ):
+            evidence = fact.evidence
+            if evidence.response is not None or client is None:
+                continue
+            if _has_worked(seen, client, evidence.api_key or 0) is not self.has_worked:
+                continue
+            key = broker, evidence.api_key or 0, evidence.api_version or 0
+            known.setdefault(key, Seen()).add(packets_of(evidence))
+            clients.setdefault(key, dict.fromkeys([client]))[client] = None
+        for key, what in known.items():
+            broker, api, version = key
+            who = clients_text(list(clients[key]))
+            yield self.found(
+                f"{who} asks {broker} for {api_name(api) or api} version {version}, and the broker closes"
+                " the connection"
+                f" behind it without an answer ({times(what.times)} in a row or more): it does not have"
+                " that version.",
+                who,
+                parties_of(list(clients[key])) | {Party("broker", broker)},
+                what,
+                Cost(errors=what.times),
+                "upgrade {files} --target 4.0",
+                "the broker says nothing: that it closes each time behind this request is all that shows it",
+            )
+
+
+class VersionNeverThere(VersionRemoved):
+    """The same of an API that the broker never answered the client."""
+
+    id = "version-refused"
+    title = "The broker does not have the version that a client asks for"
+    has_worked = False
+
+
+def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:
+    """Whether requests of an API were answered to a client in the capture."""
+    return any(
+        tally.exchanges > tally.failed
+        for (api, client_id, host, _), tally in seen.tallies
+        if (api, client_id, host) == (api_name(api_key), client.client_id or "", client.address)
+    )

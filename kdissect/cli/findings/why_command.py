@@ -1,0 +1,129 @@
+"""`kdissect why`: what is wrong in captures, in order, with evidence."""
+
+from __future__ import annotations
+
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from kdissect.causes.compared import against
+from kdissect.causes.diagnose import CAUSES_SHOWN, diagnose
+from kdissect.causes.evidence.gathering import Gathering
+from kdissect.cli.event_loop import read_and_show
+from kdissect.cli.findings.cause_reading import read_causes, with_path
+from kdissect.cli.input_states import report
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.exchange_selection import globs
+from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, reporting_filter
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids
+from kdissect.cli.options.output_options import add_output, printing
+from kdissect.cli.output import Output
+from kdissect.model.cause import Diagnosis, Party
+from kdissect.report.causes.json import causes_schema
+
+# Name -> module and function. A module is imported when its format is asked for.
+_WRITERS = {
+    "text": ("kdissect.report.causes.text", "causes_text"),
+    "json": ("kdissect.report.causes.json", "causes_json"),
+    "markdown": ("kdissect.report.causes.markdown", "causes_markdown"),
+    "html": ("kdissect.report.causes.html", "causes_html"),
+}
+FORMATS = tuple(_WRITERS)
+_ALL = 1_000
+
+
+class _PrintSchema(Action):
+    """`--schema`: prints the JSON Schema of the page and exits, with no capture named."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        with Output() as output:
+            output.write(causes_schema().encode())
+        parser.exit()
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print what is wrong in the captures; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    good = None if options.against is None else _good(parser, options)
+    dissection = open_filtered(parser, options)
+
+    def body(output: Output) -> None:
+        gathering = Gathering(dissection.topics, reporting_filter(options, dissection))
+
+        def show(output: Output) -> None:
+            most = _ALL if options.all or good is not None else CAUSES_SHOWN
+            diagnosis = diagnose(gathering, dissection.file_names, _wanted(options), most=most)
+            _write(options, output, diagnosis if good is None else against(good, diagnosis))
+
+        def finish(output: Output) -> None:
+            gathering.finish()
+            show(output)
+
+        read_and_show(dissection, options, output, lambda: read_causes(dissection, gathering), finish)
+
+    return printing(parser, options, dissection, body)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser("why", "What is wrong in these captures, in order, with evidence.")
+    add_inputs(parser, live=True)
+    add_topic_ids(parser)
+    add_filter(parser, "only what exchanges show for which EXPR holds")
+    about = parser.add_argument_group("what about").add_argument
+    for name in ("client", "group", "topic"):
+        about(f"--{name}", metavar="GLOB", action="append", help=(
+            f"only causes that concern a {name} with this {'id' if name == 'client' else 'name'}; may be"
+            " repeated"
+        ))  # fmt: skip
+    about("--against", metavar="GOOD", help=(
+        "only causes that are not in this capture, or cost twice as much as there"
+    ))  # fmt: skip
+    report = parser.add_argument_group("the page").add_argument
+    report("--all", action="store_true", help=f"all causes; default: the first {CAUSES_SHOWN}")
+    report("--format", choices=FORMATS, help="default: what -o FILE ends with, else text")
+    report("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    report("--schema", action=_PrintSchema, nargs=0, help="print the JSON Schema of the page, and exit")
+    parser.set_defaults(formats=FORMATS)
+    add_output(report)
+    return parser
+
+
+def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
+    """What is wrong in the capture of `--against`. Leaves with an exit code where it cannot be read."""
+    of_good = with_path(options, options.against)
+    dissection = open_filtered(parser, of_good)
+    gathering = Gathering(dissection.topics, filter_of(of_good, dissection))
+    read_causes(dissection, gathering)
+    gathering.finish()
+    code = report(dissection, of_good)
+    if code:
+        parser.exit(code)
+    return diagnose(gathering, dissection.file_names, _wanted(options), most=_ALL)
+
+
+def _wanted(options: Namespace) -> Callable[[frozenset[Party]], bool] | None:
+    """Whether a cause concerns who was asked for; None where nobody was."""
+    asked = {
+        name: globs(getattr(options, name)) for name in ("client", "group", "topic") if getattr(options, name)
+    }
+    if not asked:
+        return None
+
+    def wanted(parties: frozenset[Party]) -> bool:
+        return all(
+            any(party.kind == name and matches(party.name) for party in parties)
+            for name, matches in asked.items()
+        )
+
+    return wanted
+
+
+def _write(options: Namespace, output: Output, diagnosis: Diagnosis) -> None:
+    module, function = _WRITERS[options.format or "text"]
+    writer: Callable[[Diagnosis], str] = getattr(import_module(module), function)
+    page = writer(diagnosis)
+    if options.format in (None, "text"):
+        output.write_text(page, "    more  ")
+    else:
+        output.write(page.encode("utf-8", "replace"))

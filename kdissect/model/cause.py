@@ -1,0 +1,116 @@
+"""Why something went wrong, as plain values: what `kdissect why` reports."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class Severity(IntEnum):
+    """What a cause does to those it concerns. Lower ones come first on the page."""
+
+    STOPS = 0  # somebody cannot do his work at all
+    DATA = 1  # records are lost, written twice, skipped, or read again
+    DELAYS = 2  # work is late
+    WASTES = 3  # it costs more than it needs to
+
+
+class Certainty(StrEnum):
+    """How sure a cause is."""
+
+    SURE = "sure"  # the packets say so
+    LIKELY = "likely"  # they say nothing else
+    POSSIBLE = "possible"  # something that was not captured may explain them, too
+
+
+class Cost(NamedTuple):
+    """What a cause cost. `time_ns` is time that somebody waited, added up over those who did."""
+
+    time_ns: int = 0
+    errors: int = 0
+    retries: int = 0
+    bytes: int = 0
+    records: int = 0
+
+    def __add__(self, other: object) -> Cost:
+        """Both together."""
+        if not isinstance(other, Cost):
+            return NotImplemented
+        return Cost(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+    @property
+    def weight(self) -> float:
+        """By what costs of several kinds are ranked: about milliseconds that somebody waits."""
+        return self.time_ns / 1e6 + 100 * self.errors + 50 * self.retries + self.bytes / 1e4 + self.records
+
+
+class Party(NamedTuple):
+    """Somebody or something that a cause concerns. `kind`: client, host, group, broker, topic, id."""
+
+    kind: str
+    name: str
+
+
+class Packets(NamedTuple):
+    """Where to look: an exchange (`exchange` below 0: the whole connection), and its packets.
+
+    `first_ref` and `last_ref` are packet references, 0 where the packets cannot be named.
+    """
+
+    connection: str
+    exchange: int = -1
+    what: str = ""
+    time_ns: int = 0
+    first_ref: int = 0
+    last_ref: int = 0
+
+
+class Effect(NamedTuple):
+    """Another cause that follows from this one."""
+
+    id: str
+    sentence: str
+    times: int
+
+
+class FoundCause(NamedTuple):
+    """One cause in a capture.
+
+    `who` is whom it costs, in words. `command` are the arguments of kdissect that show more, `{files}` for
+    the inputs. `why_not_surer` is empty where it is sure.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    sentence: str
+    who: str
+    parties: frozenset[Party]
+    since_ns: int
+    until_ns: int
+    times: int
+    cost: Cost
+    certainty: Certainty
+    why_not_surer: str
+    evidence: tuple[Packets, ...]
+    command: str
+    help: str
+    cites: tuple[str, ...]
+    effects: tuple[Effect, ...] = ()
+
+
+class Diagnosis(NamedTuple):
+    """What is wrong in captures, the worst first; what was looked at, and what could not be.
+
+    `left_out` causes are less than those that are kept. `against` are the inputs it was compared with, in
+    which these causes are not, or cost less.
+    """
+
+    causes: tuple[FoundCause, ...]
+    left_out: int
+    looked_at: tuple[str, ...]
+    not_seen: tuple[str, ...]
+    files: tuple[str, ...]
+    first_ns: int
+    last_ns: int
+    against: tuple[str, ...] = ()

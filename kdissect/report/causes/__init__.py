@@ -1,0 +1,1 @@
+"""The page of `kdissect why` in each of its formats."""

@@ -1,0 +1,80 @@
+"""What all formats of the page say in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from shlex import quote
+
+from kdissect.engine.times import rfc3339
+from kdissect.model.cause import Cost, Diagnosis, FoundCause, Packets
+from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.wording import plural
+from kdissect.report.quantities import byte_count, duration
+
+_FILES_SHOWN = 3
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """One line: how much is wrong."""
+    count = len(diagnosis.causes) + diagnosis.left_out
+    than = ", ".join(diagnosis.against)
+    if not count:
+        return f"nothing is worse than in {than}" if than else "nothing wrong was found"
+    new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""
+    return f"{plural(count, 'cause')} of trouble{new}, the worst first"
+
+
+def clock(time_ns: int) -> str:
+    """A time as `2026-11-24T13:04:05.678Z`."""
+    return f"{rfc3339(time_ns)[:23]}Z" if time_ns else "-"
+
+
+def since_text(cause: FoundCause) -> str:
+    """Since when, for how long, how often."""
+    span_ns = cause.until_ns - cause.since_ns
+    lasted = f", for {duration(span_ns)}" if span_ns > 0 else ""
+    often = plural(cause.times, "time", spec=",")
+    return f"{clock(cause.since_ns)}{lasted}, {often}"
+
+
+def cost_text(cost: Cost) -> str:
+    """`12.3 s of waiting, 40 errors`; empty for nothing that is known."""
+    parts = []
+    if cost.time_ns > 0:
+        parts.append(f"{duration(cost.time_ns)} of waiting")
+    for count, noun, many in (
+        (cost.errors, "error", ""),
+        (cost.retries, "retry", "retries"),
+        (cost.records, "record", ""),
+    ):
+        if count:
+            parts.append(f"{plural(count, noun, many, spec=',')}")
+    if cost.bytes:
+        parts.append(byte_count(cost.bytes))
+    return ", ".join(parts)
+
+
+def certainty_text(cause: FoundCause) -> str:
+    """How sure it is, and why not surer."""
+    return f"{cause.certainty}: {cause.why_not_surer}" if cause.why_not_surer else str(cause.certainty)
+
+
+def packets_text(packets: Packets, files: Sequence[str]) -> str:
+    """`Produce v9, exchange 1f0c.../12, packets 4-6 of a.pcap`."""
+    parts = [packets.what]
+    if packets.connection:
+        exchange = f"/{packets.exchange}" if packets.exchange >= 0 else ""
+        parts.append(f"{'exchange' if exchange else 'connection'} {packets.connection}{exchange}")
+    if packets.first_ref:
+        first, last = ref_number(packets.first_ref), ref_number(packets.last_ref)
+        span = f"packet {first}" if first == last else f"packets {first}-{last}"
+        index = ref_file(packets.first_ref)
+        parts.append(f"{span} of {files[index]}" if index < len(files) else span)
+    return ", ".join(part for part in parts if part)
+
+
+def command_text(command: str, files: Sequence[str]) -> str:
+    """The command that shows more, as it is typed."""
+    named = " ".join(quote(path) for path in files[:_FILES_SHOWN])
+    more = " ..." if len(files) > _FILES_SHOWN else ""
+    return f"kdissect {command.replace('{files}', (named or '-') + more)}"

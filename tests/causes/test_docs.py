@@ -1,0 +1,75 @@
+"""docs/why.md lists what there is, and shows what the command prints.
+
+`python -m tests.regenerate docs` writes it anew.
+"""
+
+import os
+import re
+import shlex
+
+import pytest
+
+from kdissect.causes.registry import ALL_CAUSES
+from kdissect.cli import main
+from kdissect.schema.citations import is_place
+from tests.causes.test_healthy import FALSE_ALARMS, HEALTHY
+from tests.support.console import CHECKOUT
+
+UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
+PAGE = CHECKOUT / "docs" / "why.md"
+CONSOLE = re.compile(r"```console\n\$ (kdissect [^\n]*)\n(.*?)```", re.DOTALL)
+
+
+def cause_list() -> str:
+    rows: dict[str, str] = {}
+    for cause in ALL_CAUSES:
+        rows.setdefault(
+            cause.id, f"| `{cause.id}` | {cause.severity.name.lower()} | {cause.title} | {cause.help} |"
+        )
+    return "\n".join(
+        ["| id | does | what | what usually helps |", "|---|---|---|---|", *sorted(rows.values())]
+    )
+
+
+def false_alarm_list() -> str:
+    rows = [f"- `{name}`: `{cause}`: {why}" for name, cause, why in FALSE_ALARMS]
+    return "\n".join([f"{len(FALSE_ALARMS)} in {len(HEALTHY)} captures.", *rows])
+
+
+@pytest.mark.parametrize(
+    ("section", "content"), [("causes", cause_list()), ("false alarms", false_alarm_list())]
+)
+def test_generated_sections(section: str, content: str) -> None:
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    text = PAGE.read_text()
+    before, _, rest = text.partition(begin)
+    held, _, after = rest.partition(end)
+    if UPDATE:
+        PAGE.write_text(f"{before}{begin}\n\n{content}\n\n{end}{after}")
+    else:
+        assert held.strip() == content
+
+
+@pytest.mark.parametrize("line", [match[1] for match in CONSOLE.finditer(PAGE.read_text())])
+def test_examples(line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    assert main(shlex.split(line)[1:]) == 0
+    out = "".join(f"{row.rstrip()}\n" for row in capfd.readouterr().out.splitlines())
+    text = PAGE.read_text()
+    (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
+    if UPDATE:
+        PAGE.write_text(text[: match.start(2)] + out + text[match.end(2) :])
+    else:
+        assert match[2] == out
+
+
+def test_there_are_forty_causes_with_their_sources() -> None:
+    assert len({cause.id for cause in ALL_CAUSES}) >= 40
+    for cause in ALL_CAUSES:
+        assert cause.cites and all(is_place(cited) for cited in cause.cites), cause.id
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", cause.id)
+
+
+def test_what_is_explained_is_a_cause() -> None:
+    known = {cause.id for cause in ALL_CAUSES}
+    assert {name for cause in ALL_CAUSES for name in cause.explains} <= known

@@ -1,0 +1,145 @@
+"""`kdissect diff`: what was changed between two runs is what differs first."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.cli.diagnostics import FINDINGS, OK, USAGE
+from kdissect.stats.comparison.alignment import aligned
+from kdissect.stats.comparison.sides import ClientSide, Step
+from tests.stats.truth import capture
+
+Facts = dict[str, Any]
+PAIRS = capture("kafka44_java_pairs")
+# What the scenario changes (captures/record/scenarios/kafka44_java_pairs.py), and where the wire shows it.
+CHANGED = {
+    "acks": ("request", "Produce", "acks", "ALL_ISR", "LEADER"),
+    "codec": ("batch", "Produce", "codec", "none", "zstd"),
+    "batches": ("batch", "Produce", "records in a batch", 1, 12),
+    "idempotence": ("version", "InitProducerId", "an API of one capture alone", None, 5),
+    "quota": ("outcome", "Produce", "throttled", False, True),
+    "release": ("client", None, "software", "apache-kafka-java 3.9.2", "apache-kafka-java 4.4.0"),
+    "isolation": ("request", "Fetch", "isolation_level", "READ_UNCOMMITTED", "READ_COMMITTED"),
+    "least": ("request", "Fetch", "min_bytes", 1, 50000),
+    "session": ("request", "JoinGroup", "session_timeout_ms", 45000, 6000),
+    "assignor": ("request", "SyncGroup", "protocol_name", "range", "cooperative-sticky"),
+    "protocol": ("version", "ConsumerGroupHeartbeat", "an API of one capture alone", None, 1),
+}
+
+
+def compared(capfd: pytest.CaptureFixture[str], *arguments: str) -> Facts:
+    assert main(["diff", *arguments, "--format", "json"]) == OK
+    found: Facts = json.loads(capfd.readouterr().out)
+    return found
+
+
+def pair(thing: str) -> tuple[str, ...]:
+    return (PAIRS, "-Y", f'client_id == "{thing}-good"', "-Y", f'client_id == "{thing}-bad"')
+
+
+def first_of(side: Facts | None) -> Any:
+    if side is None:
+        return None
+    return side["p50"] if "p50" in side else side["values"][0]["value"]
+
+
+@pytest.mark.parametrize("thing", CHANGED)
+def test_what_was_changed_comes_first(thing: str, capfd: pytest.CaptureFixture[str]) -> None:
+    first = compared(capfd, *pair(thing))["differences"][0]
+    found = first["kind"], first["api"], first["what"], first_of(first["good"]), first_of(first["bad"])
+    assert found == CHANGED[thing]
+    assert first["clients"] == [f"{thing}-good / {thing}-bad"]
+
+
+def test_another_broker(capfd: pytest.CaptureFixture[str]) -> None:
+    first, *_ = compared(capfd, capture("tansu_rdk216_txn"), capture("mock_rdk216_txn"))["differences"]
+    assert (first["kind"], first["api"], first_of(first["bad"])) == (
+        "outcome",
+        "ApiVersions",
+        "UNSUPPORTED_VERSION",
+    )
+
+
+def test_the_other_way_round_is_better(capfd: pytest.CaptureFixture[str]) -> None:
+    filters = [
+        word.replace("good", "x").replace("bad", "good").replace("x", "bad") for word in pair("quota")[1:]
+    ]
+    rows = compared(capfd, PAIRS, *filters)["differences"]
+    (throttled,) = [row for row in rows if row["what"] == "throttled"]
+    assert throttled["better"]
+    assert rows[-1] == throttled
+
+
+@pytest.mark.parametrize("name", ["kafka44_java_groups", "tansu_rdk216_txn", "kafka44_java_tls13"])
+def test_nothing_differs_from_itself(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert compared(capfd, capture(name), capture(name))["differences"] == []
+    assert main(["diff", capture(name), capture(name), "--exit-code"]) == OK
+    assert "nothing differs" in capfd.readouterr().out
+
+
+def test_exit_code(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", *pair("acks")]) == OK
+    assert main(["diff", *pair("acks"), "--exit-code"]) == FINDINGS
+
+
+def test_the_same_work_twice_differs_little(capfd: pytest.CaptureFixture[str]) -> None:
+    """Two runs with the same settings: what differs is time, if anything."""
+    rows = compared(capfd, PAIRS, "-Y", 'client_id == "acks-good"', "-Y", 'client_id == "batches-good"')
+    assert {row["kind"] for row in rows["differences"]} <= {"time"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [PAIRS],
+        [PAIRS, "-Y", "error"],
+        [PAIRS, PAIRS, PAIRS],
+        [PAIRS, PAIRS, "-Y", "error", "-Y", "error", "-Y", "error"],
+        ["-", "-"],
+    ],
+    ids=["one", "one filter", "three", "three filters", "twice stdin"],
+)
+def test_two_are_compared(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", *arguments]) == USAGE
+    assert "two captures" in (err := capfd.readouterr().err) or "once" in err
+
+
+def test_a_capture_that_is_missing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["no.pcap", PAIRS], [PAIRS, "no.pcap"]):
+        assert main(["diff", *arguments]) not in (OK, FINDINGS)
+        assert "no.pcap" in capfd.readouterr().err
+
+
+def side_of(name: str, *apis: str) -> ClientSide:
+    found = ClientSide(name)
+    found.steps = {api: Step() for api in apis}
+    return found
+
+
+def test_alignment() -> None:
+    good = [
+        side_of("same"),
+        side_of("app-1", "Produce"),
+        side_of("app-2", "Produce"),
+        side_of("a", "Fetch"),
+        side_of("x", "Vote"),
+    ]
+    bad = [
+        side_of("same"),
+        side_of("app-8", "Fetch"),
+        side_of("app-9", "Fetch"),
+        side_of("b", "Fetch", "Metadata"),
+        side_of("y", "Produce"),
+    ]
+    pairs = aligned({side.name: side for side in good}, {side.name: side for side in bad})
+    named = [(one and one.name, other and other.name) for one, other in pairs]
+    assert named == [
+        ("same", "same"),
+        ("app-1", "app-8"),
+        ("app-2", "app-9"),
+        ("a", "b"),
+        ("x", None),
+        (None, "y"),
+    ]
