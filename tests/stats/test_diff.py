@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.cli.diagnostics import FINDINGS, OK, USAGE
 from kdissect.stats.comparison.alignment import aligned
+from kdissect.stats.comparison.body_values import body_values
 from kdissect.stats.comparison.sides import ClientSide, Step
 from tests.stats.truth import capture
 
@@ -143,3 +145,38 @@ def test_alignment() -> None:
         ("x", None),
         (None, "y"),
     ]
+
+
+def values_of(name: str, api_key: int) -> dict[str, Any]:
+    """Fields of the requests of an API by their paths."""
+    found: dict[str, Any] = {}
+    for exchange in Dissection(capture(name)):
+        if exchange.api_key == api_key:
+            found |= dict(body_values(exchange.request_body()))
+    return found
+
+
+def test_what_differs_in_every_run_is_left_out() -> None:
+    found = values_of("kafka44_java_groups", 1)
+    assert {
+        "max_wait_ms",
+        "min_bytes",
+        "isolation_level",
+        "topics[].partitions[].partition_max_bytes",
+    } <= set(found)
+    assert not [
+        path for path in found if path.endswith(("epoch", "_offset", "session_id", "topic_id", "partition"))
+    ]
+
+
+def test_secret_configs_are_left_out() -> None:
+    found = values_of("kafka44_java_admin", 44)
+    assert "resources[].configs[retention.ms].value" in found
+    assert "resources[].configs[no.such.config].config_operation" in found
+    assert "resources[].configs[no.such.config].value" not in found
+
+
+def test_an_idempotent_producer(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = compared(capfd, *pair("idempotence"))["differences"]
+    (found,) = [row for row in rows if row["what"] == "idempotent"]
+    assert (found["kind"], first_of(found["good"]), first_of(found["bad"])) == ("batch", False, True)
