@@ -7,6 +7,13 @@ line a run: time, CPU, peak memory of all processes together and of the largest 
 its first task began, the time in which stages ran, the bytes shuffled as a share of the capture, and what it
 took beyond a run over next to nothing, as a multiple of what one process took for the same tables. Reported,
 never asserted. Spark writes its event log, from which tasks, stages and shuffled bytes are read.
+
+Behind them `--bars` prints what must hold beyond start-up, each with what was measured:
+
+    python benchmarks/spark_growth.py --bars --sizes 200MB,2GB,10GB --shapes 20x1,1x1 --work growth
+
+The connections of a capture cross all of its files, as long-lived ones do: rotate.py has all copies in the
+order of time before it cuts.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,12 +42,39 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Cost(NamedTuple):
-    """What a command took: seconds, seconds of CPU, peak bytes of memory, and of its largest Python."""
+    """What a command took: seconds, seconds of CPU, peak bytes of memory, and of its largest Python; seconds
+    of CPU of the command's own process, which on Spark does what is done behind the tasks.
+    """
 
     seconds: float
     cpu: float
     peak: int
     python: int
+    own_cpu: float
+
+
+class Run(NamedTuple):
+    """One line: what ran on what, what it took, and beyond start-up as a multiple of one process; beyond
+    start-up, too, seconds for each byte, and the share of CPU behind the tasks.
+    """
+
+    shape: Shape
+    cores: str
+    cost: Cost
+    told: Told
+    wall: float
+    cpu: float
+    byte_s: float
+    behind: float
+
+
+class Bar(NamedTuple):
+    """What must hold: its words, the limit, and what was measured (None: not in this run)."""
+
+    words: str
+    limit: float
+    found: float | None
+    unit: str = ""
 
 
 class Shape(NamedTuple):
@@ -68,6 +102,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--cores", default="1,2")
     parser.add_argument("--profile", default="small")
     parser.add_argument("--tables", help="as of `tables`; default: its own")
+    parser.add_argument("--bars", action="store_true", help="print what must hold, too")
     parser.add_argument("--work", type=Path, required=True, help="folder for captures and tables")
     chosen = parser.parse_args(arguments)
     chosen.work.mkdir(parents=True, exist_ok=True)
@@ -76,16 +111,22 @@ def main(arguments: list[str]) -> int:
         f"{'stages':>8} {'shuffled':>9}   beyond start-up, of `tables`"
     )
     starts: dict[str, Cost] = {}
+    first_task: dict[str, float] = {}
     for cores in chosen.cores.split(","):
         starts[cores], told = spark(chosen, NOTHING, cores)
+        first_task[cores] = told.first_task_s
         show("start-up", f"spark local[{cores}]", starts[cores], f"{told.first_task_s:6.1f}s")
+    runs: list[Run] = []
     for size in chosen.sizes.split(","):
         for shape in (Shape(size, *map(int, text.split("x"))) for text in chosen.shapes.split(",")):
-            compare(chosen, shape, starts)
+            runs += compare(chosen, shape, starts)
+    if chosen.bars:
+        for bar in bars(runs, first_task):
+            show_bar(bar)
     return 0
 
 
-def compare(chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost]) -> None:
+def compare(chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost]) -> Iterator[Run]:
     """One process, and Spark on as many cores as are asked for."""
     captures = capture(chosen, shape)
     place = ["--output", str(chosen.work / "tables"), "--overwrite", *tables(chosen)]
@@ -101,6 +142,46 @@ def compare(chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost]) -
         more = f"{told.first_task_s:6.1f}s {told.stages_s:7.1f}s {share:8.3%}"
         more += f"   time x{beyond[0]:.2f}, CPU x{beyond[1]:.2f}"
         show(str(shape), f"spark local[{cores}]", cost, more)
+        seconds, cpu = cost.seconds - start.seconds, max(cost.cpu - start.cpu, 1e-9)
+        behind = max(0.0, cost.own_cpu - start.own_cpu) / cpu
+        told = told._replace(shuffled_share=share)
+        yield Run(shape, cores, cost, told, *beyond, seconds / parse_size(shape.size), behind)
+
+
+def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
+    """What must hold of runs of one capture set, by what was measured."""
+
+    def most(values: Iterable[float]) -> float | None:
+        return max(values, default=None)
+
+    alone = [run for run in runs if run.shape.sets == 1]
+    on_two, on_one = ([run for run in alone if run.cores == cores] for cores in ("2", "1"))
+    yield Bar("start to the first task, two cores", 10, first_task.get("2"), "s")
+    yield Bar("wall on two cores, of one process", 0.65, most(run.wall for run in on_two))
+    yield Bar("CPU on two cores, of one process", 1.3, most(run.cpu for run in on_two))
+    yield Bar("wall on one core, of one process", 1.3, most(run.wall for run in on_one))
+    yield Bar("growth from the smallest to the largest", 1.15, growth(on_two))
+    yield Bar("shuffled, of the capture", 0.02, most(run.told.shuffled_share for run in runs))
+    yield Bar("CPU behind the tasks (second stage), of all", 0.1, most(run.behind for run in alone))
+    yield Bar("memory of the largest Python", 700, most(run.cost.python / 1e6 for run in runs), "MB")
+
+
+def growth(runs: Sequence[Run]) -> float | None:
+    """How many times the seconds for a byte of one size are those of another, at most; None for one size."""
+    by_files: dict[int, list[float]] = {}
+    for run in runs:
+        by_files.setdefault(run.shape.files, []).append(run.byte_s)
+    several = [found for found in by_files.values() if len(found) > 1]
+    return max((max(found) / max(min(found), 1e-12) for found in several), default=None)
+
+
+def show_bar(bar: Bar) -> None:
+    """One line."""
+    if bar.found is None:
+        print(f"{bar.words:>64}: at most {bar.limit:g}{bar.unit}, not measured in this run")
+        return
+    verdict = "holds" if bar.found <= bar.limit else "MISSED"
+    print(f"{bar.words:>64}: at most {bar.limit:g}{bar.unit}, {bar.found:.3g}{bar.unit}  {verdict}")
 
 
 def spark(chosen: argparse.Namespace, shape: Shape, cores: str) -> tuple[Cost, Told]:
@@ -158,16 +239,17 @@ def measured(command: list[str]) -> Cost:
     started = time.monotonic()
     with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop who fills it
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
-        cpu_s, peak, python = followed(process)
+        cpu_s, peak, python, own_s = followed(process)
         if process.returncode:
             said.seek(0)
             raise SystemExit(f"{' '.join(command)}\n{said.read()}")
-    return Cost(time.monotonic() - started, cpu_s, peak, python)
+    return Cost(time.monotonic() - started, cpu_s, peak, python, own_s)
 
 
-def followed(process: subprocess.Popen[Any]) -> tuple[float, int, int]:
+def followed(process: subprocess.Popen[Any]) -> tuple[float, int, int, float]:
     """Look at a process until it ends: seconds of CPU and peak bytes of memory of it and all below it, and of
-    the largest Python among them."""
+    the largest Python among them; seconds of CPU of it alone.
+    """
     ticks: dict[int, int] = {}
     peak = python = 0
     while process.poll() is None:
@@ -176,7 +258,7 @@ def followed(process: subprocess.Popen[Any]) -> tuple[float, int, int]:
         peak = max(peak, sum(size for _, _, size, _ in found))
         python = max(python, *(size for _, _, size, name in found if name.startswith("python")), 0, 0)
         time.sleep(POLL_S)
-    return sum(ticks.values()) / TICKS, peak, python
+    return sum(ticks.values()) / TICKS, peak, python, ticks.get(process.pid, 0) / TICKS
 
 
 def family(root: int) -> Iterator[tuple[int, int, int, str]]:
@@ -202,11 +284,14 @@ def _stat(entry: Path) -> tuple[int, int, int, str]:
 
 
 class Told(NamedTuple):
-    """What a log says: when the first task began, seconds in which any stage ran, and bytes shuffled."""
+    """What a log says: when the first task began, seconds in which any stage ran, and bytes shuffled; as a
+    share of the capture, once that is known.
+    """
 
     first_task_s: float
     stages_s: float
     shuffled: int
+    shuffled_share: float = 0.0
 
 
 def told_by(log: Path, began: float) -> Told:

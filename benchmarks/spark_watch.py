@@ -86,7 +86,7 @@ def watched(command: list[str]) -> tuple[float, float, int]:
     """Run a command; seconds, seconds of CPU, and peak bytes of memory of all its processes."""
     started = time.monotonic()
     with subprocess.Popen(command) as process:
-        cpu_s, peak, _ = followed(process)
+        cpu_s, peak, _, _ = followed(process)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
     return time.monotonic() - started, cpu_s, peak
