@@ -82,13 +82,14 @@ PARTS = (
     ),
     Part(
         "docs",
-        "output of commands, tables of fields: README.md, docs (output, questions, reports, tour, wireshark)",
+        "output of commands, tables of fields: README.md, docs (output, questions, reports, tour, why ...)",
         (
             *PYTEST,
             "tests/cli/test_docs.py",
             "tests/cli/output/test_format_matrix.py::test_the_matrix_of_the_document",
             "tests/cli/reference/test_wireshark_plugin.py::test_the_page_is_what_tshark_prints",
             "tests/cli/test_tour.py",
+            "tests/causes/test_docs.py",
         ),
         (
             "README.md",
@@ -96,6 +97,7 @@ PARTS = (
             "docs/questions.md",
             "docs/reports.md",
             "docs/tour.md",
+            "docs/why.md",
             "docs/wireshark.md",
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import ClassVar
 
 from kdissect.causes.evidence.evidence import Errors, Evidence
@@ -118,16 +118,6 @@ class ErrorCause(Cause):
                     self.command(errors),
                     self.not_surer(errors, seen),
                 )
-
-
-def together(
-    founds: Iterable[tuple[Hashable, Seen]], by: Callable[[Hashable], Hashable]
-) -> dict[Hashable, Seen]:
-    """Logs of what belongs together, merged."""
-    merged: dict[Hashable, Seen] = {}
-    for key, seen in founds:
-        merged.setdefault(by(key), Seen()).merge(seen)
-    return merged
 
 
 def client_text(client: Client) -> str:

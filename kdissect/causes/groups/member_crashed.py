@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
-from kdissect.causes.groups.group_story import rows_of, stories, who
+from kdissect.causes.groups.group_story import GroupStory, Rebalance, rows_of, stories, who
 from kdissect.model.cause import Cost, FoundCause
 
 _LOST = "member_lost"
@@ -37,7 +37,7 @@ class MemberCrashed(Cause):
             gone = sorted(one for name in lost for one in story.brought_about(_LOST, name=name))
             if not gone:
                 continue
-            silent_ns = sum(_silence_ns(story.row, name, gone[0].time_ns) for name in lost)
+            silent_ns = sum(_silence_ns(seen, story, one) for one in gone)
             yield self.found(
                 f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}); the"
                 " group noticed when"
@@ -50,6 +50,13 @@ class MemberCrashed(Cause):
             )
 
 
-def _silence_ns(row: dict[str, object], name: str, until_ns: int) -> int:
-    """Sessions are seconds long; how long exactly, the members' last heartbeats would say."""
-    return 0
+def _silence_ns(seen: Evidence, story: GroupStory, rebalance: Rebalance) -> int:
+    """From the last heartbeat of a member that was lost to the rebalance that noticed it."""
+    lost = {member for how, member, _ in rebalance.causes if how == _LOST}
+    spoke = [
+        member.last_heartbeat_ns
+        for (_, group), log in seen.gathering.groups.logs.items()
+        for member in log.members
+        if group == story.name and member.name in lost and 0 < member.last_heartbeat_ns < rebalance.time_ns
+    ]
+    return rebalance.time_ns - max(spoke) if spoke else 0

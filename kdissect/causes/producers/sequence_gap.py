@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
-from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.model.cause import Cost, Severity
 
@@ -48,10 +48,6 @@ class SequenceGap(ErrorCause):
     def cost(self, errors: Errors) -> Cost:
         """Each is a batch that is not written."""
         return Cost(errors=errors.seen.times, retries=errors.seen.times)
-
-    def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """Where the batch that is missing was sent before the capture, nobody knows what became of it."""
-        return ""
 
     def command(self, errors: Errors) -> str:
         """What happened to producers."""
