@@ -13,7 +13,7 @@ from kdissect.stats.by_fetcher import fetcher
 from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 from kdissect.stats.times.response_time import is_empty_early
 from tests.history.talk import Talk
-from tests.stats.truth import capture, shown, told
+from tests.stats.truth import capture, shown, told, truth
 
 FETCH = 1
 NOT_FOUND = 70  # FETCH_SESSION_ID_NOT_FOUND
@@ -155,3 +155,19 @@ def test_without_a_session_a_partition_without_records_is_told(
     parts = fetch_parts(exchange)
     assert parts is not None
     assert is_empty_early(exchange, parts) is expected
+
+
+def test_session_that_was_evicted(capfd: pytest.CaptureFixture[str]) -> None:
+    """A broker with one slot gives it to another once it was not used for two minutes."""
+    name = "kafka28_java_evicted"
+    clients = {row["client_id"]: row for row in told(capfd, "fetch-sessions", name)["clients"]}
+    pausing, steady = clients["pausing"], clients["steady"]
+    assert pausing["refused"] == {"FETCH_SESSION_ID_NOT_FOUND": 1}
+    assert pausing["odd"] == {}  # it did nothing wrong
+    assert (len(pausing["sessions"]), pausing["incremental"]) == (1, 1)
+    assert (
+        pausing["not_created"] == pausing["requests"] - 3
+    )  # the one that made it, one more, the refused one
+    assert (len(steady["sessions"]), steady["refused"]) == (1, {})
+    read = [row for row in truth(name)["records"]["read"] if row["client_id"] == "pausing"]
+    assert len(read) == 8  # before it paused

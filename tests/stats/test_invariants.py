@@ -1,0 +1,121 @@
+"""What holds in every capture: sums by any grouping, causes before effects, who is gone is silent."""
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.engine.times import rfc3339
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
+from kdissect.stats.dimensions import DIMENSIONS
+from tests.stats.truth import Facts, capture, told
+from tests.support.console import CAPTURES
+
+EVERY = sorted(path.name.partition(".pcap")[0] for path in CAPTURES.iterdir() if ".pcap" in path.name)
+FILES = sorted([*CAPTURES.glob("*.pcap*"), *(CAPTURES / "taps").glob("*.pcap*")])
+# An exchange has one value of each of these, and any number of the others.
+ONE_VALUE = (
+    "api", "api_version", "client_id", "software", "client", "connection", "broker", "principal", "state",
+    "client_rack", "broker_rack",
+)  # fmt: skip
+COUNTS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
+SUMS = ("latency_ns", "wait_ns", "throttle_ns", "broker_ns")
+HEARTBEAT, LEFT = 12, ("left", "removed")
+
+
+def summed(facts: Facts, field: str) -> int:
+    rows = [*facts["rows"], *([facts["other"]] if facts["other"] else [])]
+    return sum(row[field] for row in rows)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    total = told(capfd, "stats", name)["total"]
+    for by in DIMENSIONS:
+        facts = told(capfd, "stats", name, "--by", by)
+        assert facts["total"] == total, by
+        for field in COUNTS:
+            found = summed(facts, field)
+            assert found == total[field] if by in ONE_VALUE else found >= total[field], (by, field)
+        if by in ONE_VALUE:
+            for field in SUMS:
+                rows = [*facts["rows"], *([facts["other"]] if facts["other"] else [])]
+                for part in ("count", "sum"):
+                    assert sum(row[field][part] or 0 for row in rows if row[field]) == (
+                        (total[field] or {}).get(part) or 0
+                    ), (by, field)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Behind the time at which a member left, no Heartbeat of its is answered without an error."""
+    beats: dict[tuple[str, str], str] = {}
+    for exchange in Dissection(capture(name)):
+        view = ExchangeView(exchange)
+        request, response = view.request, view.response
+        if exchange.api_key != HEARTBEAT or exchange.request is None or request is None or response is None:
+            continue
+        if not response.error_code:
+            member = str(request.group_id), str(request.member_id)
+            beats[member] = max(beats.get(member, ""), rfc3339(exchange.request.time_ns))
+    for group in told(capfd, "groups", name)["groups"]:
+        for member in group["members"]:
+            if member["gone"] in LEFT and member["gone_at"] is not None:
+                last = beats.get((group["group"], member["member_id"]), "")
+                assert last <= member["gone_at"], (group["group"], member["member_id"])
+            if member["joined"] is not None and member["gone_at"] is not None:
+                assert member["joined"] <= member["gone_at"]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_no_cause_is_later_than_its_effect(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing ends before it began; generations go up; changes stand in their order."""
+    for group in told(capfd, "groups", name)["groups"]:
+        for one in group["rebalances"]:
+            assert one["took_ns"] is None or one["took_ns"] >= 0
+        known = [one["generation"] for one in group["rebalances"] if one["generation"] is not None]
+        assert known == sorted(known), group["group"]
+    facts = told(capfd, "producers", name)
+    for one in (each for row in facts["transactional_ids"] for each in row["transactions"]):
+        assert one["ended"] is None or one["began"] is None or one["began"] <= one["ended"]
+        assert one["took_ns"] is None or one["took_ns"] >= 0
+    times = [row["time_ns"] for row in told(capfd, "changes", name)["changes"]]
+    assert times == sorted(times)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_what_is_laid_on_exchanges_was_sent_again(path: object) -> None:
+    """No more delays than retransmissions of the connection, none longer than the exchange."""
+    laid: dict[str, set[object]] = defaultdict(set)
+    again: Counter[str] = Counter()
+    for event in Dissection(str(path)).events():
+        if isinstance(event, Exchange):
+            laid[event.connection.id].update(event.delays)
+            if event.request is not None and event.response is not None:
+                span_ns = event.response.end_time_ns - event.request.time_ns
+                assert 0 <= (event.delay_ns or 0) <= max(span_ns, 0)
+            for delay in event.delays:
+                assert delay.from_ns < delay.until_ns
+        elif isinstance(event, ConnectionClosed) and event.connection.tcp is not None:
+            tcp = event.connection.tcp
+            again[event.connection.id] = tcp.retransmissions + tcp.out_of_order
+    for connection, delays in laid.items():
+        assert len(delays) <= again[connection]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_records_by_topic_are_those_listed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Batches and records that were written: by topic, and by who wrote them."""
+    topics = told(capfd, "topics", name)["topics"]
+    rows = told(capfd, "stats", name, "--by", "topic", "-Y", "api == Produce", "--top", "100000")["rows"]
+    asked = {row["topic"]: row["exchanges"] for row in rows if row["topic"]}
+    for topic in topics:
+        if topic["written"]["requests"] and topic["topic"] in asked:
+            assert topic["written"]["requests"] == asked[topic["topic"]], topic["topic"]
