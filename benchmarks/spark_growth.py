@@ -154,15 +154,20 @@ def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
     def most(values: Iterable[float]) -> float | None:
         return max(values, default=None)
 
+    def beyond(values: Iterable[float]) -> float | None:
+        """Where a run took less than the start had, the machine was busy: that measures nothing."""
+        found = list(values)
+        return None if any(value <= 0 for value in found) else most(found)
+
     alone = [run for run in runs if run.shape.sets == 1]
     on_two, on_one = ([run for run in alone if run.cores == cores] for cores in ("2", "1"))
     yield Bar("start to the first task, two cores", 10, first_task.get("2"), "s")
-    yield Bar("wall on two cores, of one process", 0.65, most(run.wall for run in on_two))
-    yield Bar("CPU on two cores, of one process", 1.3, most(run.cpu for run in on_two))
-    yield Bar("wall on one core, of one process", 1.3, most(run.wall for run in on_one))
+    yield Bar("wall on two cores, of one process", 0.65, beyond(run.wall for run in on_two))
+    yield Bar("CPU on two cores, of one process", 1.3, beyond(run.cpu for run in on_two))
+    yield Bar("wall on one core, of one process", 1.3, beyond(run.wall for run in on_one))
     yield Bar("growth from the smallest to the largest", 1.15, growth(on_two))
     yield Bar("shuffled, of the capture", 0.02, most(run.told.shuffled_share for run in runs))
-    yield Bar("CPU behind the tasks (second stage), of all", 0.1, most(run.behind for run in alone))
+    yield Bar("CPU behind the tasks (second stage), of all", 0.1, beyond(run.behind for run in alone))
     yield Bar("memory of the largest Python", 700, most(run.cost.python / 1e6 for run in runs), "MB")
 
 
@@ -171,8 +176,8 @@ def growth(runs: Sequence[Run]) -> float | None:
     by_files: dict[int, list[float]] = {}
     for run in runs:
         by_files.setdefault(run.shape.files, []).append(run.byte_s)
-    several = [found for found in by_files.values() if len(found) > 1]
-    return max((max(found) / max(min(found), 1e-12) for found in several), default=None)
+    several = [found for found in by_files.values() if len(found) > 1 and min(found) > 0]
+    return max((max(found) / min(found) for found in several), default=None)
 
 
 def show_bar(bar: Bar) -> None:

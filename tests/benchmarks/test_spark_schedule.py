@@ -67,3 +67,7 @@ def test_bars_say_what_holds(benchmarks_on_path: Path, capsys: pytest.CaptureFix
     assert told["CPU on two cores, of one process"].endswith("1.2  holds")
     assert told["growth from the smallest to the largest"].endswith("1.1  holds")
     assert told["wall on one core, of one process"].endswith("not measured in this run")
+    for bar in bars([run._replace(wall=0.0) for run in runs], {"2": 8.0}):
+        show_bar(bar)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "wall on two cores" in line]
+    assert line.endswith("not measured in this run")  # shorter than the start
