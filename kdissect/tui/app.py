@@ -116,6 +116,8 @@ class KdissectApp(ViewApp):
         self.session.listen(call)
         self.set_interval(1 / _UPDATES, self._pass_on)
         self.set_interval(_GARBAGE_S, self._garbage.look)
+        if self.is_web:  # its driver begins without the focus, which our page has
+            self.call_after_refresh(self.post_message, events.AppFocus())
 
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""

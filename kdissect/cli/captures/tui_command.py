@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from shlex import join
 
 from kdissect.capture.files import refusal
 from kdissect.capture.input_paths import find_inputs
@@ -20,8 +18,6 @@ from kdissect.model.endpoint import Ports
 from kdissect.model.extras import how_to_install
 from kdissect.report.printable import printable
 from kdissect.tui.processes.worker_messages import Order
-
-HOST = "127.0.0.1"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -81,6 +77,8 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     if "-" in options.paths:
         parser.error("--web cannot read the standard input: each page reads the captures for itself")
     try:
+        from kdissect.cli.captures.browser_page import serve  # an optional package
+
         serve([argument for argument in arguments if argument != "--web"], options.web_port)
     except ModuleNotFoundError:
         say(f"--web needs textual-serve, which is not installed: {how_to_install('web')}")
@@ -112,25 +110,3 @@ def _parser() -> ArgumentParser:
     add("--web", action="store_true", help="serve it on 127.0.0.1 (needs the extra web)")
     add("--web-port", metavar="N", type=port, default=8018, help="default: 8018")
     return parser
-
-
-# The screen in a browser: textual-serve starts one `kdissect tui` for each page that is open.
-#
-# It listens on 127.0.0.1 alone: whoever reaches the page reads the captures.
-def serve(arguments: Sequence[str], port: int) -> None:
-    """Serve until Ctrl-C. `arguments` are those of `kdissect tui` without `--web`.
-
-    Raises ModuleNotFoundError without textual-serve, OSError where the port cannot be had.
-    """
-    from textual_serve.server import Server  # an optional package
-
-    _check(port)
-    command = join([sys.executable, "-m", "kdissect", "tui", *arguments])
-    Server(command, host=HOST, port=port, title="kdissect").serve()
-
-
-def _check(port: int) -> None:
-    """Whether the port can be had: textual-serve itself would print a traceback."""
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        tried.bind((HOST, port))

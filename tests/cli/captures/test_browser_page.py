@@ -1,0 +1,117 @@
+"""`kdissect tui --web` in Chromium without a window, which is driven over its DevTools protocol."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.console import CAPTURES, CHECKOUT, command
+from tests.support.patience import PATIENCE_S
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("textual_serve") is None, reason="needs the extra web"),
+]
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def started(*line: str, **environment: str) -> Iterator[None]:
+    process = subprocess.Popen(
+        line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=CHECKOUT, start_new_session=True,
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)} | environment,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+async def answer(session: Any, url: str) -> str:
+    """What is served there, as soon as it is."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            async with session.get(url) as response:
+                text: str = await response.text()
+                return text
+        except OSError:
+            assert time.monotonic() < until, url
+            await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def page(session: Any, port: int) -> AsyncIterator[Any]:
+    """A function that calls a method of the page."""
+    (tab,) = (one for one in json.loads(await answer(session, f"http://127.0.0.1:{port}/json"))
+              if one["type"] == "page")  # fmt: skip
+    async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as channel:
+        number = 0
+
+        async def call(method: str, **parameters: Any) -> Any:
+            nonlocal number
+            number += 1
+            await channel.send_json({"id": number, "method": method, "params": parameters})
+            while True:
+                message = await channel.receive_json()
+                if message.get("id") == number:
+                    return message["result"]
+
+        yield call
+
+
+async def focused(port: int, devtools: int) -> None:
+    """Open the page, touch nothing, and wait until what takes the keys has the focus."""
+    from aiohttp import ClientSession
+
+    async with ClientSession() as session:
+        assert 'href="https://' not in await answer(session, f"http://127.0.0.1:{port}/")
+        async with page(session, devtools) as call:
+            await call("Page.navigate", url=f"http://127.0.0.1:{port}/")
+            until = time.monotonic() + PATIENCE_S
+            while True:
+                found = await call("Runtime.evaluate", expression="document.activeElement.className")
+                if "xterm-helper-textarea" in str(found["result"].get("value")):
+                    return
+                assert time.monotonic() < until
+                await asyncio.sleep(0.2)
+
+
+@needs_chromium
+def test_keys_need_no_click(tmp_path: Path) -> None:
+    port, devtools = free_port(), free_port()
+    serving = command("tui", "--web", "--web-port", port, GROUPS)
+    browser = (
+        str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu",
+        f"--remote-debugging-port={devtools}", f"--user-data-dir={tmp_path}", "about:blank",
+    )  # fmt: skip
+    with started(*serving, XDG_CONFIG_HOME=str(tmp_path)), started(*browser):
+        asyncio.run(focused(port, devtools))
+
+
+def test_the_page_loads_nothing_from_elsewhere() -> None:
+    from kdissect.cli.captures.browser_page import mended
+
+    here = '<link href="http://127.0.0.1:1/x.css" />'
+    text = f'<link rel="x"\n href="https://fonts.example/css?family=A" />{here}</body>'
+    assert mended(text).startswith(f"{here}<script>")
