@@ -32,9 +32,13 @@ class Late:
 
 
 def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
-    """Late answers by capture set and broker; of what is answered at once elsewhere."""
+    """Late answers by capture set and broker; of what is answered at once elsewhere.
+
+    Not those to clients that were told to wait: a broker reads nothing of theirs meanwhile (KIP-219).
+    """
+    throttled = {client for _, client, _ in seen.facts("ThrottleFact.throttled")}
     found: dict[tuple[str, str], Late] = {}
     for key, times in seen.late():
-        if key.api_key in _PROMPT:
+        if key.api_key in _PROMPT and key.client not in throttled:
             found.setdefault((key.capture_set, key.broker), Late()).add(key.api_key, key.client, times)
     return found
