@@ -16,8 +16,8 @@ from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
+from kdissect.schema.all_fields import all_fields
 from kdissect.schema.protocol_messages import all_apis
-from kdissect.schema.types import Array, Struct
 from kdissect.session.exchange import Exchange
 
 FETCH_LATE_NS = LATE_NS
@@ -27,17 +27,8 @@ WAITING = frozenset({1, 11, 14, 59, 68, 76, 78, 88})
 
 def _error_fields() -> tuple[str, ...]:
     """The names of all fields that are error codes."""
-    found: dict[str, None] = {}
-    for api in all_apis():
-        structs: list[Struct] = [api.response.root]
-        for struct in structs:  # which grows
-            for field in struct.fields:
-                kind = field.type.element if isinstance(field.type, Array) else field.type
-                if isinstance(kind, Struct):
-                    structs.append(kind)
-                if field.is_error:
-                    found[field.name] = None
-    return tuple(found)
+    fields = (field for api in all_apis() for field in all_fields(api.response))
+    return tuple(dict.fromkeys(field.name for field in fields if field.is_error))
 
 
 class _Mark(BodyRule):
