@@ -64,6 +64,6 @@ def test_diff_has_the_causes(capfd: pytest.CaptureFixture[str]) -> None:
     sides = ["-Y", 'client_id == "quota-good"', "-Y", 'client_id == "quota-bad"']
     assert main(["diff", pairs, *sides, "--json"]) == OK
     rows = json.loads(capfd.readouterr().out)["causes"]
-    # late answers are the quota's, not the broker's: it reads nothing of a client that it told to wait (KIP-219)
+    # late answers are the quota's: a broker reads nothing of a client that it told to wait (KIP-219)
     assert [(row["id"], row["state"], row["good_times"]) for row in rows] == [("throttled-produce", "new", 0)]
     assert rows[0]["bad_times"] > 1

@@ -20,6 +20,7 @@ from tests.support.console import CAPTURES
 from tests.support.packets.pcaps import write_pcap
 
 pa = pytest.importorskip("pyarrow")
+from kdissect.query.fields.field_table import FIELDS  # noqa: E402  needs pyarrow
 from kdissect.stages.one_process import produce  # noqa: E402
 from kdissect.stages.per_flow import OF_CONNECTIONS  # noqa: E402
 from kdissect.stages.rows import table_rows  # noqa: E402  needs pyarrow
@@ -36,7 +37,13 @@ NAMES = (
     "kafka44_java_produce.pcapng", "kafka40_java_share.pcapng", "tansu_rdk216_acks.pcap",
 )  # fmt: skip
 DEFAULT = frozenset(TABLES) - {"records"}
-SETS = (DEFAULT, OF_CONNECTIONS, frozenset({"batches"}), frozenset({"anomalies"}), frozenset({"topics"}))
+SETS = (
+    DEFAULT,
+    OF_CONNECTIONS - {FIELDS},
+    frozenset({"batches"}),
+    frozenset({"anomalies"}),
+    frozenset({"topics"}),
+)
 Found = dict[str, Any]
 
 
@@ -102,7 +109,7 @@ class Sometimes(CompiledRows):
 
 def test_rows_of_both_kinds_stand_in_the_order_of_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [str(CAPTURES / "kafka39_franz_raw.pcapng")]
-    tables = OF_CONNECTIONS - {"records"}
+    tables = OF_CONNECTIONS - {"records", FIELDS}
     expected = rows_of(paths, tables)
     monkeypatch.setattr("kdissect.stages.rows.flow_rows.CompiledRows", Sometimes)
     monkeypatch.setattr(table_rows, "BATCH_ROWS", 7)

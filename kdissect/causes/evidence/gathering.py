@@ -141,7 +141,7 @@ class Gathering:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1
         self.first_ns = min(self.first_ns or info.start_ns, info.start_ns)
-        self.last_ns = max(self.last_ns, info.end_ns)
+        self.last_ns = max(self.last_ns or info.end_ns, info.end_ns)
         if info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS:
             self.links.add(info)
             self.versions.add(info)

@@ -26,7 +26,7 @@ class Seen:
         """Another one, which took so long."""
         at_ns = packets.time_ns
         self.first_ns = min(self.first_ns, at_ns) if self.times else at_ns
-        self.last_ns = max(self.last_ns, at_ns)
+        self.last_ns = max(self.last_ns, at_ns) if self.times else at_ns
         self.times += 1
         self.time_ns += time_ns
         self.longest_ns = max(self.longest_ns, time_ns)
@@ -40,7 +40,7 @@ class Seen:
         if not other.times:
             return
         self.first_ns = min(self.first_ns, other.first_ns) if self.times else other.first_ns
-        self.last_ns = max(self.last_ns, other.last_ns)
+        self.last_ns = max(self.last_ns, other.last_ns) if self.times else other.last_ns
         self.times += other.times
         self.time_ns += other.time_ns
         self.longest_ns = max(self.longest_ns, other.longest_ns)

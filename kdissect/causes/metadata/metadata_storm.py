@@ -36,7 +36,7 @@ class MetadataStorm(Cause):
         brokers: dict[tuple[str, str], list[str]] = {}
         for (api, client_id, host, broker), tally in seen.tallies:
             if api == _API and tally.first_ns is not None and tally.last_ns is not None:
-                sums = found.setdefault((client_id, host), [0, 0, tally.first_ns, 0])
+                sums = found.setdefault((client_id, host), [0, 0, tally.first_ns, tally.last_ns])
                 sums[0] += tally.exchanges
                 sums[1] += tally.request_bytes + tally.response_bytes
                 sums[2], sums[3] = min(sums[2], tally.first_ns), max(sums[3], tally.last_ns)
