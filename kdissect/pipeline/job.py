@@ -296,7 +296,7 @@ def _staged(job: Job, staging: str, rows: TableRows) -> list[WrittenFile]:
 def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
     """A file for each table without rows: who queries it finds its columns."""
     parts = parts_in(staging, job.partition_by)
-    for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
+    for table in sorted((job.tables | {ALWAYS}) - {file.table for file in files}):
         of = field_table(job.setup.fields) if table == FIELDS else TABLES[table]
         parts.add(table, batch_of(of, []))
     return parts.close()

@@ -93,7 +93,7 @@ def _produce(
             progress.tick()
         empty.discard(table)
         parts.add(table, batch)
-    for table in empty:  # a table without rows is a table: who queries it finds its columns
+    for table in sorted(empty):  # a table without rows is a table: who queries it finds its columns
         parts.add(table, batch_of(field_table(fields) if table == FIELDS else TABLES[table], []))
     if progress is not None:
         progress.clear()
