@@ -9,6 +9,7 @@ import pytest
 from captures.faults.fault import ASIDE, VARIANTS, catalogue
 from captures.faults.score import RECORDED, Row, outcomes, placed, table
 from kdissect.cli import COMMANDS
+from kdissect.model.native import is_compiled
 
 ASIDE_FOLDER = RECORDED.with_name("aside")
 TRUTHS = sorted(path for folder in (RECORDED, ASIDE_FOLDER) for path in folder.glob("*.fault.json"))
@@ -76,6 +77,9 @@ def test_why_names_what_was_injected() -> None:
 
 @needs_why
 @pytest.mark.exhaustive
+@pytest.mark.skipif(
+    not is_compiled, reason="the score of 62 captures takes minutes without the compiled part"
+)
 def test_the_score_of_those_kept_aside() -> None:
     found = outcomes(ASIDE_FOLDER)
     singles = [one for one in found if len(one.causes) == 1]
