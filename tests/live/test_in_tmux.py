@@ -29,6 +29,7 @@ DRAWN = {
     "upgrade": ("kafka28zk_sarama_releases", ["--target", "4.0"], "verdict"),
     "info": ("kafka44_java_groups", [], "exchanges by API and version"),
     "check": ("kafka44_missteps_raw", [], "PRD004"),
+    "why": ("kafka44_java_groups", [], "looked at"),
 }
 # Rows as they come: the capture, and what stands in each row.
 ROWS = {

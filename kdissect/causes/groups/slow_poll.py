@@ -10,7 +10,7 @@ from kdissect.causes.groups.group_story import GroupStory, rows_of, stories, who
 from kdissect.model.cause import FoundCause
 
 _SILENT = 2  # times that one comes back which says nothing of it
-_SAYS = "poll"  # "consumer poll timeout has expired." (org.apache.kafka.clients.consumer.internals)
+_SAYS = "poll"  # "consumer poll timeout has expired." in the words of the Java client
 
 
 class SlowPoll(Cause):

@@ -13,7 +13,7 @@ from kdissect.report.quantities import duration
 from kdissect.stats.client import Client
 
 PRODUCE, FETCH = 0, 1
-CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions (KIP-599)
+CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions
 HEARTBEAT = 12
 _LIGHT = 300  # bytes of a question and its answer, on the mean
 CITES = ("KIP-219 Motivation",)
