@@ -22,13 +22,19 @@ READING = (
     "inspect --format jsonl", "inspect --format tsv", "inspect --format csv", "inspect --format tree",
     "inspect --format jsonl --jobs 2", "info", "info --format json", "connections --format csv",
     "records --format jsonl", "records --format csv", "records --format parquet -o {}/o", "stats", "topics",
-    "groups", "producers", "fetch-sessions", "logins", "changes", "offsets", "upgrade --target 4.0",
+    "groups", "producers", "fetch-sessions", "logins", "changes", "offsets", "upgrade --target 4.0", "why",
     f"diff {CAPTURE}", "check", "check --format json",
     "check --format html", "check --format sarif", "check --format junit", "check --format markdown",
     "check --format github", "check --evidence {}/evidence", "check --report html={}/report",
     "extract -o {}/x", "extract --connections -o {}/x", "extract --redact -o {}/x",
     "tables --output {}/tables --overwrite", "live -",
 )  # fmt: skip
+# What a format changes is how standard output looks: of those, processes try the first of each command.
+TRIED = [
+    each for number, each in enumerate(READING)
+    if "{}" in each or each.split()[0] not in {other.split()[0] for other in READING[:number]}
+]  # fmt: skip
+TRIED_ON_FILES = [each for each in TRIED if each != "live -"]
 # Those that read nothing; `{}` is no file of theirs.
 PRINTING = (
     "--help", "--version", "info --help", "check --help", "tables --help", "rules", "rules FRM001", "fields",
@@ -97,7 +103,7 @@ def test_a_name_that_is_no_utf8(
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("command", [command for command in READING if command != "live -"])
+@pytest.mark.parametrize("command", TRIED_ON_FILES)
 def test_every_command_takes_every_name(command: str, tmp_path: Path) -> None:
     plain = run(command, tmp_path, CAPTURE)
     for name in NAMES.values():
@@ -127,7 +133,7 @@ def test_names_that_cannot_be(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MISSING)
-@pytest.mark.parametrize("command", [command for command in READING if command != "live -"])
+@pytest.mark.parametrize("command", TRIED_ON_FILES)
 def test_every_command_tells_names_that_cannot_be(command: str, name: str, tmp_path: Path) -> None:
     others = [] if command.startswith("diff") else [CAPTURE]  # which has one already, and takes two
     check(run(command, tmp_path, MISSING[name], *others), 3)
@@ -153,7 +159,7 @@ def test_links_to_themselves(command: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("command", [command for command in READING if command != "live -"])
+@pytest.mark.parametrize("command", TRIED_ON_FILES)
 def test_every_command_reads_an_odd_directory(command: str, tmp_path: Path) -> None:
     (odd := tmp_path / "odd").mkdir()
     make_odd(odd)
@@ -300,7 +306,7 @@ def test_surroundings_change_nothing(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("command", [*READING, *PRINTING])
+@pytest.mark.parametrize("command", [*TRIED, *PRINTING])
 def test_surroundings_change_nothing_in_any_command(command: str, tmp_path: Path) -> None:
     path = put(tmp_path, "\u00e9\xff.pcap".encode())
     files = () if command in PRINTING or command == "live -" else (path,)
@@ -308,8 +314,7 @@ def test_surroundings_change_nothing_in_any_command(command: str, tmp_path: Path
     for name, surroundings in SURROUNDINGS.items():
         ran = run(command, tmp_path, *files, **surroundings)
         check(ran, plain.code)
-        if "--format html" not in command and "sarif" not in command:
-            assert ran.out == plain.out, name
+        assert ran.out == plain.out, name
 
 
 # Python's own files of bytecode are not asked for (-B): it does without where it cannot write them.

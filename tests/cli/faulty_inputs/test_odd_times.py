@@ -98,7 +98,7 @@ def test_what_is_told_of_a_capture_does_not_depend_on_its_time(
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("source", EVERY[::3], ids=lambda path: path.name)
+@pytest.mark.parametrize("source", EVERY[::6], ids=lambda path: path.name)
 def test_what_is_told_of_no_small_capture_depends_on_its_time(
     source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
