@@ -9,7 +9,7 @@ from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.vantage import looked_at, not_seen
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.model.cause import Diagnosis, Effect, FoundCause, Party
+from kdissect.model.cause import Diagnosis, Effect, FoundCause, Party, in_order
 
 CAUSES_SHOWN = 12  # a page
 _BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
@@ -29,7 +29,7 @@ def diagnose(
     found = folded([one for cause in causes for one in cause.find(seen)])
     if wanted is not None:
         found = [one for one in found if wanted(one.parties)]
-    ranked = sorted(found, key=_rank)
+    ranked = in_order(found)
     return Diagnosis(
         tuple(ranked[:most]),
         max(len(ranked) - most, 0),
@@ -39,10 +39,6 @@ def diagnose(
         seen.first_ns,
         seen.last_ns,
     )
-
-
-def _rank(cause: FoundCause) -> tuple[int, float, int, str]:
-    return cause.severity, -cause.cost.weight, cause.since_ns, cause.id
 
 
 _EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
@@ -97,6 +98,13 @@ class FoundCause(NamedTuple):
     help: str
     cites: tuple[str, ...]
     effects: tuple[Effect, ...] = ()
+
+
+def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
+    """The worst first: by what they do, then by what they cost."""
+    return sorted(
+        causes, key=lambda one: (one.severity, -one.cost.weight, one.since_ns, one.id, one.sentence)
+    )
 
 
 class Diagnosis(NamedTuple):

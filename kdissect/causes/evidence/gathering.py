@@ -84,7 +84,7 @@ class Gathering:
     def take(self, events: Events, note: Note) -> None:
         """Take the analyzer's next events, but for what raises."""
         if self._wants is None and is_compiled and isinstance(events, native.ExchangeBlock):
-            take_block(events, self._takers(), note, want_bodies=False)
+            take_block(events, self.takers(), note, want_bodies=False)
             return
         for event in events:
             if event.connection.same_as is not None:
@@ -96,10 +96,17 @@ class Gathering:
 
     def add(self, event: Event) -> None:
         """Take the next event."""
+        if isinstance(event, Exchange):
+            event.bodies()  # once for all
+        self.add_kept(event)
+        if isinstance(event, Exchange):
+            event.forget_bodies()
+
+    def add_kept(self, event: Event) -> None:
+        """Take the next event, and leave it as it is."""
         wanted = True
         if isinstance(event, Exchange):
             wanted = self._wants is None or self._wants(event)
-            event.bodies()  # once for all
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
             self._count(event, wanted)
@@ -107,13 +114,12 @@ class Gathering:
         self.fetchers.add(event, wanted)
         self.log.wanted = wanted
         self._judge.add(event)
-        if isinstance(event, Exchange):
-            event.forget_bodies()
-        elif isinstance(event, ConnectionClosed):
+        if isinstance(event, ConnectionClosed):
             self._close(event.connection)
         self.blind.add(event)
 
-    def _takers(self) -> list[BlockTaker]:
+    def takers(self) -> list[BlockTaker]:
+        """Who takes the exchanges of a block, instead of `add`: where that is compiled, and all count."""
         assert self._counter is not None  # it is there where there are blocks
         of = BlockTaker.of_counted
         return [

@@ -1,7 +1,9 @@
 """The report as one HTML page that needs nothing else: no network, no script, no other file."""
 
+from kdissect.model.cause import Diagnosis
+from kdissect.report.html.causes import CAUSES, causes_section
 from kdissect.report.html.findings import findings_section, rules_section
-from kdissect.report.html.page import footer, header, page
+from kdissect.report.html.page import LINKS, footer, header, page
 from kdissect.report.html.quality import quality_section, software_section
 from kdissect.report.html.traffic import latency_section, matrix_section, timeline_section
 from kdissect.report.verdict import Verdict
@@ -17,6 +19,11 @@ _SECTIONS = (
 )
 
 
-def report_html(verdict: Verdict) -> str:
-    """The whole report."""
-    return page(header(verdict), [section(verdict) for section in _SECTIONS], footer(verdict))
+def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
+    """The whole report; first what `why` tells, where that was looked for."""
+    sections = [section(verdict) for section in _SECTIONS]
+    links = list(LINKS)
+    if causes is not None:
+        sections.insert(0, causes_section(causes, has_looked_at=True))
+        links.insert(0, CAUSES)
+    return page(header(verdict), sections, footer(verdict), links)
