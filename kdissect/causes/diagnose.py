@@ -9,9 +9,8 @@ from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.vantage import looked_at, not_seen
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.model.cause import Diagnosis, Effect, FoundCause, Party, in_order
+from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Effect, FoundCause, Party, in_order
 
-CAUSES_SHOWN = 12  # a page
 _BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
 _AFTER_NS = 120 * SECOND_NS  # what comes later is its own cause
 Wanted = Callable[[frozenset[Party]], bool]

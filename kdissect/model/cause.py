@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
+CAUSES_SHOWN = 12  # a page
+
 
 class Severity(IntEnum):
     """What a cause does to those it concerns. Lower ones come first on the page."""

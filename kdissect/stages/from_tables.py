@@ -13,7 +13,6 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Diagnosis
-from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.run_coverage.capture_quality import quality_of
@@ -72,14 +71,11 @@ class TableDirectory:
         quality = quality_of(judgement.coverage, cut_files, sum(row["dropped"] or 0 for row in files))
         return Verdict(judgement, quality, names, suppressions, baseline)
 
-    def causes(self, verdict: Verdict) -> Diagnosis | None:
-        """What `why` tells of each capture set; None where the table was not written."""
-        if not self._has("causes"):
-            return None
-        found = diagnosis_of(self.rows("causes"), verdict.files)
-        kafka = plural(verdict.coverage.connections["kafka"], "Kafka connection", spec=",")
-        looked_at = f"{plural(verdict.exchanges, 'exchange', spec=',')} on {kafka}"
-        return found._replace(looked_at=(looked_at,))
+    def causes(self, files: Sequence[str]) -> Diagnosis | None:
+        """What `why` tells of all capture sets; None where the table was not written. `files` are the inputs'
+        names by file index.
+        """
+        return diagnosis_of(self.rows("causes"), files) if self._has("causes") else None
 
     def traffic(self, by: Sequence[str] = ("api",)) -> Traffic:
         """What `stats` prints, by some of `latency_rows.DIMENSIONS`. Raises ValueError for another."""

@@ -28,7 +28,9 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
             _write(path, statistics(directory, ("api",)))
         else:
             verdict = directory.verdict()
-            _write(path, render(name, verdict, causes=directory.causes(verdict) if name == HTML else None))
+            _write(
+                path, render(name, verdict, causes=directory.causes(verdict.files) if name == HTML else None)
+            )
 
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:

@@ -9,7 +9,7 @@ from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
 
 # Grows by one with the first release that has new columns or tables; nothing else may change (`evolution`).
-TABLES_VERSION = 3
+TABLES_VERSION = 4
 # That of the first release. What development wrote before has other types, and is not read.
 FIRST_VERSION = 3
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kdissect.model.cause import Diagnosis
 from kdissect.model.version import __version__
 from kdissect.report.causes.words import clock, headline
-from kdissect.report.html.causes import CAUSES, causes_section, looked_at
-from kdissect.report.html.markup import code, element, join, section
+from kdissect.report.html.causes import CAUSES, causes_section
+from kdissect.report.html.markup import Markup, code, definitions, element, join, section, wire
 from kdissect.report.html.page import page
 
 _LOOKED_AT = ("looked-at", "Looked at")
@@ -20,5 +20,12 @@ def causes_html(diagnosis: Diagnosis) -> str:
     about = element("p", names, when, class_="captures")
     head = element("header", element("div", title, about, element("p", headline(diagnosis))))
     foot = element("footer", element("p", f"kdissect {__version__}"))
-    sections = [causes_section(diagnosis), section(*_LOOKED_AT, looked_at(diagnosis))]
+    sections = [causes_section(diagnosis), _looked_at(diagnosis)]
     return page(head, sections, foot, (CAUSES, _LOOKED_AT), "kdissect: why")
+
+
+def _looked_at(diagnosis: Diagnosis) -> Markup:
+    """What was looked at, and what could not be."""
+    rows = [("looked at", wire(line)) for line in diagnosis.looked_at]
+    rows += [("not seen", wire(line)) for line in diagnosis.not_seen]
+    return section(*_LOOKED_AT, definitions(rows))

@@ -1,6 +1,7 @@
 """The report as one HTML page that needs nothing else: no network, no script, no other file."""
 
 from kdissect.model.cause import Diagnosis
+from kdissect.model.wording import plural
 from kdissect.report.html.causes import CAUSES, causes_section
 from kdissect.report.html.findings import findings_section, rules_section
 from kdissect.report.html.page import LINKS, footer, header, page
@@ -24,6 +25,12 @@ def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
     sections = [section(verdict) for section in _SECTIONS]
     links = list(LINKS)
     if causes is not None:
-        sections.insert(0, causes_section(causes, has_looked_at=True))
+        sections.insert(0, causes_section(causes, _looked_at(verdict)))
         links.insert(0, CAUSES)
     return page(header(verdict), sections, footer(verdict), links)
+
+
+def _looked_at(verdict: Verdict) -> str:
+    kafka = plural(verdict.coverage.connections["kafka"], "Kafka connection", spec=",")
+    exchanges = plural(verdict.exchanges, "exchange", spec=",")
+    return f"{exchanges} on {kafka} were looked at. What could not be seen stands under Capture."

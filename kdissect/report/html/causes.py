@@ -21,23 +21,14 @@ CAUSES = ("causes", "Causes")
 _KINDS = ("error", "error", "warning", "info")  # by severity, as findings are coloured
 
 
-def causes_section(diagnosis: Diagnosis, *, has_looked_at: bool = False) -> Markup:
-    """Ranked causes, or that nothing is wrong; with what was looked at where no other section has it."""
+def causes_section(diagnosis: Diagnosis, note: str = "") -> Markup:
+    """Ranked causes, or that nothing is wrong."""
     shown = [_cause(number, cause, diagnosis) for number, cause in enumerate(diagnosis.causes, 1)]
     if diagnosis.left_out:
         shown.append(element("p", f"{diagnosis.left_out} more cost less.", class_="empty"))
     if not shown:
         shown = [element("p", f"{headline(diagnosis).capitalize()}.", class_="empty")]
-    if has_looked_at:
-        shown.append(looked_at(diagnosis))
-    return section(*CAUSES, *shown)
-
-
-def looked_at(diagnosis: Diagnosis) -> Markup:
-    """What was looked at, and what could not be."""
-    rows = [("looked at", wire(line)) for line in diagnosis.looked_at]
-    rows += [("not seen", wire(line)) for line in diagnosis.not_seen]
-    return definitions(rows)
+    return section(*CAUSES, *shown, note=note)
 
 
 def _cause(number: int, cause: FoundCause, diagnosis: Diagnosis) -> Markup:
@@ -46,7 +37,8 @@ def _cause(number: int, cause: FoundCause, diagnosis: Diagnosis) -> Markup:
     loud = element("span", cause.severity.name.lower(), class_=f"tag {_KINDS[cause.severity]}")
     head = element("div", title, loud, tags, class_="rule-head")
     what = element("p", wire(cause.sentence))
-    return element("article", head, what, definitions(_facts(cause, diagnosis)), class_="rule")
+    kind = f"rule is-{_KINDS[cause.severity]}"
+    return element("article", head, what, definitions(_facts(cause, diagnosis)), class_=kind)
 
 
 def _facts(cause: FoundCause, diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.model.cause import (
+    CAUSES_SHOWN,
     Certainty,
     Cost,
     Diagnosis,
@@ -74,7 +75,8 @@ def diagnosis_of(rows: Iterable[Mapping[str, Any]], files: Sequence[str]) -> Dia
     found = in_order(_cause_of(row, indexes) for row in rows)
     first_ns = min((cause.since_ns for cause in found), default=0)
     last_ns = max((cause.until_ns for cause in found), default=0)
-    return Diagnosis(tuple(found), 0, (), (), tuple(files), first_ns, last_ns)
+    left_out = max(len(found) - CAUSES_SHOWN, 0)
+    return Diagnosis(tuple(found[:CAUSES_SHOWN]), left_out, (), (), tuple(files), first_ns, last_ns)
 
 
 def _cause_of(row: Mapping[str, Any], files: Mapping[str, int]) -> FoundCause:
