@@ -20,7 +20,8 @@ from captures.record.sniffer import Sniffer
 from captures.record.spec import Spec
 
 _CLIENT, _PATIENCE_S = "shop", 60
-_BROKER = Spec("4.4.0", properties={"group.initial.rebalance.delay.ms": "0"})
+# Four partitions a topic: as the mock cluster has them.
+_BROKER = Spec("4.4.0", properties={"group.initial.rebalance.delay.ms": "0", "num.partitions": "4"})
 
 
 def main() -> int:
