@@ -103,10 +103,13 @@ class FoundCause(NamedTuple):
 
 
 def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
-    """The worst first: by what they do, then by what they cost."""
-    return sorted(
-        causes, key=lambda one: (one.severity, -one.cost.weight, one.since_ns, one.id, one.sentence)
-    )
+    """The worst first: by what they do, what is no more than possible behind the others, then by cost."""
+
+    def rank(one: FoundCause) -> tuple[int, bool, float, int, str, str]:
+        is_possible = one.certainty is Certainty.POSSIBLE
+        return one.severity, is_possible, -one.cost.weight, one.since_ns, one.id, one.sentence
+
+    return sorted(causes, key=rank)
 
 
 class Diagnosis(NamedTuple):

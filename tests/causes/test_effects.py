@@ -1,5 +1,7 @@
 """What follows from a cause is told with it, once; and who was asked for, and what was not there."""
 
+from pathlib import Path
+
 import pytest
 
 from kdissect.causes.diagnose import diagnose
@@ -59,6 +61,17 @@ def test_evidence_of_nothing_is_nothing() -> None:
     assert "no Kafka exchange was found" in page.not_seen
 
 
+def test_what_missing_packets_look_like_is_no_more_than_possible(tmp_path: Path) -> None:
+    """A capture in which nothing is wrong, with every fifth packet gone, and one whose frames are cut."""
+    lossy = tap(Path(capture(HEALTHY)), tmp_path / "lossy.pcap", keeps=lambda number: number % 5 != 1)
+    first, *others = diagnosed(lossy).causes
+    assert (first.id, first.certainty) == ("capture-too-poor", "sure")
+    assert {cause.certainty for cause in others} == {"possible"}
+    refused = tap(Path(capture("kafka44_java_errors")), tmp_path / "b.pcap", keeps=lambda at: at % 9 != 1)
+    told = {cause.id: cause.certainty for cause in diagnosed(refused).causes}
+    assert told["topic-denied"] == "sure", "a broker that says what is wrong is believed"
+
+
 EVERY = [
     *sorted(path.name for path in CAPTURES.glob("faults/recorded/*.pcapng.gz")),
     *sorted(path.name for path in CAPTURES.glob("*.pcap*")),
@@ -86,10 +99,8 @@ def test_what_does_not_hold_is_seen() -> None:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    "name", ["slow-poll-1", "fenced-producer-1", "duplicate-writes-1", "lossy-network-1"]
-)
-def test_a_capture_in_rotated_parts_tells_the_same(name: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("name", ["slow-poll-1", "fenced-producer-1", "duplicate-writes-1", "leader-moved-1"])
+def test_a_capture_in_rotated_parts_tells_the_same(name: str, tmp_path: Path) -> None:
     whole = CAPTURES / "faults" / "recorded" / f"{name}.pcapng.gz"
     one = tap(whole, tmp_path / "whole.pcap")
     parts = [tmp_path / "part.pcap", tmp_path / "part.pcap1", tmp_path / "part.pcap2"]
