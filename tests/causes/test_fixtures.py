@@ -2,9 +2,11 @@
 
 import pytest
 
+from kdissect.causes.diagnose import diagnose
 from kdissect.causes.registry import ALL_CAUSES
+from tests.causes.diagnosing import broken
 from tests.causes.fixtures import CASES
-from tests.causes.fixtures.case import told
+from tests.causes.fixtures.case import gathered, told
 from tests.causes.fixtures.mutants import survivors
 
 
@@ -18,6 +20,7 @@ def test_every_cause_has_a_fixture() -> None:
 def test_it_is_told_where_it_holds_and_not_beside(cause_id: str) -> None:
     causes = [cause for cause in ALL_CAUSES if cause.id == cause_id]
     case = CASES[cause_id]
+    assert broken(diagnose(gathered(case.shows), [case.shows])) == []
     for each in (case, *case.also):
         assert told(causes, each.evidence()), each.shows
         for what, change in each.near.items():
