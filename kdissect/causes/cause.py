@@ -31,6 +31,8 @@ class Cause:
     explains: ClassVar[tuple[str, ...]] = ()
     explains_by: ClassVar[frozenset[str]] = frozenset({"client", "group", "topic", "id"})
     """Which kinds of party a cause must have in common with what follows from it."""
+    may_be_missing_packets: ClassVar[bool] = True
+    """Whether packets that were not captured may look the same; not where somebody says what is wrong."""
 
     def find(self, seen: Evidence) -> Iterable[FoundCause]:
         """Where it holds."""
@@ -76,6 +78,7 @@ class ErrorCause(Cause):
     `least` of them make it one: what clients are refused once on their way is no cause.
     """
 
+    may_be_missing_packets = False
     codes: ClassVar[frozenset[int]]
     apis: ClassVar[frozenset[int] | None] = None
     least: ClassVar[int] = 1

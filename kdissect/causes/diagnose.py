@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from kdissect.causes.capture.capture_too_poor import CaptureTooPoor
 from kdissect.causes.cause import SECOND_NS, Cause
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.vantage import looked_at, not_seen
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.model.cause import Diagnosis, Effect, FoundCause, Party
+from kdissect.model.cause import CAUSES_SHOWN, Certainty, Diagnosis, Effect, FoundCause, Party, in_order
 
-CAUSES_SHOWN = 12  # a page
 _BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
 _AFTER_NS = 120 * SECOND_NS  # what comes later is its own cause
 Wanted = Callable[[frozenset[Party]], bool]
@@ -26,10 +26,10 @@ def diagnose(
 ) -> Diagnosis:
     """What is wrong. `wanted` tells by its parties whether a cause is of interest."""
     seen = Evidence(gathering)
-    found = folded([one for cause in causes for one in cause.find(seen)])
+    found = folded(_held_against_capture([one for cause in causes for one in cause.find(seen)]))
     if wanted is not None:
         found = [one for one in found if wanted(one.parties)]
-    ranked = sorted(found, key=_rank)
+    ranked = in_order(found)
     return Diagnosis(
         tuple(ranked[:most]),
         max(len(ranked) - most, 0),
@@ -41,10 +41,18 @@ def diagnose(
     )
 
 
-def _rank(cause: FoundCause) -> tuple[int, float, int, str]:
-    return cause.severity, -cause.cost.weight, cause.since_ns, cause.id
+def _held_against_capture(found: list[FoundCause]) -> list[FoundCause]:
+    """Of a capture that lacks much, what that may explain is no more than possible."""
+    if not any(one.id == CaptureTooPoor.id for one in found):
+        return found
+    return [
+        one._replace(certainty=Certainty.POSSIBLE, why_not_surer=_LACKS) if one.id in _MAY_BE_MISSING else one
+        for one in found
+    ]
 
 
+_LACKS = "packets are missing from the capture, which may look the same"
+_MAY_BE_MISSING = {cause.id for cause in ALL_CAUSES if cause.may_be_missing_packets} - {CaptureTooPoor.id}
 _EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}
 _NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 

@@ -153,15 +153,33 @@ def read_blocks(
 
     That is given a block and the number of an exchange, and gives the next one that `take` has to take.
     """
-    progress, each = progress_of(dissection), dissection.guard.each
+    progress, take_all = progress_of(dissection), taking_blocks(dissection, take, count_block)
+
+    def take_ticking(events: Events) -> None:
+        if progress is not None:
+            progress.tick()
+        take_all(events)
+
+    try:
+        dissection.guard.each(dissection.batches(), take_ticking)
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
+def taking_blocks(
+    dissection: Dissection,
+    take: Callable[[Event], object],
+    count_block: Callable[[native.ExchangeBlock, int], int],
+) -> Callable[[Events], None]:
+    """What `read_blocks` does with each batch of events."""
+    each = dissection.guard.each
 
     def take_counting(event: Event) -> None:
         if event.connection.same_as is None:
             take(event)
 
     def take_all(events: Events) -> None:
-        if progress is not None:
-            progress.tick()
         if not (is_compiled and isinstance(events, native.ExchangeBlock)):
             each(events, take_counting)
             return
@@ -170,11 +188,7 @@ def read_blocks(
             take_counting(events[at])
             at = count_block(events, at + 1)
 
-    try:
-        each(dissection.batches(), take_all)
-    finally:
-        if progress is not None:
-            progress.clear()
+    return take_all
 
 
 def read_views(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
+
+CAUSES_SHOWN = 12  # a page
 
 
 class Severity(IntEnum):
@@ -97,6 +100,16 @@ class FoundCause(NamedTuple):
     help: str
     cites: tuple[str, ...]
     effects: tuple[Effect, ...] = ()
+
+
+def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
+    """The worst first: by what they do, what is no more than possible behind the others, then by cost."""
+
+    def rank(one: FoundCause) -> tuple[int, bool, float, int, str, str]:
+        is_possible = one.certainty is Certainty.POSSIBLE
+        return one.severity, is_possible, -one.cost.weight, one.since_ns, one.id, one.sentence
+
+    return sorted(causes, key=rank)
 
 
 class Diagnosis(NamedTuple):

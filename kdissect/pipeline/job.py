@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 ALWAYS = "files"
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 # Tables whose rows ask for the names of topic ids.
-WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions"}
+WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions", "causes"}
 # Tasks that look for what was captured twice: each reads all sets that may have some of it.
 MAX_MARKING = 4
 

@@ -11,6 +11,7 @@ from socket import gethostname
 from typing import NamedTuple
 
 from kdissect.api import Dissection
+from kdissect.causes.cause_stage import CauseStage
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled
@@ -94,7 +95,7 @@ class ShareTask:
         )  # fmt: skip
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names
-        production = Production(dissection, share.tables, fields=setup.fields)
+        production = Production(dissection, share.tables, fields=setup.fields, causes=CauseStage)
         for table, batch in production.while_read():
             parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)

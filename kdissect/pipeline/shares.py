@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kdissect.engine.shards import Shard
 from kdissect.pipeline.inputs import TASK_BYTES, Inputs
-from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES
+from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
 
 WHOLE = Shard(0, 1)
 # Statistics that one share makes where several are to make them: about the same work.
@@ -59,13 +59,14 @@ def tasks_of(inputs: Inputs, tables: frozenset[str], wanted: int) -> list[Task]:
 def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]:
     """About so many shares of a capture set."""
     of_connections, judged, counted = tables & OF_CONNECTIONS, tables & OF_JUDGES, tables & OF_STATES
-    others = [judged, counted]
+    causes = tables & OF_CAUSES
+    others = [judged, counted | causes]
     if wanted <= 1:
         others, of_connections = [tables], frozenset()
-    elif wanted < _FEW and counted:
-        others, of_connections = [of_connections | judged, counted], frozenset()
+    elif wanted < _FEW and counted | causes:
+        others, of_connections = [of_connections | judged, counted | causes], frozenset()
     elif wanted > _FEW:
-        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC]
+        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC | causes]
     others = [some for some in others if some]
     if of_connections:
         shards = max(1, wanted - len(others))

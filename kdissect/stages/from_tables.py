@@ -12,9 +12,11 @@ from kdissect.engine.exchange_rows import Row
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.cause import Diagnosis
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.run_coverage.capture_quality import quality_of
+from kdissect.stages.rows.cause_rows import diagnosis_of
 from kdissect.stages.rows.judgement_rows import judgement_of
 from kdissect.stages.rows.latency_rows import traffic_of
 from kdissect.stats.traffic import Traffic
@@ -34,12 +36,12 @@ class TableDirectory:
 
     def rows(self, table: str) -> Iterator[Row]:
         """The rows of a table, batch by batch; none where it was not written."""
+        if not self._has(table):
+            return
         path = f"{self._root}/{table}"
         source: str | list[str] = path
         if self._files is not None:
-            source = [f"{self._root}/{file}" for file in self._files.get(table, ())]
-        elif self._filesystem.get_file_info(path).type == fs.FileType.NotFound:
-            return
+            source = [f"{self._root}/{file}" for file in self._files[table]]
         found = dataset.dataset(
             source,
             schema=arrow_schema(TABLES[table]),
@@ -51,6 +53,13 @@ class TableDirectory:
         for batch in found.to_batches():
             yield from batch.to_pylist()
 
+    def _has(self, table: str) -> bool:
+        """Whether it was written."""
+        if self._files is not None:
+            return table in self._files
+        found = self._filesystem.get_file_info(f"{self._root}/{table}")
+        return bool(found.type != fs.FileType.NotFound)
+
     def verdict(self, suppressions: Sequence[Suppression] = (), baseline: Baseline | None = None) -> Verdict:
         """What every report of `check` is made from."""
         files = sorted(self.rows("files"), key=_file_order)
@@ -61,6 +70,12 @@ class TableDirectory:
         cut_files = sum(any(found["kind"] == cut for found in row["anomalies"]) for row in files)
         quality = quality_of(judgement.coverage, cut_files, sum(row["dropped"] or 0 for row in files))
         return Verdict(judgement, quality, names, suppressions, baseline)
+
+    def causes(self, files: Sequence[str]) -> Diagnosis | None:
+        """What `why` tells of all capture sets; None where the table was not written. `files` are the inputs'
+        names by file index.
+        """
+        return diagnosis_of(self.rows("causes"), files) if self._has("causes") else None
 
     def traffic(self, by: Sequence[str] = ("api",)) -> Traffic:
         """What `stats` prints, by some of `latency_rows.DIMENSIONS`. Raises ValueError for another."""

@@ -5,8 +5,8 @@ Rows come from the events of one analyzer, findings from one judge: nothing here
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
@@ -15,12 +15,12 @@ from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.native import native
 from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.rules.judge import Judge
-from kdissect.session.events import ConnectionClosed
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker, take_block
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage
-from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
+from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
 from kdissect.stages.rows.field_rows import FieldRows
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.flow_rows import ExchangeTables
@@ -28,17 +28,35 @@ from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.rows.table_rows import TableRows
 
 
+class SetStage(Protocol):
+    """Makes a table of the events of one capture set."""
+
+    def add_kept(self, event: Event) -> None:
+        """Take the next event, and leave it as it is."""
+
+    def takers(self) -> list[BlockTaker]:
+        """Who takes the exchanges of a block, instead of `add_kept`."""
+
+    def close(self) -> Iterator[tuple[str, Any]]:
+        """The capture set is over: (table, record batch)."""
+
+
+CauseStages = Callable[[Dissection, str], SetStage]
+"""What makes the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
+
+
 def produce(
     dissection: Dissection,
     tables: frozenset[str],
     judging: Judging | None = None,
     fields: Sequence[str] = (),
+    causes: CauseStages | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input.
 
-    `fields` are the columns of the table `fields`.
+    `fields` are the columns of the table `fields`, `causes` makes the table `causes`.
     """
-    production = Production(dissection, tables, judging, fields)
+    production = Production(dissection, tables, judging, fields, causes)
     yield from production.while_read()
     files, names = dissection.captures.files, dissection.file_names
     made = [("files", file_rows(files, names)), ("anomalies", file_anomaly_rows(files, names))]
@@ -61,6 +79,7 @@ class Production:
         tables: frozenset[str],
         judging: Judging | None = None,
         fields: Sequence[str] = (),
+        causes: CauseStages | None = None,
     ) -> None:
         numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
         self._dissection = dissection
@@ -73,9 +92,10 @@ class Production:
         self._pieces = SnapshotPieces()
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
-        self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES)
+        self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES | OF_CAUSES)
         self._judge = Judge(*(judging or Judging())) if tables & OF_JUDGES else None
-        self._sets: dict[str, CaptureSetStage] = {}
+        self._sets: dict[str, list[SetStage]] = {}
+        self._causes = causes if tables & OF_CAUSES else None
 
     def while_read(self) -> Iterator[tuple[str, Any]]:
         """(table, record batch) of connections, as the inputs are read."""
@@ -107,8 +127,9 @@ class Production:
     def rest(self) -> Iterator[tuple[str, Any]]:
         """What is left of the tables of connections, and those of what crosses them."""
         yield from self.rows.close()
-        for stage in self._sets.values():
-            yield from stage.close()
+        for stages in self._sets.values():
+            for stage in stages:
+                yield from stage.close()
 
     def take(self, events: PlacedEvents) -> None:
         """Take the next events, but for what raises."""
@@ -133,8 +154,9 @@ class Production:
             self._add_fields(event, order)
         elif isinstance(event, ConnectionClosed) and self._wants_connections:
             self._connections.connection(event.connection, order)
-        if self._tables & OF_STATES and event.connection.same_as is None:
-            self._stage_of(event.connection.capture_set).add_kept(event)
+        if event.connection.same_as is None:
+            for stage in self._stages_of(event.connection.capture_set):
+                stage.add_kept(event)
         if self._judge is not None:
             self._judge.add(event)
         if isinstance(event, Exchange):
@@ -165,17 +187,21 @@ class Production:
                     lambda event, at: self._add_fields(event, ordered.order_of(block, at)),
                 )
             )
-        if self._tables & OF_STATES:
-            capture_set = self._dissection.captures.files[ordered.file_of(block)].capture_set
-            found += self._stage_of(capture_set).takers()
+        capture_set = self._dissection.captures.files[ordered.file_of(block)].capture_set
+        for stage in self._stages_of(capture_set):
+            found += stage.takers()
         if self._judge is not None:
             found.append(BlockTaker.of_counted(self._judge.take_block, self._judge.add))
         return found
 
-    def _stage_of(self, capture_set: str) -> CaptureSetStage:
+    def _stages_of(self, capture_set: str) -> list[SetStage]:
         found = self._sets.get(capture_set)
         if found is None:
-            states, names = self._tables & OF_STATES, self._dissection.topics
-            found = CaptureSetStage(capture_set, states, names, counts_blocks=True)
-            self._sets[capture_set] = found
+            found = self._sets[capture_set] = []
+            states = self._tables & OF_STATES
+            if states:
+                names = self._dissection.topics
+                found.append(CaptureSetStage(capture_set, states, names, counts_blocks=True))
+            if self._causes is not None:
+                found.append(self._causes(self._dissection, capture_set))
         return found

@@ -30,6 +30,8 @@ OF_CONNECTIONS = frozenset(
     {"connections", "exchanges", "topic_partitions", "batches", "records", "anomalies", FIELDS}
 )  # fmt: skip
 OF_JUDGES = frozenset({"findings", "coverage"})
+# Made of whole exchanges and connections by who knows causes, one task for each capture set.
+OF_CAUSES = frozenset({"causes"})
 OF_STATES = frozenset({"latencies", "rates", "topics", "groups", "producers", "transactions"})
 # What goes to the per-capture-set stage, as staged tables: `ForwardedEvent` rows, and `Judgement`s, pickled.
 FORWARDED, JUDGEMENT = "_relay", "_judgement"

@@ -5,7 +5,8 @@ from pathlib import Path
 from kdissect.api import Dissection
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
-from kdissect.model.cause import Diagnosis
+from kdissect.model.cause import Diagnosis, in_order
+from kdissect.model.packets.packet import ref_file
 from tests.support.console import CAPTURES
 
 
@@ -15,10 +16,12 @@ def capture(name: str) -> str:
     return str(path)
 
 
-def diagnosed(path: str | Path) -> Diagnosis:
-    """All that is wrong in a capture; TLS with the keys beside it."""
-    keys = Path(str(path).partition(".pcap")[0] + ".keys")
-    dissection = Dissection(str(path), key_logs=[str(keys)] if keys.exists() else [])
+def gathered_from(*paths: str | Path) -> Gathering:
+    """All evidence of captures; TLS with the keys beside them."""
+    keys = [Path(str(path).partition(".pcap")[0] + ".keys") for path in paths]
+    dissection = Dissection(
+        [str(path) for path in paths], key_logs=[str(key) for key in keys if key.exists()]
+    )
     gathering = Gathering(dissection.topics)
 
     def note(error: Exception, _: object) -> None:
@@ -27,9 +30,42 @@ def diagnosed(path: str | Path) -> Diagnosis:
     for events in dissection.batches():
         gathering.take(events, note)
     gathering.finish()
-    return diagnose(gathering, dissection.file_names, most=1_000)
+    return gathering
+
+
+def diagnosed(*paths: str | Path) -> Diagnosis:
+    """All that is wrong in captures. What holds of every page is looked at."""
+    found = diagnose(gathered_from(*paths), [str(path) for path in paths], most=1_000)
+    assert broken(found) == []
+    return found
 
 
 def ids(found: Diagnosis) -> list[str]:
     """The causes, the worst first."""
     return [cause.id for cause in found.causes]
+
+
+def broken(found: Diagnosis) -> list[str]:
+    """What does not hold of a page and should of every one."""
+    causes = found.causes
+    own = [(cause.id, cause.sentence) for cause in causes]
+    below = [(effect.id, effect.sentence) for cause in causes for effect in cause.effects]
+    told = [*own, *below]
+    wrong = [f"told twice: {one}" for one in dict.fromkeys(told) if told.count(one) > 1]
+    for cause in causes:
+        holds = {
+            "a sentence": cause.sentence and cause.who and cause.help,
+            "a reason where it is not sure": bool(cause.why_not_surer) == (cause.certainty != "sure"),
+            "times": cause.times > 0,
+            "packets": cause.evidence and all(one.connection or one.what for one in cause.evidence),
+            "packets of its files": all(
+                one.first_ref <= one.last_ref and ref_file(one.last_ref) < len(found.files)
+                for one in cause.evidence
+            ),
+            "a place in the capture": found.first_ns <= cause.since_ns <= cause.until_ns <= found.last_ns,
+            "costs that are not negative": min(cause.cost) >= 0,
+        }
+        wrong += [f"{cause.id} lacks {what}: {cause}" for what, is_there in holds.items() if not is_there]
+    if list(causes) != in_order(causes):
+        wrong.append(f"not in order: {own}")
+    return wrong

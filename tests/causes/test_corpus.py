@@ -53,7 +53,9 @@ def test_the_far_network_is_slow() -> None:
 
 @pytest.mark.skipif(not is_compiled, reason="the compiled part is not there")
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", [*FAULTS, "faults/recorded/duplicate-writes-1", "faults/recorded/slow-broker-1"]
+)
 def test_python_alone_tells_the_same(name: str) -> None:
     program = (
         "from tests.causes.diagnosing import diagnosed; from kdissect.report.causes.json import causes_json;"

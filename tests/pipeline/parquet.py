@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from kdissect.api import Dissection
+from kdissect.causes.cause_stage import CauseStage
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.pipeline.inputs import find
@@ -64,7 +65,7 @@ def of_one_process(paths: Sequence[Path], key_logs: Sequence[str] = ()) -> dict[
     """Rows of all tables."""
     made: dict[str, list[Any]] = {name: [] for name in TABLES}
     dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
-    for table, batch in produce(dissection, frozenset(TABLES)):
+    for table, batch in produce(dissection, frozenset(TABLES), causes=CauseStage):
         made[table].append(pa.Table.from_batches([batch]))
     return {table: _sorted(table, parts) for table, parts in made.items()}
 

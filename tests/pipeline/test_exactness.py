@@ -86,7 +86,9 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
     assert sizes[-1] > 0.8 * sum(sizes), "the set is not skewed: the test tests nothing"
 
 
-COUNTED = ("findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "coverage")
+COUNTED = (
+    "findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "causes", "coverage",
+)  # fmt: skip
 
 
 @pytest.mark.exhaustive

@@ -13,7 +13,7 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline import job
 from kdissect.pipeline.inputs import Input, Inputs
 from kdissect.pipeline.shares import Task, tasks_of
-from kdissect.stages.per_flow import OF_CONNECTIONS, OF_JUDGES, OF_STATES
+from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import compare, of_run
 
@@ -48,7 +48,7 @@ def test_a_large_set_is_shared_by_tables_and_by_connections(wanted: int) -> None
         Shard(number, len(of_connections)) for number in range(len(of_connections))
     ]
     others = [table for share in shares for table in share.tables - OF_CONNECTIONS]
-    assert sorted(others) == sorted(ALL & (OF_JUDGES | OF_STATES))
+    assert sorted(others) == sorted(ALL & (OF_JUDGES | OF_STATES | OF_CAUSES))
 
 
 def test_rotated_files_with_reordering_and_loss_give_the_same_rows(rotated: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 from kdissect.rules.run_coverage.capture_quality import quality_of
+from tests.causes.diagnosing import capture, diagnosed
 from tests.report.verdicts import EVIL, NAMES, verdict_of, verdict_on
 
 SECTIONS = ["findings", "timeline", "coverage", "latency", "quality", "software", "rules"]
@@ -105,3 +106,26 @@ def test_a_page_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     page = report_html(verdict)
     assert page.count('<details class="finding') == 1
     assert "2 more findings not shown here" in page
+
+
+def test_causes_come_first() -> None:
+    path = "kafka44_java_refused"
+    verdict = verdict_of(f"{path}.pcapng")
+    page = parsed(report_html(verdict, diagnosed(capture(path))))
+    sections = [section.get("id") for section in page.iter("section")]
+    assert sections[:2] == ["causes", "findings"]
+    articles = list(page.find(".//section[@id='causes']").iter("article"))
+    assert len(articles) == 2
+    text = "".join(articles[0].itertext())
+    assert all(
+        word in text for word in ("login-refused", "who", "cost", "9 errors", "packets 65-67", "helps")
+    )
+    assert next(link.get("href") for link in page.find(".//nav").iter("a")) == "#causes"
+
+
+def test_nothing_wrong_is_said_with_what_was_looked_at() -> None:
+    path = "kafka44_rdkafka_groups"
+    page = parsed(report_html(verdict_of(f"{path}.pcapng"), diagnosed(capture(path))))
+    text = "".join(page.find(".//section[@id='causes']").itertext())
+    assert "Nothing wrong was found." in text
+    assert "538 exchanges on 31 Kafka connections were looked at." in text

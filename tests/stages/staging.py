@@ -16,7 +16,7 @@ from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
 from kdissect.stages.one_process import produce
 from kdissect.stages.per_capture_set import CaptureSetStage
-from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, FlowStage
+from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, OF_CAUSES, FlowStage
 from kdissect.stages.replay import replay
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
@@ -24,7 +24,8 @@ from kdissect.stages.topic_id_names import Names
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
-ALL = frozenset(TABLES)
+# Causes are not made in stages: they need whole exchanges.
+ALL = frozenset(TABLES) - OF_CAUSES
 
 
 def together(path: str | list[str], tables: frozenset[str] = ALL) -> Tables:

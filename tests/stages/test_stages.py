@@ -59,7 +59,7 @@ def test_rotated_files_of_one_capture_are_one(reference: Path) -> None:
 
 
 def _same(found: dict, wanted: dict) -> None:  # type: ignore[type-arg]
-    for name in TABLES:
+    for name in ALL:
         assert len(found[name]) == len(wanted[name]), name
         for got, want in zip(found[name], wanted[name], strict=True):
             assert got == want, name

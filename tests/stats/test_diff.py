@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from captures.pairs.pairs import PAIRS as PAIRS_ANEW
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.cli.diagnostics import FINDINGS, OK, USAGE
@@ -12,6 +13,7 @@ from kdissect.stats.comparison.alignment import aligned
 from kdissect.stats.comparison.body_values import body_values
 from kdissect.stats.comparison.sides import ClientSide, Step
 from tests.stats.truth import capture
+from tests.support.console import CHECKOUT
 
 Facts = dict[str, Any]
 PAIRS = capture("kafka44_java_pairs")
@@ -29,6 +31,32 @@ CHANGED = {
     "assignor": ("request", "SyncGroup", "protocol_name", "range", "cooperative-sticky"),
     "protocol": ("version", "ConsumerGroupHeartbeat", "an API of one capture alone", None, 1),
 }
+
+RECORDINGS = CHECKOUT / "captures" / "pairs" / "recorded"
+# What captures/pairs changes. The mock cluster takes ApiVersions of version 0 to 2 alone, which librdkafka
+# asks for in version 3 first; aiokafka asks for version 0.
+RECORDED = {
+    "broker_rdkafka_writes": ("outcome", "ApiVersions", "answer", "no error", "UNSUPPORTED_VERSION"),
+    "broker_rdkafka_reads": ("outcome", "ApiVersions", "answer", "no error", "UNSUPPORTED_VERSION"),
+    "broker_aiokafka_writes": ("response", "ApiVersions", "api_keys[Produce].max_version", 13, 10),
+    "release_rdkafka_writes": (
+        "client", None, "software",
+        "confluent-kafka-python 2.0.2-rdkafka-2.0.2", "confluent-kafka-python 2.16.1-rdkafka-2.16.0",
+    ),
+    "release_kafka_python_reads": ("client", None, "software", None, "kafka-python 3.0.12"),
+    "release_java_reads": (
+        "client", None, "software", "apache-kafka-java 2.8.2", "apache-kafka-java 4.4.0",
+    ),
+    "setting_rdkafka_codec": ("batch", "Produce", "codec", "none", "lz4"),
+    "setting_rdkafka_protocol": (
+        "version", "ConsumerGroupHeartbeat", "an API of one capture alone", None, 1,
+    ),
+    "setting_kafka_python_acks": ("request", "Produce", "acks", "ALL_ISR", "LEADER"),
+    "setting_aiokafka_isolation": (
+        "request", "Fetch", "isolation_level", "READ_UNCOMMITTED", "READ_COMMITTED",
+    ),
+    "setting_aiokafka_session": ("request", "JoinGroup", "session_timeout_ms", 10000, 25000),
+}  # fmt: skip
 
 
 def compared(capfd: pytest.CaptureFixture[str], *arguments: str) -> Facts:
@@ -53,6 +81,28 @@ def test_what_was_changed_comes_first(thing: str, capfd: pytest.CaptureFixture[s
     found = first["kind"], first["api"], first["what"], first_of(first["good"]), first_of(first["bad"])
     assert found == CHANGED[thing]
     assert first["clients"] == [f"{thing}-good / {thing}-bad"]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_was_changed_between_two_recordings_comes_first(
+    name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    halves = [str(RECORDINGS / f"{name}-{side}.pcapng.gz") for side in ("good", "bad")]
+    first = compared(capfd, *halves)["differences"][0]
+    found = first["kind"], first["api"], first["what"], first_of(first["good"]), first_of(first["bad"])
+    assert found == RECORDED[name]
+    assert first["clients"] == ["shop"]
+
+
+def test_every_pair_that_is_recorded_is_held() -> None:
+    assert RECORDED.keys() == PAIRS_ANEW.keys()
+    for name, pair in PAIRS_ANEW.items():
+        told = json.loads((RECORDINGS / f"{name}.pair.json").read_text())
+        assert told["changed"] == pair.changed
+        differs = [key for key in told["good"] if told["good"][key] != told["bad"][key]]
+        assert differs == [
+            {"broker": "broker", "release": "client", "setting": "settings"}[name.split("_")[0]]
+        ]
 
 
 def test_another_broker(capfd: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ class FailedConnection(Cause):
     """Connections of one host to one end that came to nothing for one of `reasons`."""
 
     severity = Severity.STOPS
+    may_be_missing_packets = False
     explains = ("connection-churn", "broker-closes", "metadata-storm")
     explains_by = frozenset({"host"})
     reasons: ClassVar[tuple[Reason, ...]] = ()

@@ -84,7 +84,7 @@ class BrokerRestarted(Cause):
             at = Seen()
             for one in went:
                 at.add(Packets(one.connection, -1, f"closed by {broker} ({one.how})", one.time_ns))
-            at.last_ns = back_ns or max(one.connection.start_ns for one in refused)
+            at.last_ns = back_ns or max(at.last_ns, *(one.connection.start_ns for one in refused))
             clients = [Client(None, key.client_id, None, key.host) for key, _ in links]
             away_ns = at.last_ns - at.first_ns
             then = (

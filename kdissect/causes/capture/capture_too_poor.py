@@ -13,6 +13,7 @@ from kdissect.report.quantities import byte_count
 
 _SHARE = 0.005  # of the bytes of connections
 _CUT = 5  # frames
+_MUCH = 0.05  # of all bytes, or frames of all exchanges: what is left may tell anything
 
 
 class CaptureTooPoor(Cause):
@@ -47,7 +48,9 @@ class CaptureTooPoor(Cause):
         worst = max(links, key=lambda item: item[1].gap_bytes, default=None)
         at.add(Packets("" if worst is None else worst[1].first_id, -1, "capture", seen.first_ns))
         at.last_ns = seen.last_ns
-        yield self.found(
+        exchanges = seen.gathering.traffic.total.exchanges
+        is_much = not exchanges or lost > _MUCH * (total + lost) or cut > _MUCH * exchanges
+        found = self.found(
             f"Much cannot be seen: {'; '.join(reasons)}. What this page says is what is left.",
             "whoever reads this page",
             (),
@@ -55,3 +58,4 @@ class CaptureTooPoor(Cause):
             Cost(bytes=lost),
             "info {files}",
         )
+        yield found._replace(severity=Severity.STOPS) if is_much else found

@@ -24,7 +24,6 @@ class Reading(NamedTuple):
     committed: int | None
     end: int | None
     worked_ns: int
-    is_member: bool
     joined_ns: int
     connection: str
     heartbeat_ns: int
@@ -86,7 +85,6 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], end: i
         one["committed"],
         end,
         fetched_ns,
-        holder["gone"] is None,
         0 if holder["joined"] is None else ns_of(holder["joined"]),
         connection,
         heartbeat_ns,

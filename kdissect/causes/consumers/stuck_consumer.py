@@ -37,7 +37,7 @@ class StuckConsumer(Cause):
         for members in by_member(readings(seen)).values():
             last_ns = max((one.worked_ns for one in members), default=0)
             silent_ns = max(one.heartbeat_ns for one in members) - last_ns
-            if not last_ns or silent_ns < _SILENT_NS or not all(one.is_member for one in members):
+            if not last_ns or silent_ns < _SILENT_NS:
                 continue
             stuck = [one for one in members if one.undone > 0 or unread(seen, one.group, one.topic)]
             if not stuck:

@@ -18,7 +18,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import is_compiled, native
-from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
 from kdissect.session.events import ConnectionClosed, Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -77,14 +77,14 @@ class Gathering:
         self._counter = (
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
-        self._judge = WatchingJudge(self._show, self._tell, self._report)
+        self._judge = WatchingJudge(self.log.add, self._tell, self._report)
 
     # events
 
     def take(self, events: Events, note: Note) -> None:
         """Take the analyzer's next events, but for what raises."""
         if self._wants is None and is_compiled and isinstance(events, native.ExchangeBlock):
-            take_block(events, self._takers(), note, want_bodies=False)
+            take_block(events, self.takers(), note, want_bodies=False)
             return
         for event in events:
             if event.connection.same_as is not None:
@@ -96,24 +96,30 @@ class Gathering:
 
     def add(self, event: Event) -> None:
         """Take the next event."""
+        if isinstance(event, Exchange):
+            event.bodies()  # once for all
+        self.add_kept(event)
+        if isinstance(event, Exchange):
+            event.forget_bodies()
+
+    def add_kept(self, event: Event) -> None:
+        """Take the next event, and leave it as it is."""
         wanted = True
         if isinstance(event, Exchange):
             wanted = self._wants is None or self._wants(event)
-            event.bodies()  # once for all
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
             self._count(event, wanted)
         self.producers.add(event, wanted)
         self.fetchers.add(event, wanted)
         self.log.wanted = wanted
-        self._judge.add(event)
-        if isinstance(event, Exchange):
-            event.forget_bodies()
-        elif isinstance(event, ConnectionClosed):
+        self._judged(event)
+        if isinstance(event, ConnectionClosed):
             self._close(event.connection)
         self.blind.add(event)
 
-    def _takers(self) -> list[BlockTaker]:
+    def takers(self) -> list[BlockTaker]:
+        """Who takes the exchanges of a block, instead of `add`: where that is compiled, and all count."""
         assert self._counter is not None  # it is there where there are blocks
         of = BlockTaker.of_counted
         return [
@@ -122,8 +128,19 @@ class Gathering:
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
-            of(self._judge.take_block, self._judge.add),
+            of(self._judge_block, self._judged),
         ]
+
+    def _judge_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """As of `Judge`; all come as objects while a retry is looked for."""
+        return start if self.resends.waits else self._judge.take_block(block, start)
+
+    def _judged(self, event: Event) -> None:
+        if isinstance(event, Exchange) and event.api_key == apis.PRODUCE and self.log.wanted:
+            latency_ns = event.latency_ns
+            if self.resends.waits or latency_ns is None or latency_ns >= LATE_NS:  # so in blocks, too
+                self.resends.add(event)
+        self._judge.add(event)
 
     def _count(self, exchange: Exchange, wanted: bool = True) -> None:
         view = ExchangeView(exchange)
@@ -156,14 +173,6 @@ class Gathering:
             self._counter.catch_up()
 
     # what the judge tells
-
-    def _show(self, exchange: Exchange) -> bool:
-        if exchange.api_key == apis.PRODUCE and exchange.request is not None:
-            if exchange.response is None:
-                self.resends.given_up(exchange)
-            else:
-                self.resends.late(exchange)
-        return self.log.add(exchange)
 
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
         kind = f"{type(fact.kind).__name__}.{fact.kind}"

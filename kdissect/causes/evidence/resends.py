@@ -1,4 +1,4 @@
-"""Batches that were sent again after a client gave up waiting, so that the broker cannot know them."""
+"""Records that were sent again after a client gave up waiting, so that the broker cannot know them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import packets_of
+from kdissect.decoders.records.reader import read_records
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
@@ -13,24 +14,34 @@ from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
+from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import Client, client_of
 
 WAITED_NS = 500_000_000  # less is a client that ends
 BATCHES_KEPT = 10_000  # 200 bytes each
 RESENDS_KEPT = 1_000
+WAITING_KEPT = 1_000  # clients that gave up, whose next Produces are looked at
+_NEXT = 20  # of them: a retry comes first, with few in flight before it
+_RECORDS = 500  # of a batch that are held against those that come again
+
+Place = tuple[str | bytes, int]
+"""Topic, by name or id, and partition."""
+_Speaker = tuple[str, str | None, str]
+"""Capture set, client id and host: a retry may come on another connection."""
 
 
 class Sent(NamedTuple):
-    """Who sent a batch that was not answered, and as what."""
+    """Who sent a batch that was answered late or not at all, and as what."""
 
     producer: tuple[int, int, int]
     """Producer id, epoch, sequence."""
     packets: Packets
+    is_written: bool
 
 
 class Resend(NamedTuple):
-    """A batch that was sent again and written."""
+    """Records that were sent again and written. `is_written`: the broker says that the first were, too."""
 
     client: Client
     topic: str
@@ -38,63 +49,126 @@ class Resend(NamedTuple):
     has_id: bool
     first: Packets
     again: Packets
+    is_written: bool = False
+
+
+class _GivenUp:
+    """What a client gave up waiting for: its records by place, and how many more Produces are looked at."""
+
+    __slots__ = ("left", "packets", "records", "written")
+
+    def __init__(self, packets: Packets, is_written: bool) -> None:
+        self.left = _NEXT
+        self.packets = packets
+        self.written = is_written
+        self.records: dict[Place, frozenset[bytes]] = {}
 
 
 class Resends:
-    """Takes Produces that were not answered (`given_up`), or late (`late`): what comes again is among them.
-
-    One that is answered at once is not looked at: it becomes no object.
-    """
+    """Takes Produces as they end; those that are answered at once only while `waits`."""
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._seen: Table[tuple[str, str | bytes, int, bytes], tuple[Sent, bool]] = Table(BATCHES_KEPT)
-        """Batches, and whether they were answered."""
+        self._seen: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
+        self._given_up: Table[_Speaker, _GivenUp] = Table(WAITING_KEPT)
         self.found: list[Resend] = []
         self.unsafe: list[Resend] = []
         """Batches without a producer id that a client gave up waiting for: a retry writes them again."""
 
-    def given_up(self, exchange: Exchange) -> None:
-        """A Produce was not answered."""
-        view, close = ExchangeView(exchange), exchange.close
+    @property
+    def waits(self) -> bool:
+        """Whether each Produce that comes is of interest: somebody gave up, and may try again."""
+        return bool(len(self._given_up))
+
+    def add(self, exchange: Exchange) -> None:
+        """A Produce ended."""
+        request, response = exchange.request, exchange.response
+        if request is None:
+            return
+        view = ExchangeView(exchange)
         if view.request is None or not getattr(view.request, "acks", 0):
             return
-        self._look(view, is_answered=False)
-        request = exchange.request
-        if close is None or close.by != "client" or request is None:
-            return
-        if close.time_ns - request.end_time_ns < WAITED_NS or len(self.unsafe) >= RESENDS_KEPT:
-            return
+        if response is None:
+            close = exchange.close
+            waited_ns = 0 if close is None or close.by != "client" else close.time_ns - request.end_time_ns
+            self._look(view, is_written=False)
+            self._remember(view, waited_ns >= WAITED_NS, is_written=False)
+        elif not exchange.response_summary().errors:
+            late_ns = response.time_ns - request.end_time_ns
+            self._come_again(view)
+            if late_ns >= LATE_NS:
+                self._look(view, is_written=True)
+            if late_ns >= WAITED_NS:  # it may have given up before that came
+                self._remember(view, False, is_written=True)
+
+    def _remember(self, view: ExchangeView, gave_up: bool, *, is_written: bool) -> None:
+        """Records whose sender does not know that they are written, and may send them again."""
         packets = packets_of(view.evidence)
-        for topic, _, batch in _batches(exchange):
-            if batch.producer_id == NO_PRODUCER_ID:
-                self.unsafe.append(self._resend(view, topic, batch, packets, packets))
-
-    def late(self, exchange: Exchange) -> None:
-        """A Produce was answered late."""
-        view = ExchangeView(exchange)
-        if view.request is not None and not exchange.response_summary().errors:
-            self._look(view, is_answered=True)
-
-    def _look(self, view: ExchangeView, *, is_answered: bool) -> None:
+        given_up = _GivenUp(packets, is_written)
         for topic, partition, batch in _batches(view.exchange):
-            key = view.info.capture_set, topic, partition, _digest(batch)
-            now, known = Sent(_as(batch), packets_of(view.evidence)), self._seen.peek(key)
-            self._seen.put(key, (now, is_answered))
-            if known is None or not (is_answered or known[1]) or len(self.found) >= RESENDS_KEPT:
+            if batch.producer_id != NO_PRODUCER_ID:
                 continue
-            if known[0].producer == now.producer and batch.producer_id != NO_PRODUCER_ID:
+            given_up.records[topic, partition] = _records(batch)
+            if gave_up and len(self.unsafe) < RESENDS_KEPT:
+                records = batch.count or 0
+                self.unsafe.append(self._resend(view, topic, batch, records, packets, packets, is_written))
+        if given_up.records:
+            self._given_up.put(_speaker(view), given_up)
+
+    def _come_again(self, view: ExchangeView) -> None:
+        """Hold what a client sends against what it gave up waiting for."""
+        speaker = _speaker(view)
+        before = self._given_up.peek(speaker)
+        if before is None:
+            return
+        before.left -= 1
+        for topic, partition, batch in _batches(view.exchange):
+            first = before.records.get((topic, partition))
+            same = 0 if first is None else len(first & _records(batch))
+            if same and len(self.found) < RESENDS_KEPT:
+                del before.records[topic, partition]
+                again = packets_of(view.evidence)
+                self.found.append(
+                    self._resend(view, topic, batch, same, before.packets, again, before.written)
+                )
+        if not before.left or not before.records:
+            self._given_up.pop(speaker)
+
+    def _look(self, view: ExchangeView, *, is_written: bool) -> None:
+        """Hold a batch of an idempotent producer against others with the same records."""
+        for topic, partition, batch in _batches(view.exchange):
+            if batch.producer_id == NO_PRODUCER_ID:
+                continue
+            key = view.info.capture_set, topic, partition, _digest(batch)
+            now, known = Sent(_as(batch), packets_of(view.evidence), is_written), self._seen.peek(key)
+            self._seen.put(key, now)
+            if known is None or not (is_written or known.is_written) or len(self.found) >= RESENDS_KEPT:
+                continue
+            if known.producer == now.producer:
                 continue  # the broker knows it by its sequence
-            first, again = sorted((known[0].packets, now.packets), key=lambda packets: packets.time_ns)
-            self.found.append(self._resend(view, topic, batch, first, again))
+            first, again = sorted((known.packets, now.packets), key=lambda packets: packets.time_ns)
+            both = is_written and known.is_written
+            self.found.append(self._resend(view, topic, batch, batch.count or 0, first, again, both))
 
     def _resend(
-        self, view: ExchangeView, topic: str | bytes, batch: RecordBatch, first: Packets, again: Packets
+        self,
+        view: ExchangeView,
+        topic: str | bytes,
+        batch: RecordBatch,
+        records: int,
+        first: Packets,
+        again: Packets,
+        is_written: bool,
     ) -> Resend:
         name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
         text = name or (topic if isinstance(topic, str) else topic_id_text(topic))
         has_id = batch.producer_id != NO_PRODUCER_ID
-        return Resend(client_of(view), text, batch.count or 0, has_id, first, again)
+        return Resend(client_of(view), text, records, has_id, first, again, is_written)
+
+
+def _speaker(view: ExchangeView) -> _Speaker:
+    client = client_of(view)
+    return view.info.capture_set, client.client_id, client.address
 
 
 def _batches(exchange: Exchange) -> list[tuple[str | bytes, int, RecordBatch]]:
@@ -108,6 +182,14 @@ def _batches(exchange: Exchange) -> list[tuple[str | bytes, int, RecordBatch]]:
 
 def _as(batch: RecordBatch) -> tuple[int, int, int]:
     return batch.producer_id, batch.producer_epoch, batch.base_sequence
+
+
+def _records(batch: RecordBatch) -> frozenset[bytes]:
+    """Digests of the records of a batch, whatever else is in it: a client may make another batch of them."""
+    return frozenset(
+        blake2b(repr((one.timestamp, one.key, one.value)).encode(), digest_size=16).digest()
+        for one in read_records(batch, most=_RECORDS).records
+    )
 
 
 def _digest(batch: RecordBatch) -> bytes:

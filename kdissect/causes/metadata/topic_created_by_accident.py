@@ -59,7 +59,7 @@ class TopicCreatedByAccident(Cause):
 def _near(topic: str, others: list[str | None]) -> str | None:
     """Another topic in use whose name differs by a slip of the fingers, and not in its digits."""
     for other in others:
-        if other is None or other == topic or len(topic) < _LENGTH:
+        if other is None or len(topic) < _LENGTH:
             continue
         if _is_swapped(topic, other) or (abs(len(other) - len(topic)) == 1 and _without_one(topic, other)):
             return other

@@ -49,17 +49,18 @@ class DuplicateWrites(Cause):
             at.first_ns = min(at.first_ns, resends[0].first.time_ns)
             topics = list(dict.fromkeys(one.topic for one in resends))
             records = sum(one.records for one in resends)
+            is_sure = all(one.is_written for one in resends)
+            stand = "the broker took both" if is_sure else "they stand there twice if that was written"
             why = "under another producer id or sequence" if resends[0].has_id else "without idempotence"
             yield self.found(
                 f"{client_text(client)} sent the same records to {quoted(topics)} {times(len(resends))}"
-                f" again {why}, because"
-                " the first attempt was not answered in time: they stand there twice if that was written.",
+                f" again {why}, because the first attempt was not answered in time: {stand}.",
                 f"readers of {quoted(topics)}",
                 parties_of([client]) | {Party("topic", name) for name in topics},
                 at,
                 Cost(retries=len(resends), records=records),
                 "offsets {files} --table written_twice",
-                "the answer to the first attempt was not captured, or never came",
+                "" if is_sure else "the answer to the first attempt was not captured, or never came",
             )
 
     def _unsafe(self, one: Resend, given_up: list[Resend]) -> FoundCause:

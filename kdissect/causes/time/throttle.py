@@ -24,6 +24,7 @@ class Throttled(Cause):
 
     what: ClassVar[str]
     cites = CITES
+    may_be_missing_packets = False
     explains = ("lag-slow-consumer",)
 
     def concerns(self, api_key: int) -> bool:

@@ -1,4 +1,4 @@
-"""Reading captures for their causes: what `why` and `diff` share."""
+"""Reading captures for their causes: what `why`, `diff` and reports of `check` share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from kdissect.api import Dissection
+from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.cli.progress_line import progress_of
+from kdissect.model.cause import Diagnosis
 from kdissect.session.events import Events
+from kdissect.session.exchange import Exchange
 
 
 def read_causes(
@@ -26,6 +29,23 @@ def read_causes(
     finally:
         if progress is not None:
             progress.clear()
+
+
+class CausesOfReport:
+    """Looks for causes beside the judge, for a report of `check` that has them."""
+
+    def __init__(self, dissection: Dissection, wants: Callable[[Exchange], bool] | None) -> None:
+        self._dissection = dissection
+        self._gathering = Gathering(dissection.topics, wants)
+
+    def read(self, judge: Callable[[Events], object]) -> None:
+        """Read the inputs, and show all events to `judge` as well."""
+        read_causes(self._dissection, self._gathering, judge)
+
+    def finished(self) -> Diagnosis:
+        """The inputs are over."""
+        self._gathering.finish()
+        return diagnose(self._gathering, self._dissection.file_names)
 
 
 def with_path(options: Namespace, path: str) -> Namespace:

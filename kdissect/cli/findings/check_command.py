@@ -6,15 +6,16 @@ import os
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
-from kdissect.cli.event_loop import read_blocks, read_events, read_shown
+from kdissect.cli.event_loop import read_blocks, read_events, read_shown, taking_blocks
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
-from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
+from kdissect.cli.findings.report_files import FORMATS, HTML, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.formats.titled_tables import ROW_FORMATS, add_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
@@ -23,6 +24,7 @@ from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.cause import Diagnosis
 from kdissect.model.finding import Finding, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
@@ -35,6 +37,9 @@ from kdissect.rules.rule_selection import select
 from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+
+if TYPE_CHECKING:
+    from kdissect.cli.findings.cause_reading import CausesOfReport
 
 Test = Callable[[Exchange], bool]
 
@@ -51,6 +56,8 @@ def run(arguments: Sequence[str]) -> int:
     baseline = _read_baseline(options)
     dissection = open_filtered(parser, options)
     _check_evidence(options, dissection)
+    accepts = filter_of(options, dissection)
+    causes = _causes_of_report(options, dissection, accepts)
     verdicts: list[Verdict] = []
     evidence: list[int] = [OK]
 
@@ -70,17 +77,18 @@ def run(arguments: Sequence[str]) -> int:
             return _verdict(dissection, judge, options, baseline, is_stopped)
 
         reading = read_shown(
-            dissection, options, output, lambda: _read(dissection, judge, options),
+            dissection, options, output, lambda: _read(dissection, judge, options, accepts, causes),
             lambda output: _write(options, output, judged()),
         )  # fmt: skip
         verdict = judged(reading.is_stopped)
+        diagnosis = None if causes is None else causes.finished()
         if was_read(dissection):  # else the files of an earlier run stay
             if options.evidence and not reading.is_stopped:  # for which all is read once more
                 from kdissect.cli.findings.check_evidence import write_evidence  # start-up: seldom asked for
 
                 evidence.append(write_evidence(options, dissection, verdict, new_judge))
-            reports.write(verdict, options.statistics)
-        _write(options, output, verdict)
+            reports.write(verdict, options.statistics, diagnosis)
+        _write(options, output, verdict, diagnosis)
         output.flush()
         verdicts.append(verdict)
         reading.over()
@@ -95,11 +103,22 @@ def run(arguments: Sequence[str]) -> int:
     return _exit_code(verdicts[0], options, read, dissection)
 
 
-def _write(options: CheckOptions, output: Output, verdict: Verdict) -> None:
+def _causes_of_report(
+    options: CheckOptions, dissection: Dissection, accepts: Test | None
+) -> CausesOfReport | None:
+    """What looks for causes; None where no report has them."""
+    if HTML not in (options.format, *(name for name, _ in options.report)):
+        return None
+    from kdissect.cli.findings.cause_reading import CausesOfReport  # start-up: all causes
+
+    return CausesOfReport(dissection, accepts)
+
+
+def _write(options: CheckOptions, output: Output, verdict: Verdict, causes: Diagnosis | None = None) -> None:
     """The report, or the rows of one table."""
     is_whole = not (options.fields or options.table or options.sort or options.limit)
     if is_whole and (options.format is None or options.format in FORMATS):
-        report = render(options.format or "text", verdict, options.statistics)
+        report = render(options.format or "text", verdict, options.statistics, causes)
         if options.format in (None, "text"):
             output.write_text(report.decode(), "  again  ")
         else:
@@ -160,15 +179,25 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _read(dissection: Dissection, judge: Judge, options: CheckOptions) -> None:
-    """Show the judge the captures."""
-    taken = _taken(dissection, judge, options)
+def _read(
+    dissection: Dissection,
+    judge: Judge,
+    options: CheckOptions,
+    accepts: Test | None,
+    causes: CausesOfReport | None,
+) -> None:
+    """Show the judge the captures, and who looks for causes for a report that has them."""
+    taken = _taken(judge, accepts)
     files = dissection.captures.files
     for file in files:
         if isinstance(file.source, FileSource):
             file.source.is_hashed = True
     with metering(options, dissection, judge.findings.all):
-        if taken is None:
+        if causes is not None:
+            take = judge.add if taken is None else partial(_add, taken, judge)
+            count = judge.take_block if taken is None else lambda _, start: start
+            causes.read(taking_blocks(dissection, take, count))
+        elif taken is None:
             read_blocks(dissection, judge.add, judge.take_block)
         else:
             read_events(dissection, partial(_add, taken, judge))
@@ -199,9 +228,8 @@ def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:
         taken.forget(event.connection.id)
 
 
-def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> TakenExchanges | None:
+def _taken(judge: Judge, accepts: Test | None) -> TakenExchanges | None:
     """With a filter: has the judge keep what is about the exchanges that it takes."""
-    accepts = filter_of(options, dissection)
     if accepts is None:
         return None
     taken = TakenExchanges(accepts)

@@ -12,9 +12,12 @@ from types import TracebackType
 from kdissect.api import Dissection
 from kdissect.cli.options.input_options import is_input
 from kdissect.cli.output import Output, OutputError
+from kdissect.model.cause import Diagnosis
 from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 
+HTML = "html"
+"""The format that also tells causes, for which all is looked at as `why` does."""
 # Name -> module and function. A module is imported when its format is asked for.
 _WRITERS = {
     "text": ("kdissect.report.text", "report_text"),
@@ -23,18 +26,19 @@ _WRITERS = {
     "sarif": ("kdissect.report.sarif", "report_sarif"),
     "github": ("kdissect.report.github", "report_github"),
     "markdown": ("kdissect.report.markdown", "report_markdown"),
-    "html": ("kdissect.report.html", "report_html"),
+    HTML: ("kdissect.report.html", "report_html"),
 }
 FORMATS = tuple(_WRITERS)
 STATISTICS = "stats"
 """Made from tables alone, beside `FORMATS`: what `stats --format json` prints."""
 
 
-def render(name: str, verdict: Verdict, statistics: bool = False) -> bytes:
-    """A report as UTF-8. `statistics` adds a table of counts to the text."""
+def render(name: str, verdict: Verdict, statistics: bool = False, causes: Diagnosis | None = None) -> bytes:
+    """A report as UTF-8. `statistics` adds a table of counts to text, `causes` a first section to HTML."""
     module, function = _WRITERS[name]
     writer: Callable[..., str] = getattr(import_module(module), function)
-    text = writer(verdict, statistics) if name == "text" else writer(verdict)
+    more: dict[str, tuple[object, ...]] = {"text": (statistics,), HTML: (causes,)}
+    text = writer(verdict, *more.get(name, ()))
     return text.encode("utf-8", "replace")
 
 
@@ -83,12 +87,12 @@ class ReportFiles:
     ) -> None:
         self._drop()
 
-    def write(self, verdict: Verdict, statistics: bool = False) -> None:
+    def write(self, verdict: Verdict, statistics: bool = False, causes: Diagnosis | None = None) -> None:
         """Write every report. Raises OutputError."""
         while self._files:
             name, file = self._files.pop(0)
             with file:
-                file.write(render(name, verdict, statistics))
+                file.write(render(name, verdict, statistics, causes))
 
     def _open(self, name: str, path: str, dissection: Dissection) -> None:
         if is_input(dissection, path):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from kdissect.causes.compared import against
-from kdissect.causes.diagnose import CAUSES_SHOWN, diagnose
+from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.cli.event_loop import read_and_show
 from kdissect.cli.findings.cause_reading import read_causes, with_path
@@ -18,7 +18,7 @@ from kdissect.cli.options.filter_option import add_filter, filter_of, open_filte
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_output, printing
 from kdissect.cli.output import Output
-from kdissect.model.cause import Diagnosis, Party
+from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Party
 from kdissect.report.causes.json import causes_schema
 
 # Name -> module and function. A module is imported when its format is asked for.

@@ -7,7 +7,7 @@ from json import dumps
 from typing import Any
 
 from kdissect.capture.whole_file import WholeFile
-from kdissect.cli.findings.report_files import STATISTICS, render
+from kdissect.cli.findings.report_files import HTML, STATISTICS, render
 from kdissect.cli.statistics.stats_command import POINTS_IN_JSON
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.stages.from_tables import TableDirectory
@@ -24,8 +24,13 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
         files.setdefault(entry.table, []).append(entry.path)
     directory = TableDirectory(filesystem, root, files)
     for name, path in wanted:
-        is_report = name != STATISTICS
-        _write(path, render(name, directory.verdict()) if is_report else statistics(directory, ("api",)))
+        if name == STATISTICS:
+            _write(path, statistics(directory, ("api",)))
+        else:
+            verdict = directory.verdict()
+            _write(
+                path, render(name, verdict, causes=directory.causes(verdict.files) if name == HTML else None)
+            )
 
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:

@@ -31,6 +31,7 @@ from kdissect.pipeline.streaming.micro_batch import Done
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
 from kdissect.report.printable import printable
+from kdissect.stages.per_flow import OF_CAUSES
 
 # The first signal asks the run to end well; a second one ends it at once.
 
@@ -39,6 +40,10 @@ def watch(options: Namespace) -> int:
     """Watch until it is over; gives the exit code. Raises OSError, ValueError for options without sense."""
     if STDIN in options.paths:
         raise ValueError("watch follows directories and files, not standard input")
+    if OF_CAUSES & options.tables:
+        raise ValueError(
+            "watch has no table of causes, which need all of a capture set at once (pipeline run)"
+        )
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")
     for place in filter(is_url, options.paths):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from kdissect.api import Dissection
 from kdissect.capture.filesystems import filesystem_of
+from kdissect.causes.cause_stage import CauseStage
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.input_options import was_read
@@ -88,7 +89,7 @@ def _produce(
 ) -> None:
     progress = progress_of(dissection)
     empty = set(wanted)
-    for table, batch in produce(dissection, wanted, fields=fields):
+    for table, batch in produce(dissection, wanted, fields=fields, causes=CauseStage):
         if progress is not None:
             progress.tick()
         empty.discard(table)

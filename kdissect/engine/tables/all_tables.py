@@ -1,6 +1,7 @@
 """All tables by name, and as Markdown: what `docs/tables.md` has behind its own words."""
 
 from kdissect.engine.tables.capture_tables import ANOMALIES, CONNECTIONS, FILES
+from kdissect.engine.tables.cause_tables import CAUSES
 from kdissect.engine.tables.exchange_tables import BATCHES, EXCHANGES, RECORDS, TOPIC_PARTITIONS
 from kdissect.engine.tables.judgement_tables import COVERAGE, FINDINGS
 from kdissect.engine.tables.state_tables import GROUPS, PRODUCERS, TOPICS, TRANSACTIONS
@@ -8,7 +9,7 @@ from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
 
 # Grows by one with the first release that has new columns or tables; nothing else may change (`evolution`).
-TABLES_VERSION = 3
+TABLES_VERSION = 4
 # That of the first release. What development wrote before has other types, and is not read.
 FIRST_VERSION = 3
 
@@ -16,7 +17,7 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         FILES, CONNECTIONS, EXCHANGES, TOPIC_PARTITIONS, BATCHES, RECORDS, ANOMALIES, FINDINGS, COVERAGE,
-        LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS,
+        LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS, CAUSES,
     )
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql.datasource import InputPartition
 
 from kdissect.api import Dissection
+from kdissect.causes.cause_stage import CauseStage
 from kdissect.engine.shards import Shard
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.table import Table
@@ -61,7 +62,8 @@ def batches_of(share: Share, options: SourceOptions) -> Iterator[Any]:
         return iter(())
     if options.table in BY_FILE:
         return _of_files(share, options.table)
-    return (batch for _, batch in produce(_dissection(share, options), frozenset({options.table})))
+    made = produce(_dissection(share, options), frozenset({options.table}), causes=CauseStage)
+    return (batch for _, batch in made)
 
 
 def _of_files(share: Share, table: str) -> Iterator[Any]:

@@ -1,7 +1,10 @@
 """The report as one HTML page that needs nothing else: no network, no script, no other file."""
 
+from kdissect.model.cause import Diagnosis
+from kdissect.model.wording import plural
+from kdissect.report.html.causes import CAUSES, causes_section
 from kdissect.report.html.findings import findings_section, rules_section
-from kdissect.report.html.page import footer, header, page
+from kdissect.report.html.page import LINKS, footer, header, page
 from kdissect.report.html.quality import quality_section, software_section
 from kdissect.report.html.traffic import latency_section, matrix_section, timeline_section
 from kdissect.report.verdict import Verdict
@@ -17,6 +20,17 @@ _SECTIONS = (
 )
 
 
-def report_html(verdict: Verdict) -> str:
-    """The whole report."""
-    return page(header(verdict), [section(verdict) for section in _SECTIONS], footer(verdict))
+def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
+    """The whole report; first what `why` tells, where that was looked for."""
+    sections = [section(verdict) for section in _SECTIONS]
+    links = list(LINKS)
+    if causes is not None:
+        sections.insert(0, causes_section(causes, _looked_at(verdict)))
+        links.insert(0, CAUSES)
+    return page(header(verdict), sections, footer(verdict), links)
+
+
+def _looked_at(verdict: Verdict) -> str:
+    kafka = plural(verdict.coverage.connections["kafka"], "Kafka connection", spec=",")
+    exchanges = plural(verdict.exchanges, "exchange", spec=",")
+    return f"{exchanges} on {kafka} were looked at. What could not be seen stands under Capture."

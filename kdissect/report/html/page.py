@@ -18,7 +18,7 @@ from kdissect.rules.run_coverage.capture_quality import GOOD
 _STYLE = "style.css"
 _SHOWN_FILES = 3
 _LOUD = ("error", "warning")
-_LINKS = (
+LINKS = (
     ("findings", "Findings"),
     ("timeline", "Timeline"),
     ("coverage", "Coverage"),
@@ -33,7 +33,7 @@ def page(
     header: Markup,
     sections: Sequence[Markup],
     footer: Markup,
-    links: Sequence[tuple[str, str]] = _LINKS,
+    links: Sequence[tuple[str, str]] = LINKS,
     title: str = "kdissect: Kafka on the wire",
 ) -> str:
     """The whole document. `links` are names and titles of its sections, the main one first."""

@@ -24,6 +24,7 @@ from kdissect.stats.comparison.alignment import Pair
 from kdissect.stats.comparison.sides import (
     BATCH_SIZE,
     BODY_SIZES,
+    CLIENT_LEFT,
     CLOSED_BY,
     RESPONSE_TIME,
     Aspect,
@@ -41,6 +42,7 @@ _ORDINARY = frozenset(
     {
         "no error",
         "none asked for",
+        CLIENT_LEFT,
         False,
         "client (fin)",
         "client (rst)",
@@ -271,7 +273,9 @@ def _values(
     other = sum(abs(good.share(value) - bad.share(value)) for value in every) / (
         2 if good.total and bad.total else 1
     )
-    if other < _OTHERS:
+    # Of a few exchanges one more or one less is no other way of working.
+    is_few = min(good.total, bad.total) < _FEW and bool(good.counts.keys() & bad.counts.keys())
+    if other < _OTHERS or (is_few and good.total and bad.total):
         return None
     kind, what = aspect
     news = next((value for value in bad.counts if value not in good.counts), None)

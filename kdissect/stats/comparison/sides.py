@@ -21,6 +21,7 @@ from kdissect.stats.failed_connections import Diagnosis
 
 NO_CLIENT_ID = "(no client id)"
 OTHERS = "(others)"
+CLIENT_LEFT = "the client left first"
 CLOSED_BY = "closed by"
 RESPONSE_TIME = "response time"
 BODY_SIZES = "size of requests", "size of responses"
@@ -29,6 +30,7 @@ CLIENTS_KEPT = 1_000
 _VALUES_KEPT = 16
 """Of a field with more values it is only known that it varies."""
 _ASPECTS_KEPT = 4_000  # of an API of a client: brokers have some 400 configs, a topic some 40
+_LEFT_NS = 500_000_000  # of waiting: less is a client that ends
 _READ_WHOLE = 300
 """Bodies of a client in one version of an API that are decoded; all are counted."""
 _BEGINNING = 8  # requests of a connection before its work
@@ -223,8 +225,12 @@ class Side:
 
     def _outcome(self, exchange: Exchange, step: Step, example: Example) -> None:
         codes = exchange.response_summary().errors
-        step.errors += bool(codes) or exchange.state is State.UNANSWERED
-        if exchange.state is State.UNANSWERED:
+        is_unanswered = exchange.state is State.UNANSWERED
+        has_left = is_unanswered and _has_left(exchange)
+        step.errors += bool(codes) or (is_unanswered and not has_left)
+        if has_left:
+            step.see(Kind.OUTCOME, "answer", CLIENT_LEFT, example)
+        elif is_unanswered:
             step.see(Kind.OUTCOME, "answer", "no answer", example)
         elif codes:
             for code in dict.fromkeys(codes):
@@ -239,6 +245,14 @@ def _step_name(exchange: Exchange) -> str:
     if exchange.kind is not ExchangeKind.KAFKA or exchange.api_key is None:
         return str(exchange.kind)
     return api_name(exchange.api_key) or f"key {exchange.api_key}"
+
+
+def _has_left(exchange: Exchange) -> bool:
+    """Whether a client ended before an answer could be expected: it has not waited for one."""
+    close, request = exchange.close, exchange.request
+    if close is None or close.by != "client" or request is None:
+        return False
+    return close.time_ns - request.end_time_ns < _LEFT_NS
 
 
 def _bodies(view: ExchangeView, step: Step, example: Example) -> None:

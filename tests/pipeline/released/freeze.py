@@ -15,6 +15,7 @@ from pyarrow import fs
 
 from kdissect import __version__
 from kdissect.api import Dissection
+from kdissect.causes.cause_stage import CauseStage
 from kdissect.engine.tables.all_tables import TABLES, TABLES_VERSION
 from kdissect.engine.tables.evolution import schema_text
 from kdissect.pipeline.sink.table_directory import StreamDirectory
@@ -53,7 +54,7 @@ def freeze() -> int:
 
 def _tables() -> dict[str, pa.Table]:
     found = {name: [batch_of(TABLES[name], [])] for name in TABLES}
-    for name, batch in produce(Dissection([str(CAPTURE)]), frozenset(TABLES)):
+    for name, batch in produce(Dissection([str(CAPTURE)]), frozenset(TABLES), causes=CauseStage):
         found[name].append(batch)
     return {name: pa.Table.from_batches(batches).slice(0, MAX_ROWS) for name, batches in found.items()}
 

@@ -109,8 +109,11 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "old"
 
 
-def test_tables_of_a_release_are_read(old: Path) -> None:
+def test_tables_of_a_release_are_read(old: Path, request: pytest.FixtureRequest) -> None:
+    there = frozen(request.node.callspec.params["old"])
     for name, table in TABLES.items():
+        if f"\ntable {name}\n" not in there:
+            continue  # it came later
         (entry,) = committed(str(old), name)
         found = dataset_of(str(old), name).to_table()
         assert found.schema.equals(arrow_schema(table))

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kdissect.capture.files import open_captures
-from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.packets.packet import Packet
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_stream
+from tests.pipeline.streaming.drive import ALL
 from tests.support.packets.pcaps import write_pcap
 
 CAPTURES = CHECKOUT / "captures"
@@ -42,5 +42,5 @@ def arrive(folder: Path, number: int, packets: Iterable[Packet], stem: str = "tr
 def assert_equal(tables: Path, paths: Sequence[Path], keys: Sequence[str] = ()) -> None:
     """The tables of a stream are those of one process over the files."""
     one = of_one_process(paths, keys)
-    for table in TABLES:
+    for table in ALL:
         assert of_stream(tables, table) == one[table], table

@@ -19,12 +19,11 @@ pytest.importorskip("flask", reason="needs moto[server], an S3 server")
 from pyarrow import fs
 
 from kdissect.cli import main
-from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from tests.pipeline.cluster import wait_for
 from tests.pipeline.parquet import of_one_process, of_stream
 from tests.pipeline.streaming.arriving import arrive, cut, packets_of
-from tests.pipeline.streaming.drive import Stream, settings_of
+from tests.pipeline.streaming.drive import ALL, Stream, settings_of
 
 NAME = "mock_rdk216_txn.pcap"
 
@@ -82,7 +81,7 @@ def bucket(server: int, request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 def equal_to_one_process(tables: Path, url: str) -> None:
     """All tables, on what is in the store."""
     one = of_one_process([url])  # type: ignore[list-item]
-    for table in TABLES:
+    for table in ALL:
         assert of_stream(tables, table) == one[table], table
 
 

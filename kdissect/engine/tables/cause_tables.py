@@ -1,0 +1,79 @@
+"""The table of what `why` tells."""
+
+from kdissect.engine.exchange_rows import RowField
+from kdissect.engine.tables.shared_columns import CAPTURE_SET, DAY
+from kdissect.engine.tables.table import Table, within
+
+CAUSES = Table(
+    "causes",
+    "One row for each cause of trouble that `why` tells of a capture set. Made when named: it looks at every "
+    "exchange as `why` does.",
+    (
+        CAPTURE_SET,
+        RowField("rank", "int32", "1 is the worst of its capture set"),
+        RowField("id", "string", "id of the cause, as the documentation of `why` lists them"),
+        RowField("title", "string", "the cause in a few words"),
+        RowField("severity", "string", "what it does: `stops`, `data`, `delays` or `wastes`"),
+        RowField("sentence", "string", "what happened"),
+        RowField("who", "string", "whom it costs, in words"),
+        *within(
+            "parties",
+            "list<struct>",
+            "whom and what it concerns",
+            (
+                RowField("kind", "string", "`client`, `host`, `group`, `broker`, `topic` or `id`"),
+                RowField("name", "string", "its name"),
+            ),
+        ),
+        RowField("since", "timestamp", "when it was first seen"),
+        RowField("since_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        DAY,
+        RowField("until", "timestamp", "when it, or what follows from it, was last seen"),
+        RowField("until_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("times", "int64", "how often"),
+        *within(
+            "cost",
+            "struct",
+            "what it cost, with what follows from it",
+            (
+                RowField("time_ns", "int64", "time that somebody waited, added up"),
+                RowField("errors", "int64", "errors"),
+                RowField("retries", "int64", "requests sent again"),
+                RowField("bytes", "int64", "bytes"),
+                RowField("records", "int64", "records"),
+            ),
+        ),
+        RowField("certainty", "string", "`sure`, `likely` or `possible`"),
+        RowField("why_not_surer", "string", "what else it could be; null where it is sure"),
+        *within(
+            "evidence",
+            "list<struct>",
+            "where to look",
+            (
+                RowField("what", "string", "API and version, or what it is"),
+                RowField("connection", "string", "connection"),
+                RowField("exchange", "int64", "ordinal of the exchange; null: the connection as a whole"),
+                RowField("time", "timestamp", "when"),
+                RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+                RowField("file", "string", "capture file; null where packets cannot be named"),
+                RowField("first_packet", "int64", "first packet, 1-based within its file"),
+                RowField("last_packet", "int64", "last packet"),
+            ),
+        ),
+        RowField("command", "string", "the command that shows more"),
+        RowField("help", "string", "what usually helps"),
+        RowField("cites", "list<string>", "the sources of that"),
+        *within(
+            "effects",
+            "list<struct>",
+            "what follows from it",
+            (
+                RowField("id", "string", "id of the cause that this would be by itself"),
+                RowField("sentence", "string", "what happened"),
+                RowField("times", "int64", "how often"),
+            ),
+        ),
+    ),
+    ("capture_set", "rank"),
+    ("capture_set", "rank"),
+)

@@ -1,0 +1,109 @@
+"""Records that a client sends again, which the broker cannot know: exchanges made by hand."""
+
+import pytest
+
+from kdissect.causes.evidence.resends import Resend, Resends
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import Close, CloseKind
+from tests.history.talk import MS, START_NS, Talk
+from tests.support.messages.batches import batch_bytes, record_bytes
+
+PRODUCE = 0
+LATE, AT_ONCE = 900, 3
+"""Milliseconds that the broker takes."""
+
+
+def written(*values: str, at: int = 0, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
+    """A batch with records of these values, made at a time in milliseconds."""
+    held = b"".join(record_bytes(offset_delta=n, value=value.encode()) for n, value in enumerate(values))
+    number, epoch, sequence = producer
+    return batch_bytes(
+        held,
+        len(values),
+        base_timestamp=at,
+        max_timestamp=at,
+        producer_id=number,
+        epoch=epoch,
+        sequence=sequence,
+    )
+
+
+def produce(
+    talk: Talk, records: bytes, took: int | None = AT_ONCE, error: int = 0, acks: int = -1, partition: int = 0
+) -> Exchange:
+    """`took` None: no answer, and the client closes after a second."""
+    data = [{"index": partition, "records": records}]
+    asked = {"acks": acks, "timeout_ms": 1, "topic_data": [{"name": "t", "partition_data": data}]}
+    row = {"index": partition, "error_code": error, "base_offset": 0}
+    answer = {"responses": [{"name": "t", "partition_responses": [row]}]}
+    exchange = talk.ask(PRODUCE, 3, asked, None if took is None else answer, took=took or 0)
+    if took is None:
+        exchange.close = Close("client", CloseKind.FIN, START_NS + (talk.now + 1000) * MS)
+    return exchange
+
+
+def found(*exchanges: Exchange) -> list[Resend]:
+    resends = Resends(TopicNames())
+    for each in exchanges:
+        latency_ns = each.latency_ns
+        if resends.waits or latency_ns is None or latency_ns >= 100 * MS:  # as of `Gathering`
+            resends.add(each)
+    return resends.found
+
+
+@pytest.mark.parametrize(("took", "is_written"), [(LATE, True), (None, False)])
+def test_a_retry_that_is_answered_at_once(took: int | None, is_written: bool) -> None:
+    before, after = Talk(), Talk()  # the client connects anew
+    (one,) = found(produce(before, written("a", "b"), took), produce(after, written("a", "b")))
+    assert (one.topic, one.records, one.has_id, one.is_written) == ("t", 2, False, is_written)
+    assert one.first.exchange == one.again.exchange == 0
+
+
+def test_a_retry_in_another_batch_with_others_before_it() -> None:
+    talk = Talk()
+    steps = [produce(talk, written("a"), LATE), *(produce(talk, written(str(n), at=5)) for n in range(9))]
+    (one,) = found(*steps, produce(talk, written("a", "b", "c")))
+    assert one.records == 1
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda talk: produce(talk, written("a", at=7)),  # made anew
+        lambda talk: produce(talk, written("b")),
+        lambda talk: produce(talk, written("a"), partition=1),
+        lambda talk: produce(talk, written("a"), error=6),  # and not written
+        lambda talk: produce(Talk("10.0.0.9"), written("a")),  # by somebody else
+    ],
+    ids=["later", "other", "elsewhere", "refused", "another host"],
+)
+def test_what_is_no_retry(again) -> None:  # type: ignore[no-untyped-def]
+    talk = Talk()
+    assert found(produce(talk, written("a"), LATE), again(talk)) == []
+
+
+def test_what_nobody_gave_up_is_not_looked_for() -> None:
+    talk = Talk()
+    assert found(produce(talk, written("a"), 400), produce(talk, written("a"))) == []
+    steps = [produce(talk, written("a"), LATE), *(produce(talk, written(str(n), at=5)) for n in range(20))]
+    assert found(*steps, produce(talk, written("a"))) == []
+    assert found(produce(talk, written("a"), None, acks=0), produce(talk, written("a"))) == []
+
+
+def test_of_idempotent_producers_the_broker_knows_a_batch_by_its_sequence() -> None:
+    first, same, other = (7, 0, 4), (7, 0, 4), (7, 0, 9)
+    talk = Talk()
+    late = produce(talk, written("a", producer=first), LATE)
+    assert found(late, produce(talk, written("a", producer=same), LATE)) == []
+    (one,) = found(late, produce(talk, written("a", producer=other), LATE))
+    assert (one.has_id, one.is_written) == (True, True)
+
+
+def test_what_was_given_up_is_a_danger() -> None:
+    resends = Resends(TopicNames())
+    resends.add(produce(Talk(), written("a", "b"), None))
+    (one,) = resends.unsafe
+    assert (one.records, one.has_id) == (2, False)
+    resends.add(produce(Talk(), written("a", producer=(7, 0, 0)), None))
+    assert len(resends.unsafe) == 1
