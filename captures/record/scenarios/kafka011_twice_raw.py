@@ -1,6 +1,6 @@
 """Apache Kafka 0.11.0.3 with ZooKeeper, one broker: one that writes its requests by hand sends an idempotent
-batch twice in one request. Only brokers 0.11.0 answer DUPLICATE_SEQUENCE_NUMBER to that: they look for a
-batch that came again before they take the first of a request, and check each for itself behind it.
+batch twice in one request. Brokers 0.11.0 answer DUPLICATE_SEQUENCE_NUMBER to that: they look for a batch
+that came again before they take the first of a request, and check each for itself behind it.
 """
 
 from captures.record.java import java
