@@ -16,6 +16,8 @@ SETS: dict[str, list[str]] = {
     # 4.4.0 stands there without kafka-tools-api, kafka-tools and kafka-streams: those are of 4.3.1.
     "broker-4.4.0": [f"{KAFKA}:kafka_2.13:4.4.0!kafka-tools-api", f"{KAFKA}:kafka-tools-api:4.3.1", _LOG4J2],
     "broker-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
+    # Java 11 and newer have no javax.xml.bind of their own.
+    "broker-0.11.0.3": [f"{KAFKA}:kafka_2.11:0.11.0.3", "javax.xml.bind:jaxb-api:2.3.1", _RELOAD4J],
     "broker-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
     **{
         f"broker-{old}": [f"{KAFKA}:kafka_2.13:{old}", _RELOAD4J]

@@ -8,21 +8,22 @@ from kdissect.cli import main
 from tests.stats.truth import Facts, capture, told, truth
 
 NAME = "kafka44_missteps_raw"
+TWICE = "kafka011_twice_raw"
 
 
-def refused(call: str) -> Counter[str]:
+def refused(call: str, name: str = NAME) -> Counter[str]:
     """What the client was told, as its own library read it."""
-    rows = [row for row in truth(NAME)["events"] if row["what"] == "answered" and row["call"] == call]
+    rows = [row for row in truth(name)["events"] if row["what"] == "answered" and row["call"] == call]
     return Counter(row["error"] for row in rows if row["error"] != "NONE")
 
 
-def taken() -> int:
-    rows = [row for row in truth(NAME)["events"] if row["what"] == "answered" and row["call"] == "produce"]
+def taken(name: str = NAME) -> int:
+    rows = [row for row in truth(name)["events"] if row["what"] == "answered" and row["call"] == "produce"]
     return sum(row["error"] == "NONE" for row in rows)
 
 
-def client(rows: list[Facts]) -> Facts:
-    (found,) = (row for row in rows if "missteps" in (row.get("client_ids") or [row.get("client_id")]))
+def client(rows: list[Facts], client_id: str = "missteps") -> Facts:
+    (found,) = (row for row in rows if client_id in (row.get("client_ids") or [row.get("client_id")]))
     return found
 
 
@@ -57,3 +58,20 @@ def test_filters_find_them(capfd: pytest.CaptureFixture[str]) -> None:
     for error, count in (refused("produce") + refused("fetch")).items():
         assert main(["inspect", capture(NAME), "-Y", f"errors == {error}", "-e", "api", "--no-header"]) == 0
         assert len(capfd.readouterr().out.split()) == count
+
+
+def test_a_batch_twice_in_one_request(capfd: pytest.CaptureFixture[str]) -> None:
+    """Brokers 0.11.0 refuse it, and the next request brings it once more."""
+    (began,) = (row for row in truth(TWICE)["events"] if row["what"] == "began")
+    row = client(told(capfd, "producers", TWICE)["producers"], "twice")
+    assert (row["producer_id"], row["epoch"]) == (began["producer"], began["epoch"])
+    told_once = refused("produce", TWICE)
+    assert told_once == {"OUT_OF_ORDER_SEQUENCE_NUMBER": 1, "DUPLICATE_SEQUENCE_NUMBER": 1}
+    assert row["errors"] == {"OUT_OF_ORDER_SEQUENCE_NUMBER": 1, "DUPLICATE_SEQUENCE_NUMBER": 2}  # by batch
+    assert row["duplicates"] == row["errors"]["DUPLICATE_SEQUENCE_NUMBER"]
+    assert row["batches"] == taken(TWICE)
+    (partition,) = row["partitions"]
+    assert partition["next_sequence"] == 3
+    for error, count in told_once.items():
+        assert main(["inspect", capture(TWICE), "-Y", f"errors == {error}", "-e", "api", "--no-header"]) == 0
+        assert capfd.readouterr().out.split() == ["Produce"] * count

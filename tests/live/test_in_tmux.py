@@ -29,6 +29,7 @@ DRAWN = {
     "upgrade": ("kafka28zk_sarama_releases", ["--target", "4.0"], "verdict"),
     "info": ("kafka44_java_groups", [], "exchanges by API and version"),
     "check": ("kafka44_missteps_raw", [], "PRD004"),
+    "why": ("kafka44_java_refused", [], "the worst first"),
 }
 # Rows as they come: the capture, and what stands in each row.
 ROWS = {
@@ -37,8 +38,6 @@ ROWS = {
     "records": ("kafka44_java_groups", "shared"),
 }
 SCREEN = {"tui"}
-# A page that is another each time: no heading of it stays.
-PAGES = {"why"}
 pytestmark = [
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
     pytest.mark.skipif(bool(why_not("libpcap")), reason="libpcap does not capture here"),
@@ -63,7 +62,7 @@ def capturing(tmp_path: Path, name: str, port: int, *more: str) -> Iterator[Term
 
 def test_all_that_capture_are_here() -> None:
     live = {name for name in COMMANDS if "-i" in parser_of(name)._option_string_actions}
-    assert live == DRAWN.keys() | ROWS.keys() | SCREEN | PAGES
+    assert live == DRAWN.keys() | ROWS.keys() | SCREEN
 
 
 def heading_line(screen: str, heading: str) -> int:

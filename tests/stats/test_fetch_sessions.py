@@ -1,7 +1,9 @@
 """`kdissect fetch-sessions` against the bodies that `kdissect inspect` prints, and exchanges made by hand."""
 
+import gzip
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +21,11 @@ FETCH = 1
 NOT_FOUND = 70  # FETCH_SESSION_ID_NOT_FOUND
 
 
-def brings_records(answer: dict[str, Any]) -> bool:
-    return any(
-        (partition.get("records") or {}).get("bytes")
-        for topic in answer["responses"]
-        for partition in topic["partitions"]
-    )
+def brings_nothing(answer: dict[str, Any]) -> bool:
+    rows = [partition for topic in answer["responses"] for partition in topic["partitions"]]
+    told_ = any(row["error_code"] or row.get("preferred_read_replica", -1) >= 0 for row in rows)
+    records = any((row.get("records") or {}).get("bytes") for row in rows)
+    return not (told_ or records or answer["error_code"]) and bool(rows or answer["session_id"])
 
 
 @pytest.mark.parametrize("name", ["kafka44_java_groups", "kafka44_java_connect", "kafka39_quorum"])
@@ -40,8 +41,7 @@ def test_counts_are_those_of_the_bodies(name: str, capfd: pytest.CaptureFixture[
         incremental[who] += asked["session_epoch"] > 0 and not (answer and answer["error_code"])
         if answer is None:
             continue
-        if asked["session_epoch"] > 0:
-            empty[who] += not answer["error_code"] and not brings_records(answer)
+        empty[who] += brings_nothing(answer)
         made[who] += asked["session_epoch"] == 0 and answer["session_id"] != 0
     rows = told(capfd, "fetch-sessions", name)["clients"]
     answered = {(row["client_id"], row["broker"]): row for row in rows}
@@ -52,9 +52,10 @@ def test_counts_are_those_of_the_bodies(name: str, capfd: pytest.CaptureFixture[
 
 
 def fetch(
-    talk: Talk, session: int, epoch: int, told_session: int, error: int = 0, max_wait_ms: int = 1
-) -> Exchange:
-    limits = {"max_wait_ms": max_wait_ms, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0}
+    talk: Talk, session: int, epoch: int, told_session: int, error: int = 0, max_wait_ms: int = 1,
+    min_bytes: int = 1,
+) -> Exchange:  # fmt: skip
+    limits = {"max_wait_ms": max_wait_ms, "min_bytes": min_bytes, "max_bytes": 1, "isolation_level": 0}
     session_fields = {"session_id": session, "session_epoch": epoch}
     body = limits | session_fields | {"replica_id": -1, "topics": [], "forgotten_topics_data": []}
     answer = {"throttle_time_ms": 0, "error_code": error, "session_id": told_session, "responses": []}
@@ -77,7 +78,7 @@ def test_why_sessions_were_rebuilt() -> None:
     )["clients"]  # fmt: skip
     assert row["rebuilt"] == {"evicted": 1, "closed by the client": 1, "nothing seen": 1}
     assert [session["session_id"] for session in row["sessions"]] == [5, 6, 7, 8]
-    assert (row["incremental"], row["empty"]) == (1, 1)
+    assert (row["incremental"], row["empty"]) == (1, 5)  # four were given a session and nothing else
     assert row["refused"] == {"FETCH_SESSION_ID_NOT_FOUND": 1}
 
 
@@ -134,6 +135,42 @@ def test_clients_that_spin() -> None:
     patient = Talk("10.0.0.5")
     (row,) = facts_of(*(fetch(patient, 0, -1, 0, max_wait_ms=5) for _ in range(9)))["clients"]
     assert row["empty_early"] == 0
+
+
+SPIN = "faults/recorded/spinning-consumer-2"
+PATIENCE_MS = (8).to_bytes(4), (500).to_bytes(4)
+BYTES_WANTED = (1).to_bytes(4) + (50 << 20).to_bytes(4)  # fetch.min.bytes, fetch.max.bytes of librdkafka
+
+
+def test_who_spins_without_a_session_and_is_not_held(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A client that waits for 8 ms, as recorded, made one that no broker lets wait for its 500 ms."""
+    recorded = gzip.decompress(Path(capture(SPIN)).read_bytes())
+    waits, would = (patience + BYTES_WANTED for patience in PATIENCE_MS)
+    fetches = recorded.count(waits)
+    path = tmp_path / "spin.pcapng"
+    path.write_bytes(recorded.replace(waits, would))
+    only = "-Y", "api == Fetch and client_id == watch"
+    assert main(["stats", str(path), *only, "--format", "json"]) == 0
+    total = json.loads(capfd.readouterr().out)["total"]
+    answered = total["latency_ns"]["count"]
+    assert total["exchanges"] == fetches
+    assert (total["unclear"], total["empty_early"]) == (0, answered)
+    assert total["broker_ns"] == total["latency_ns"]
+    assert main(["fetch-sessions", str(path), *only, "--format", "json"]) == 0
+    (row,) = json.loads(capfd.readouterr().out)["clients"]
+    assert (row["requests"], row["without_session"], row["sessions"]) == (fetches, fetches, [])
+    assert (row["empty"], row["empty_early"]) == (answered, answered)
+
+
+def test_who_wants_no_bytes_is_answered_at_once() -> None:
+    """With fetch.min.bytes=0 no broker waits: that is not early."""
+    talk = Talk()
+    polls = [fetch(talk, 0, 0, 5, max_wait_ms=500, min_bytes=0)]
+    polls += [fetch(talk, 5, epoch, 5, max_wait_ms=500, min_bytes=0) for epoch in range(1, 9)]
+    (row,) = facts_of(*polls)["clients"]
+    assert (row["requests"], row["empty"], row["empty_early"]) == (9, 9, 0)
 
 
 def partition(records: bytes | None, error: int = 0) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stats.dimensions import DIMENSIONS
-from tests.stats.truth import Facts, capture, told
+from tests.stats.truth import CORPUS, EVERY, Facts, capture, told
 from tests.support.console import CAPTURES
 
-EVERY = sorted(path.name.partition(".pcap")[0] for path in CAPTURES.iterdir() if ".pcap" in path.name)
 FILES = sorted([*CAPTURES.glob("*.pcap*"), *(CAPTURES / "taps").glob("*.pcap*")])
 # An exchange has one value of each of these, and any number of the others.
 ONE_VALUE = (
@@ -22,7 +21,10 @@ ONE_VALUE = (
 )  # fmt: skip
 COUNTS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
 SUMS = ("latency_ns", "wait_ns", "throttle_ns", "broker_ns")
-HEARTBEAT, LEFT = 12, ("left", "removed")
+GROUPINGS = 4  # of each capture; the next capture takes the next ones, and all come in turn
+HEARTBEATS, LEFT = (12, 68, 76, 88), ("left", "removed")  # Heartbeat, and those of newer groups
+JOINS = (11, 68, 76, 88)  # JoinGroup, and the heartbeats by which members of newer groups join
+CAME = ("first_member", "member_joined")
 
 
 def summed(facts: Facts, field: str) -> int:
@@ -34,7 +36,9 @@ def summed(facts: Facts, field: str) -> int:
 @pytest.mark.parametrize("name", EVERY)
 def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     total = told(capfd, "stats", name)["total"]
-    for by in DIMENSIONS:
+    names = [*DIMENSIONS]
+    first = EVERY.index(name) * GROUPINGS
+    for by in (names[(first + at) % len(names)] for at in range(GROUPINGS)):
         facts = told(capfd, "stats", name, "--by", by)
         assert facts["total"] == total, by
         for field in COUNTS:
@@ -52,14 +56,15 @@ def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", EVERY)
 def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Behind the time at which a member left, no Heartbeat of its is answered without an error."""
+    """Behind the time at which a member left, no heartbeat of its is answered without an error."""
     beats: dict[tuple[str, str], str] = {}
     for exchange in Dissection(capture(name)):
         view = ExchangeView(exchange)
         request, response = view.request, view.response
-        if exchange.api_key != HEARTBEAT or exchange.request is None or request is None or response is None:
+        if exchange.api_key not in HEARTBEATS or not (exchange.request and request and response):
             continue
-        if not response.error_code:
+        # A member of a newer group joins and leaves by heartbeats too, with an epoch of 0 and less.
+        if not response.error_code and getattr(request, "member_epoch", 1) > 0:
             member = str(request.group_id), str(request.member_id)
             beats[member] = max(beats.get(member, ""), rfc3339(exchange.request.time_ns))
     for group in told(capfd, "groups", name)["groups"]:
@@ -88,6 +93,46 @@ def test_no_cause_is_later_than_its_effect(name: str, capfd: pytest.CaptureFixtu
     assert times == sorted(times)
 
 
+def came(name: str) -> dict[tuple[str, str], str]:
+    """When a member, by each name it goes by, was first seen to ask its group for anything."""
+    found: dict[tuple[str, str], str] = {}
+    for exchange in Dissection(capture(name)):
+        view = ExchangeView(exchange)
+        if exchange.api_key not in JOINS or exchange.request is None or view.request is None:
+            continue
+        names = {exchange.client_id, getattr(view.response, "member_id", None)}
+        for field in ("member_id", "group_instance_id", "instance_id"):
+            names.add(getattr(view.request, field, None))
+        time = rfc3339(exchange.request.time_ns)
+        for one in filter(None, names):
+            key = str(view.request.group_id), str(one)
+            found[key] = min(found.get(key, time), time)
+    return found
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_who_brings_a_rebalance_about_came_before_it(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The first of those who joined did before it began; nobody is the first member whom others preceded."""
+    seen = came(name)
+    for group in told(capfd, "groups", name)["groups"]:
+        for one in group["rebalances"]:
+            times: dict[str, list[str]] = {cause: [] for cause in CAME}
+            for cause in one["causes"]:
+                known = [
+                    seen[group["group"], who]
+                    for who in (cause["member_id"], cause["member"])
+                    if (group["group"], who) in seen
+                ]
+                if cause["cause"] in CAME and known:
+                    times[cause["cause"]].append(min(known))
+            first, joined = (times[cause] for cause in CAME)
+            if first or (joined and len(joined) == len(one["causes"])):
+                assert min(first + joined) <= one["time"], (group["group"], one["generation"])
+            if first and joined:
+                assert max(first) <= min(joined), (group["group"], one["generation"])
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_what_is_laid_on_exchanges_was_sent_again(path: object) -> None:
@@ -110,7 +155,7 @@ def test_what_is_laid_on_exchanges_was_sent_again(path: object) -> None:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CORPUS)
 def test_records_by_topic_are_those_listed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Batches and records that were written: by topic, and by who wrote them."""
     topics = told(capfd, "topics", name)["topics"]

@@ -154,6 +154,18 @@ def test_records_of_two_writers_and_who_read_both(capfd: pytest.CaptureFixture[s
     assert (row["differs"], row["read_by"]) == ("another producer id", ["twice-reader"])
 
 
+def test_gaps_are_what_the_cleaner_took(capfd: pytest.CaptureFixture[str]) -> None:
+    """Between the first offset that was written and the last one that was read."""
+    name = "kafka44_java_gaps"
+    records = truth(name)["records"]
+    sent, read = ({row["offset"] for row in records[what]} for what in ("sent", "read"))
+    gaps = told(capfd, "offsets", name)["gaps"]
+    told_ = {offset for gap in gaps for offset in range(gap["from"], gap["to"] + 1)}
+    assert told_ == sent - read != set()
+    assert sum(gap["offsets"] for gap in gaps) == len(told_)
+    assert {gap["client_id"] for gap in gaps} == {"reads"}
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in names() if "_tls" not in name])
 def test_causes_come_before_their_effects(name: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -105,6 +105,12 @@ def test_who_does_not_wait_is_answered_at_once(options: dict[str, int]) -> None:
     assert times_of(fetch(Talk(), 600, **options)) == [ResponseTime(600 * MS, 600 * MS, 0, 0)]
 
 
+def test_who_is_not_let_wait_is_answered_at_once() -> None:
+    assert times_of(fetch(Talk(), 49)) == [ResponseTime(49 * MS, 49 * MS, 0, 0, empty_early=True)]
+    assert times_of(fetch(Talk(), 49, min_bytes=0)) == [ResponseTime(49 * MS, 49 * MS, 0, 0)]
+    assert times_of(fetch(Talk(), 50)) == [ResponseTime(50 * MS, None, 0, 0)]
+
+
 @pytest.mark.parametrize(("version", "broker"), [(5, 10), (6, 110)])
 def test_throttles_are_in_the_latency_of_old_versions_only(version: int, broker: int) -> None:
     """Metadata 6 came with KIP-219: from it on brokers answer first."""

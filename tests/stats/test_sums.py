@@ -9,10 +9,8 @@ from kdissect.api import Dissection
 from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange
-from tests.stats.truth import told
-from tests.support.console import CAPTURES
+from tests.stats.truth import CORPUS, EVERY, capture, told
 
-EVERY = sorted(path.name.partition(".pcap")[0] for path in CAPTURES.iterdir() if ".pcap" in path.name)
 SIZE_FIELD = 4  # before each frame (spec/000)
 FETCH = 1
 BEATS = (12, 68, 76, 88)  # Heartbeat and those of newer groups
@@ -20,8 +18,7 @@ USES = ("requests", "batches", "records", "bytes", "unconfirmed", "refused", "un
 
 
 def listed(name: str) -> list[Exchange]:
-    (path,) = CAPTURES.glob(f"{name}.pcap*")
-    return list(Dissection(str(path)))
+    return list(Dissection(capture(name)))
 
 
 def total(rows: list[dict[str, Any]], field: str) -> int:
@@ -50,7 +47,7 @@ def test_stats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CORPUS)
 def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     for topic in told(capfd, "topics", name)["topics"]:
         readers = [row for row in topic["readers"] if row["role"] != "follow"]
@@ -60,7 +57,7 @@ def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CORPUS)
 def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     beats: Counter[str] = Counter()
     for exchange in listed(name):
@@ -84,7 +81,7 @@ def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CORPUS)
 def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     plain = told(capfd, "stats", name)["total"]
     facts = told(capfd, "stats", name, "--by", "client_rack,broker_rack")
@@ -98,7 +95,7 @@ def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CORPUS)
 def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     fetches = sum(exchange.api_key == FETCH and exchange.request is not None for exchange in listed(name))
     assert total(told(capfd, "fetch-sessions", name)["clients"], "requests") == fetches
@@ -114,7 +111,7 @@ def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CORPUS)
 def test_logins(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     facts = told(capfd, "logins", name)
     assert total(facts["who"], "count") == sum(sum(row["outcomes"].values()) for row in facts["who"])

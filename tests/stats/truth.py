@@ -9,6 +9,13 @@ from kdissect.cli import main
 from tests.support.console import CAPTURES
 
 Facts = dict[str, Any]
+CORPUS = sorted(path.name.partition(".pcap")[0] for path in CAPTURES.iterdir() if ".pcap" in path.name)
+FAULTS = sorted(
+    f"faults/recorded/{path.name.partition('.pcap')[0]}"
+    for path in (CAPTURES / "faults" / "recorded").glob("*.pcap*")
+)
+EVERY = [*CORPUS, *FAULTS]
+"""All captures, as `capture` takes them: those of the corpus, and of the laboratory of faults."""
 
 
 def names() -> list[str]:
@@ -23,7 +30,7 @@ def truth(name: str) -> Facts:
 
 
 def capture(name: str) -> str:
-    """The capture of a scenario."""
+    """The capture of a scenario, or of a fault."""
     (path,) = (path for path in CAPTURES.glob(f"{name}.pcap*"))
     return str(path)
 

@@ -78,9 +78,7 @@ def _partitions(row: Facts) -> Cell:
 
 
 def _empty(row: Facts) -> Cell:
-    if not row["incremental"]:
-        return Cell("")
-    return Cell(f"{row['empty']} ({row['empty'] / row['incremental']:.0%})")
+    return Cell(f"{row['empty']} ({row['empty'] / row['requests']:.0%})" if row["empty"] else "")
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -131,6 +131,11 @@ class Rebalance:
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
+        if cause is Cause.MEMBER_JOINED:  # JoinGroups are answered in another order than they are sent
+            for first, first_ns in self.causes.get(Cause.FIRST_MEMBER, {}).items():
+                if time_ns < first_ns:
+                    self.causes[Cause.FIRST_MEMBER] = {member_id: time_ns}
+                    member_id, time_ns = first, first_ns
         members = self.causes.setdefault(cause, {})
         if len(members) < MEMBERS_KEPT:
             members.setdefault(member_id, time_ns)

@@ -68,9 +68,10 @@ class FetchPolls:
         self._connections.pass_to(due)
         for connection, number in asking:
             self._of_connection.put(self._connections.infos[connection].id, fetcher_keys[number])
-        for number, requests, empty_early in fetchers:
+        for number, requests, empty, empty_early in fetchers:
             fetcher = self._fetchers.get_or(fetcher_keys[number], Fetcher)
             fetcher.requests += requests
+            fetcher.empty += empty
             fetcher.empty_early += empty_early
             fetcher.is_wanted = True
         self._sessions.take()

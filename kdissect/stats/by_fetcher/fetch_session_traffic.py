@@ -24,7 +24,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_fetcher.fetch_polls import FetchPolls
 from kdissect.stats.by_fetcher.fetcher import Fetcher, FetcherKey
 from kdissect.stats.client import Clients, is_follower
-from kdissect.stats.times.response_time import is_empty_early
+from kdissect.stats.times.response_time import is_empty, is_empty_early
 
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
 CONNECTIONS_KEPT = 20_000  # open at a time on the largest brokers (history.throttling)
@@ -97,7 +97,9 @@ class FetchSessionTraffic:
             fetcher.is_follower = is_follower(ExchangeView(exchange))
         fetcher.requests += 1
         fetcher.is_wanted |= wanted
-        fetcher.empty_early += parts is not None and is_empty_early(exchange, parts)
+        if parts is not None and is_empty(parts):
+            fetcher.empty += 1
+            fetcher.empty_early += is_empty_early(exchange, parts)
 
     def _apply(self, facts: list[Fact]) -> None:
         for fact in facts:
@@ -148,7 +150,7 @@ def _row(traffic: FetchSessionTraffic, key: FetcherKey, fetcher: Fetcher) -> Fac
             fetcher.requests - incremental - sum(row["full"] for row in sessions) - fetcher.refused.total(),
             0,
         ),
-        "empty": sum(row["empty"] for row in sessions),
+        "empty": fetcher.empty,
         "empty_early": fetcher.empty_early,
         "odd": dict(fetcher.odd.most_common()),
     }

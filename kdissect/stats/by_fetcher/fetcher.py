@@ -25,12 +25,13 @@ class Fetcher:
     """What one client does at one broker.
 
     `rebuilt` counts sessions after the first, by the reason; `refused` fetches by the name of the error code.
-    `empty_early` counts those that were answered empty long before their max wait was over.
+    `empty` counts those that were answered with nothing, `empty_early` those of them that were so long before
+    their max wait was over.
     """
 
     __slots__ = (
-        "connection", "empty_early", "ended_by", "is_follower", "is_wanted", "not_created", "odd", "rebuilt",
-        "refused", "requests", "sessions",
+        "connection", "empty", "empty_early", "ended_by", "is_follower", "is_wanted", "not_created", "odd",
+        "rebuilt", "refused", "requests", "sessions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class Fetcher:
         """A session was asked for, and the broker gave none: its cache is full."""
         self.odd: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
-        self.empty_early = 0
+        self.empty = self.empty_early = 0
 
     def created(self, key: SessionKey, connection: str) -> None:
         """The broker gave a session."""

@@ -4,9 +4,10 @@
 - A throttle time is part of it only where the broker delayed the answer itself; from certain versions on it
   answers first and expects the client to wait (KIP-219), and the throttle comes after the latency.
 - A Fetch without data is held for up to its max wait (kafka.server.DelayedFetch). One
-  that was answered without records after that time waited for it. One answered with records at once found
-  data waiting if an earlier answer had reported a higher high watermark. Of any other nobody can say on the
-  wire how long it was held for data: its broker time is unknown, and it counts as `unclear`.
+  that was answered without records after that time waited for it; one answered long before did not wait.
+  One answered with records at once found data waiting if an earlier answer had reported a higher high
+  watermark. Of any other nobody can say on the wire how long it was held for data: its broker time is
+  unknown, and it counts as `unclear`.
 - JoinGroup and SyncGroup wait for the other members, Produce with acks=all for replicas: that is broker time
   here, because nothing on the wire separates it.
 """
@@ -57,12 +58,16 @@ def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTim
     if throttle and not client_must_wait(view.key, view.version):
         broker = max(latency - throttle, 0)
     wait = 0
+    parts = _parts(view)
+    early = parts is not None and _did_not_wait(view.exchange, parts)
     if view.key in _HELD:
-        broker, wait = _held(view, broker or 0, watermarks)
-    return ResponseTime(latency, broker, throttle, wait, _is_empty_early(view))
+        broker, wait = _held(view, broker or 0, watermarks, early)
+    return ResponseTime(latency, broker, throttle, wait, early and parts is not None and parts.min_bytes > 0)
 
 
-def _held(view: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[int | None, int]:
+def _held(
+    view: ExchangeView, time: int, watermarks: HighWatermarks, did_not_wait: bool
+) -> tuple[int | None, int]:
     """Broker time and wait of a Fetch or ShareFetch that took `time`."""
     request, answer = view.request, view.response
     if request is None or answer is None:
@@ -78,31 +83,39 @@ def _held(view: ExchangeView, time: int, watermarks: HighWatermarks) -> tuple[in
     if not brings_records(answer) and time >= max_wait - _GRACE_NS:
         wait = min(time, max_wait)
         return time - wait, wait
-    return (time if ready else None), 0
+    return (time if ready or did_not_wait else None), 0
 
 
-def _is_empty_early(view: ExchangeView) -> bool:
+def _parts(view: ExchangeView) -> FetchParts | None:
     if view.key != apis.FETCH or view.request is None or view.response is None:
+        return None
+    return parts_of(view.request, view.response)
+
+
+def is_empty(parts: FetchParts) -> bool:
+    """Whether a Fetch was answered with nothing: no records, no error, no replica to read from (KIP-392)."""
+    if not parts.is_answered or parts.is_refused:
         return False
-    return is_empty_early(view.exchange, parts_of(view.request, view.response))
+    if not parts.answers:  # in a session: nothing is new. Without one the broker refused the request.
+        return bool(parts.answered_session)
+    return not (parts.tells_anything or parts.has_records)
 
 
 def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
     """Whether a Fetch was answered with nothing in less than a tenth of its max wait.
 
-    Something are records, an error, and a replica to read from instead (KIP-392).
-
     A broker holds such a Fetch (KIP-74, kafka.server.DelayedFetch). Where it does not, its clients ask again
-    at once: they spin. Of one that is throttled the broker reads nothing for so long (KIP-219).
+    at once: they spin. Of one that is throttled the broker reads nothing for so long (KIP-219), and one that
+    wants no bytes is not held.
     """
+    return parts.min_bytes >= 1 and _did_not_wait(exchange, parts)
+
+
+def _did_not_wait(exchange: Exchange, parts: FetchParts) -> bool:
     latency = exchange.latency_ns
-    if latency is None or not parts.is_answered or parts.is_refused or parts.min_bytes < 1:
+    if latency is None or parts.throttle_ms > 0:
         return False
-    if latency * _EARLY >= parts.max_wait_ms * _MS or parts.throttle_ms > 0:
-        return False
-    if not parts.answers:  # in a session: nothing is new. Without one the broker refused the request.
-        return bool(parts.answered_session)
-    return not (parts.tells_anything or parts.has_records)
+    return latency * _EARLY < parts.max_wait_ms * _MS and is_empty(parts)
 
 
 def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:

@@ -37,7 +37,7 @@ pub struct Times {
     pub is_empty_early: bool,
 }
 
-/// What says whether a Fetch that was answered waited: nanoseconds, milliseconds, and of the answer the session, how
+/// What says whether a Fetch that was answered brought anything, and waited: nanoseconds, milliseconds, and of the answer the session, how
 /// many topics, and whether a partition has records, an error or a
 /// preferred replica.
 pub struct Poll {
@@ -52,16 +52,24 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// `response_time.is_empty_early`.
-    pub fn is_empty_early(&self) -> bool {
-        let is_early = self.latency * EARLY < i128::from(self.max_wait) * i128::from(MS);
-        if self.min_bytes < 1 || !is_early || self.is_refused || self.throttle > 0 {
-            return false;
-        }
+    /// `response_time.is_empty`.
+    pub fn is_empty(&self) -> bool {
         match self.topics {
+            _ if self.is_refused => false,
             0 => self.session != 0,
             _ => !self.has_anything,
         }
+    }
+
+    /// `response_time._did_not_wait`.
+    fn did_not_wait(&self) -> bool {
+        let is_early = self.latency * EARLY < i128::from(self.max_wait) * i128::from(MS);
+        is_early && self.throttle <= 0 && self.is_empty()
+    }
+
+    /// `response_time.is_empty_early`.
+    pub fn is_empty_early(&self) -> bool {
+        self.min_bytes >= 1 && self.did_not_wait()
     }
 }
 
@@ -217,8 +225,9 @@ impl Room {
         let reader = Reader { capture_set, is_committed: fetch.fact(ISOLATION) == READ_COMMITTED };
         let is_ready = fetch.found_data(request, reader, watermarks);
         fetch.learn(response, reader, watermarks);
-        let (broker, wait) = fetch.held(broker, is_ready);
-        let is_empty_early = fetch.is_empty_early(between, self.answer.throttle);
+        let poll = fetch.poll(between, self.answer.throttle);
+        let (broker, wait) = fetch.held(broker, is_ready || poll.did_not_wait());
+        let is_empty_early = poll.is_empty_early();
         self.bodies = bodies;
         Some(Times { latency, broker, throttle, wait, is_empty_early })
     }
@@ -266,8 +275,8 @@ impl Fetch<'_> {
         (is_ready.then_some(time), 0)
     }
 
-    fn is_empty_early(&self, latency: i64, throttle: i64) -> bool {
-        let poll = Poll {
+    fn poll(&self, latency: i64, throttle: i64) -> Poll {
+        Poll {
             latency: latency.into(),
             max_wait: self.fact(MAX_WAIT),
             min_bytes: self.fact(MIN_BYTES),
@@ -276,8 +285,7 @@ impl Fetch<'_> {
             session: self.answered.facts[SESSION].unwrap_or(0),
             topics: self.answered.topics.len(),
             has_anything: self.answered.has_records() || self.answered.tells_anything(),
-        };
-        poll.is_empty_early()
+        }
     }
 
     fn found_data(&self, body: &Body<'_>, reader: Reader, watermarks: &mut Watermarks) -> bool {

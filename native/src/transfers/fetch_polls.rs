@@ -28,13 +28,14 @@ const NOBODY: u32 = u32::MAX;
 struct Fetcher {
     number: u32,
     requests: i64,
+    empty: i64,
     empty_early: i64,
     touched: u64,
 }
 
 /// Connections with the exchange that is due and the fetchers they have, the one that asked last at the end; fetchers
-/// with requests and those that were empty early. All in the order in which they were touched last.
-type Taken = (Vec<(u32, i64)>, Vec<(u32, u32)>, Vec<(u32, i64, i64)>);
+/// with requests, those that were empty and those that were so early. All in the order in which they were touched last.
+type Taken = (Vec<(u32, i64)>, Vec<(u32, u32)>, Vec<(u32, i64, i64, i64)>);
 
 /// What Python answers: `way_of`, `numbers_of` (`block::count`), `due_of` (`Connections::is_due`).
 type Asked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -93,7 +94,7 @@ impl FetchPolls {
         (
             self.connections.take(),
             asking.into_iter().map(|(connection, (fetcher, _))| (connection, fetcher)).collect(),
-            fetchers.into_iter().map(|of| (of.number, of.requests, of.empty_early)).collect(),
+            fetchers.into_iter().map(|of| (of.number, of.requests, of.empty, of.empty_early)).collect(),
         )
     }
 }
@@ -160,14 +161,16 @@ impl FetchPolls {
         let of = &mut self.fetchers.found[place];
         of.requests += 1;
         of.touched = touched;
-        of.empty_early += i64::from(is_empty_early(row, asked, answered, has_records));
+        let poll = answered.and_then(|answer| poll(row, asked, answer, has_records));
+        of.empty += i64::from(poll.as_ref().is_some_and(Poll::is_empty));
+        of.empty_early += i64::from(poll.as_ref().is_some_and(Poll::is_empty_early));
     }
 }
 
-fn is_empty_early(row: &Row, asked: &Body<'_>, answered: Option<&Body<'_>>, has_records: bool) -> bool {
-    let (Some(answer), Some(response)) = (answered, &row.response) else { return false };
+fn poll(row: &Row, asked: &Body<'_>, answer: &Body<'_>, has_records: bool) -> Option<Poll> {
+    let response = row.response.as_ref()?;
     let fact = |body: &Body<'_>, at: usize| body.facts[at].unwrap_or(0);
-    let poll = Poll {
+    Some(Poll {
         latency: i128::from(response.span.first_time) - i128::from(row.request.content.span.last_time),
         max_wait: fact(asked, MAX_WAIT),
         min_bytes: fact(asked, MIN_BYTES),
@@ -176,6 +179,5 @@ fn is_empty_early(row: &Row, asked: &Body<'_>, answered: Option<&Body<'_>>, has_
         session: fact(answer, ANSWERED_SESSION),
         topics: answer.topics.len(),
         has_anything: has_records || answer.tells_anything(),
-    };
-    poll.is_empty_early()
+    })
 }

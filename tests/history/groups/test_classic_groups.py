@@ -24,7 +24,7 @@ def join(
     talk: Talk, member: str, generation: int, leader: str = "a", members: tuple[str, ...] = (),
     asked: str | None = None, error: int = 0, instance: str | None = None, topics: tuple[str, ...] = ("t",),
     chosen: str = "range", patience: int = 60000, offered: tuple[str, ...] = ("range",),
-    told: str = "",
+    told: str = "", at: int | None = None,
 ) -> Exchange:  # fmt: skip
     body = {
         "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": patience,
@@ -39,7 +39,7 @@ def join(
             {"member_id": one, "metadata": subscription(*((told,) if told else topics))} for one in members
         ],
     }  # fmt: skip
-    return talk.ask(JOIN, 7, body, answer)
+    return talk.ask(JOIN, 7, body, answer, at)
 
 
 def sync(
@@ -162,6 +162,14 @@ def test_other_causes() -> None:
     feed(machine, join(second, "b", 4, topics=("t", "u")), join(first, "a", 4, members=("a", "b")))
     assert causes(machine) == {(Cause.SUBSCRIPTION_CHANGED, "b")}
     assert subscribed_topics(subscription("t", "u")) == ("t", "u")
+
+
+def test_the_first_member_is_who_asked_first_whoever_is_answered_first() -> None:
+    first, second, machine = Talk(), Talk("10.0.0.9"), ClassicGroups()
+    asked = join(first, "a", 1, members=("a", "b"))
+    asked_later = join(second, "b", 1, at=1000)
+    feed(machine, asked_later, asked)
+    assert causes(machine) == {(Cause.FIRST_MEMBER, "a"), (Cause.MEMBER_JOINED, "b")}
 
 
 def test_a_static_member_comes_back() -> None:
