@@ -84,7 +84,7 @@ class Gathering:
     def take(self, events: Events, note: Note) -> None:
         """Take the analyzer's next events, but for what raises."""
         if self._wants is None and is_compiled and isinstance(events, native.ExchangeBlock):
-            take_block(events, self._takers(), note, want_bodies=False)
+            take_block(events, self.takers(), note, want_bodies=False)
             return
         for event in events:
             if event.connection.same_as is not None:
@@ -113,7 +113,8 @@ class Gathering:
             self._close(event.connection)
         self.blind.add(event)
 
-    def _takers(self) -> list[BlockTaker]:
+    def takers(self) -> list[BlockTaker]:
+        """Who takes blocks of exchanges, where all of them count. Compiled only."""
         assert self._counter is not None  # it is there where there are blocks
         of = BlockTaker.of_counted
         return [
