@@ -13,8 +13,8 @@ How it fits together, and how a view is added:
   comes to the front. It reads `self.session`, that of the `view.ViewApp` around it; it keeps selection and
   layout, nothing else.
 - Views speak to the app by messages of `view`: `GoTo(row)` (show an exchange, or a field of it),
-  `UseFilter(text)`, `Follow(connection)`, `Notice(text)`. The app's `selected_row` is the exchange that is
-  selected everywhere.
+  `GoToConnection(connection)`, `UseFilter(text)`, `Follow(connection)`, `Notice(text)`. The app's
+  `selected_row` is the exchange that is selected everywhere.
 - When the filter changes, studies run anew over what it takes, and every view gets `Change.SHOWN`, then
   `Change.RESULT`. A study with `has_own_filter` sees everything (findings).
 - A view brings its style as `DEFAULT_CSS`; keys of its own as `BINDINGS`, which the help and docs/tui.md

@@ -26,8 +26,18 @@ from kdissect.tui.screens.save_screen import SaveScreen
 from kdissect.tui.session import Change, Session
 from kdissect.tui.top_bars import TopLine, ViewBar
 from kdissect.tui.user_state import State
-from kdissect.tui.view import Follow, GoTo, Notice, Selected, UseFilter, View, ViewApp, new_view
-from kdissect.tui.views import VIEWS, Spec
+from kdissect.tui.view import (
+    Follow,
+    GoTo,
+    GoToConnection,
+    Notice,
+    Selected,
+    UseFilter,
+    View,
+    ViewApp,
+    new_view,
+)
+from kdissect.tui.views import FIRST, VIEWS, Spec
 from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.widgets.hand_over import is_there
 from kdissect.tui.widgets.key_footer import KeyFooter
@@ -109,7 +119,7 @@ class KdissectApp(ViewApp):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(function, *arguments)
 
-        await self.show_view(VIEWS[0].name)
+        await self.show_view(FIRST)
         self._switch_s = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_S)
         self._garbage.start()
@@ -219,6 +229,12 @@ class KdissectApp(ViewApp):
             self.use_filter(UseFilter(""))
             self.give_notice(Notice("the filter was taken away: it hid that exchange"))
         view.go_to(message.row, message.side, message.start, message.end, message.inside)
+
+    @on(GoToConnection)
+    async def go_to_connection(self, message: GoToConnection) -> None:
+        """Show a connection in the table of them."""
+        view = await self.show_view("connections")
+        view.select(message.connection)
 
     @on(Selected)
     def take_selection(self, message: Selected) -> None:

@@ -27,6 +27,7 @@ from kdissect.tui.processes.worker_process import WorkerProcess
 from kdissect.tui.views import VIEWS
 
 FINDINGS = "findings"
+CAUSES = "causes"
 # Of inputs up to so many bytes studies run before a view asks for them, in one more pass: it takes some 20 s
 # for a GB, and gives way to others.
 AHEAD_BYTES = 2 << 30

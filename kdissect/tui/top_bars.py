@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count
-from kdissect.tui.session import Session
+from kdissect.tui.session import CAUSES, Session
 from kdissect.tui.views import VIEWS
 from kdissect.tui.widgets.safe_text import safe
 
@@ -36,6 +36,7 @@ class TopLine(Widget):
         troubles = len(session.troubles) + len(session.unread)
         if troubles:
             line.append(f"  ! {plural(troubles, 'warning')}", "bold")
+        line.append_text(_causes(session))
         return line
 
 
@@ -63,6 +64,16 @@ def _progress(session: Session) -> Text:
     return Text("judging …" if session.is_judging else byte_count(progress.done), "dim")
 
 
+def _causes(session: Session) -> Text:
+    """How much is wrong, once it is known; of a stream so far. The view of causes has the rest."""
+    diagnosis = session.results.get(CAUSES)
+    if diagnosis is None or (CAUSES not in session.final and not diagnosis.causes):
+        return Text()
+    if not diagnosis.causes:
+        return Text("  nothing wrong", "dim")
+    return Text(f"  {plural(len(diagnosis.causes) + diagnosis.left_out, 'cause')}: see 0", "bold")
+
+
 class ViewBar(Widget):
     """The views, each with its key; a click shows it."""
 
@@ -83,7 +94,7 @@ class ViewBar(Widget):
         """What stands between two titles, and the titles: the longest for which there is room."""
         full, short = [spec.title for spec in VIEWS], [spec.short or spec.title for spec in VIEWS]
         here = [spec.title if spec.name == self.current else spec.short or spec.title for spec in VIEWS]
-        alone = [spec.short or spec.title if spec.name == self.current else "" for spec in VIEWS]
+        alone = [spec.title if spec.name == self.current else "" for spec in VIEWS]
         for gap, titles in ((" ", full), ("", here), ("", short), ("", alone)):
             if sum(len(title) + len(gap) + 3 for title in titles) <= self.size.width:
                 return gap, titles

@@ -74,6 +74,9 @@ class View(Container):
     def session_changed(self, change: Change, what: str) -> None:
         """Something is new, and the view is on screen. `what` is the study's name for `Change.RESULT`."""
 
+    def select(self, identity: str) -> None:
+        """Put the cursor on what has this identity, as soon as it is there. For views that others lead to."""
+
     def result(self, study: str) -> Any:
         """What a study returned last; None before that."""
         return self.session.results.get(study)
@@ -99,6 +102,14 @@ class GoTo(Message):
         self.side = side
         self.start = start
         self.end = end
+        super().__init__()
+
+
+class GoToConnection(Message):
+    """Show a connection in the connections view, by its id, and select it."""
+
+    def __init__(self, connection: str) -> None:
+        self.connection = connection
         super().__init__()
 
 

@@ -42,6 +42,7 @@ def test_each_view_shows_what_its_command_prints(monkeypatch: pytest.MonkeyPatch
     async def look() -> None:
         async with screen(monkeypatch, TRANSACTIONS, size=(160, 50)) as (_, pilot):
             told = {
+                "0": ("nothing wrong was found", "looked at"),
                 "2": ("transactor", "apache-kafka-ja…", "21 connections"),
                 "3": ("ledger", "source", "writes"),
                 "4": ("ledger-group", "no member seen"),
@@ -64,7 +65,7 @@ def test_every_size_has_room_for_every_view(
 ) -> None:
     async def look() -> None:
         async with screen(monkeypatch, GROUPS, size=(columns, lines)) as (app, pilot):
-            for key in "2345678":
+            for key in "02345678":
                 view = await shown(pilot, key)
                 assert view.table.size.height >= 4
                 assert view.query_one("#below").size.height >= 3

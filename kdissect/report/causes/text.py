@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from kdissect.model.cause import Diagnosis, FoundCause
@@ -41,33 +41,48 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _cause(cause: FoundCause, diagnosis: Diagnosis) -> Iterator[str]:
-    yield from wrap(
-        printable(cause.sentence),
-        WIDTH,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-    )
-    yield from _named("who", cause.who)
-    yield from _named("since", since_text(cause))
+    for name, text in cause_lines(cause, diagnosis.files):
+        yield f"    {text}" if name is None else f"    {name:<{_INDENT}}{text}"
+
+
+Named = tuple[str | None, str]
+"""A line: before the first of a part its name, before the others nothing; None before the sentence."""
+
+
+def cause_lines(
+    cause: FoundCause, files: Sequence[str], width: int = WIDTH, folds_commands: bool = False
+) -> Iterator[Named]:
+    """All that is known of a cause, safe to print, in lines of `width` cells with their indent of the page.
+
+    A command stays one line, so that it can be copied, unless it is folded.
+    """
+    for line in folded(cause.sentence, width - 4, break_long_words=True):
+        yield None, line
+    for name, text in _parts(cause, files):
+        is_whole = name == "more" and not folds_commands
+        lines = [printable(text)] if is_whole else folded(text, width - 4 - _INDENT)
+        yield from ((name if not number else "", line) for number, line in enumerate(lines))
+
+
+def _parts(cause: FoundCause, files: Sequence[str]) -> Iterator[tuple[str, str]]:
+    yield "who", cause.who
+    yield "since", since_text(cause)
     if cost := cost_text(cause.cost):
-        yield from _named("cost", cost)
+        yield "cost", cost
     for effect in cause.effects:
-        yield from _named("then", effect.sentence)
-    yield from _named("sure", certainty_text(cause))
+        yield "then", effect.sentence
+    yield "sure", certainty_text(cause)
     for packets in cause.evidence:
-        yield from _named("packets", packets_text(packets, diagnosis.files))
-    yield from _named("more", command_text(cause.command, diagnosis.files), folds=False)
-    yield from _named("helps", f"{cause.help} ({'; '.join(cause.cites)})")
+        yield "packets", packets_text(packets, files)
+    yield "more", command_text(cause.command, files)
+    yield "helps", f"{cause.help} ({'; '.join(cause.cites)})"
 
 
-def _named(name: str, text: str, *, folds: bool = True) -> Iterator[str]:
-    indent = " " * (4 + _INDENT)
-    first = f"    {name:<{_INDENT}}"
-    if not folds:
-        yield f"{first}{printable(text)}"
-        return
-    yield from wrap(
-        printable(text), WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False,
-        break_long_words=False,
-    )  # fmt: skip
+def _named(name: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(folded(text, WIDTH - 4 - _INDENT)):
+        yield f"    {'' if number else name:<{_INDENT}}{line}"
+
+
+def folded(text: str, width: int, break_long_words: bool = False) -> list[str]:
+    """A text in lines of so many cells, safe to print; a word that is longer stays whole, or is broken."""
+    return wrap(printable(text), max(width, 1), break_on_hyphens=False, break_long_words=break_long_words)

@@ -151,7 +151,8 @@ class Worker:
         takers = []
         if self._order.rows:
             takers.append(BlockTaker(self._writer.take_block, lambda exchange, _: self._add(exchange)))
-        takers += [self._taker(study) for study in self.studies]
+        for study in self.studies:
+            takers += study.takers() or [self._taker(study)]
         if self._order.matches:
             takers.append(BlockTaker(_each, lambda exchange, at: self._match(exchange, first + at)))
         return takers

@@ -1,4 +1,4 @@
-"""Connections as rows, those that are open too."""
+"""Connections as rows, those that are open too, and why they came to nothing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections import OrderedDict
 from typing import Any
 
 from kdissect.engine.connection_rows import connection_row
+from kdissect.engine.exchange_rows import Row
+from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblem
 from kdissect.model.native import native
-from kdissect.session.events import Event
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.session.problem import Problem
+from kdissect.stats.failed_connections import Diagnosis
+from kdissect.stats.passed_blocks import PassedBlocks
+from kdissect.stats.refused_logins import LOGIN_APIS
 from kdissect.tui.studies.study import Study, StudyContext
 
 # Connections in the table: 2 KB each. Of more the latest are shown, for the first are over for longest.
@@ -19,37 +25,63 @@ _MAX_CONNECTIONS = 20_000
 class ConnectionStudy(Study):
     """`connections` in the order of their first packets, `forgotten` those that are too many.
 
-    With a filter those that had an exchange that it takes.
+    A row has what `kdissect connections --problems` says of it, too: `reason` and `sentence`, both empty
+    where it did not come to nothing. With a filter those that had an exchange that it takes.
     """
 
     name = "connections"
+    has_own_filter = True
 
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._infos: OrderedDict[str, ConnectionInfo] = OrderedDict()
         self._forgotten = 0
+        self._diagnosis = Diagnosis()
+        self._problems: dict[str, Problem] = {}
+        self._passed = PassedBlocks(lambda api_key: api_key in ANNOUNCING or api_key in LOGIN_APIS)
         self.takes_blocks = not context.is_filtered
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by: connections are known by their own events."""
-        return len(block)
+        """Pass by what tells no addresses and no login: connections are known by their own events."""
+        return self._passed.count(block, start)
 
     def add(self, event: Event) -> None:
         """Take an event."""
-        if isinstance(event, Exchange) is self.context.is_filtered:
-            self._see(event.connection)
+        info, is_exchange = event.connection, isinstance(event, Exchange)
+        if is_exchange is self.context.is_filtered and (self.takes or not is_exchange):
+            self._see(info)
+        self._keep(self._diagnosis.add(event, info.id in self._infos))
+        if isinstance(event, ConnectionClosed):
+            self._passed.forget(info)
+
+    def finish(self) -> None:
+        """Tell what waited for the end."""
+        self._keep(self._diagnosis.finish())
+
+    def _keep(self, found: list[ConnectionProblem]) -> None:
+        for one in found:
+            if one.connection.id in self._infos:
+                self._problems[one.connection.id] = one.problem
 
     def _see(self, info: ConnectionInfo) -> None:
         infos = self._infos
         if info.id in infos:
             return
         if len(infos) >= _MAX_CONNECTIONS:
-            infos.popitem(last=False)
+            gone, _ = infos.popitem(last=False)
+            self._problems.pop(gone, None)
             self._forgotten += 1
         infos[info.id] = info
 
     def result(self) -> dict[str, Any]:
         """The rows (`engine.connection_rows`)."""
         first = self._forgotten + 1
-        rows = [connection_row(number, info) for number, info in enumerate(self._infos.values(), first)]
+        rows = [self._row(number, info) for number, info in enumerate(self._infos.values(), first)]
         return {"connections": rows, "forgotten": self._forgotten}
+
+    def _row(self, number: int, info: ConnectionInfo) -> Row:
+        problem = self._problems.get(info.id)
+        told = {"reason": "", "sentence": ""}
+        if problem is not None:
+            told = {"reason": str(problem.reason), "sentence": problem.fact}
+        return connection_row(number, info) | told

@@ -27,6 +27,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.stages.block_takers import BlockTaker
 
 
 class StudyContext(NamedTuple):
@@ -68,6 +69,10 @@ class Study:
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Take exchanges of a block from one on; gives the next one that is for `add`. Compiled only."""
         return start
+
+    def takers(self) -> list[BlockTaker]:
+        """Those that take blocks in its place, where these are several; none: `count_block` and `add` do."""
+        return []
 
     def finish(self) -> None:
         """The input is over."""

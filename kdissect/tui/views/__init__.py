@@ -21,7 +21,8 @@ class Spec(NamedTuple):
 
 # In the order of the bar. Keys are digits.
 VIEWS: tuple[Spec, ...] = (
-    Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
+    Spec("why", "Why", "0", "kdissect.tui.views.why:WhyView", ("causes",)),
+    Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView", short="List"),
     Spec(
         "connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",),
         short="Conns",
@@ -41,3 +42,5 @@ VIEWS: tuple[Spec, ...] = (
         "Stats",
     ),
 )  # fmt: skip
+# What the screen opens on: exchanges are there at once, causes when all is read; the top line tells those.
+FIRST = "exchanges"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -13,9 +14,10 @@ from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.connections import connection_columns
 from kdissect.report.printable import printable
 from kdissect.tui.screens.follow import FollowScreen
+from kdissect.tui.view import Notice
 from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
-from kdissect.tui.widgets.rows_table import Row, RowsTable
+from kdissect.tui.widgets.rows_table import GAP, GUTTER, Row, RowsTable
 
 
 class ConnectionsView(TablesView):
@@ -27,6 +29,7 @@ class ConnectionsView(TablesView):
         Binding("enter", "choose", "Follow stream"),
         Binding("f", "follow", "Follow stream", show=False),
         Binding("x", "exchanges", "Its exchanges"),
+        Binding("p", "problems", "Problems", tooltip="Only connections that came to nothing, or all"),
     ]
     cell_filters = {  # noqa: RUF012  declared as a class variable above
         "client": lambda row: f"client == {row['client']}" if row["client"][:1].isdigit() else None,
@@ -36,17 +39,31 @@ class ConnectionsView(TablesView):
         "principal": text_is("principal"),
     }
 
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._only_problems = False
+        self._wanted = ""
+
     def key(self, row: Row) -> object:
         """The connection's id."""
         return row["connection"]
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The connections in the order of their first packets."""
-        return connection_columns(), facts["connections"]
+        """The connections in the order of their first packets; on demand those that came to nothing."""
+        columns, rows = connection_columns(), facts["connections"]
+        kind = next(at for at, column in enumerate(columns) if column.title == "kind")
+        columns.insert(kind + 1, _PROBLEM)
+        return columns, [row for row in rows if row["reason"]] if self._only_problems else rows
 
     def details(self, row: Row) -> list[Detail]:
-        """Everything of the row that has a value."""
-        facts = [{"what": name, "value": value} for name, value in _flat(row)]
+        """Everything of the row that has a value, and before it why the connection came to nothing."""
+        told = {name: value for name, value in row.items() if name != "sentence"}
+        facts = [{"what": name, "value": value} for name, value in _flat(told)]
+        names = max(len(fact["what"]) for fact in facts)
+        lines = wrap(
+            row["sentence"], max(self.below.size.width - names - _AROUND, 20), break_on_hyphens=False
+        )
+        facts[:0] = [{"what": "problem" if not at else "", "value": line} for at, line in enumerate(lines)]
         columns = [
             TableColumn("what", lambda fact: Cell(fact["what"], "name")),
             TableColumn("value", lambda fact: Cell(printable(str(fact["value"])))),
@@ -60,7 +77,36 @@ class ConnectionsView(TablesView):
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
         by_kind = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
-        return f"{plural(count, 'connection')} ({by_kind}){left_out}" if by_kind else "0 connections"
+        failed = sum(bool(row["reason"]) for row in facts["connections"])
+        what = "p: all connections" if self._only_problems else "p: only these"
+        nothing = f"; {failed} came to nothing ({what})" if failed or self._only_problems else ""
+        total = plural(len(facts["connections"]), "connection")
+        return f"{total} ({by_kind}){nothing}{left_out}" if by_kind else "0 connections"
+
+    def select(self, identity: str) -> None:
+        """Put the cursor on a connection, as soon as its row is there."""
+        self._wanted, self._only_problems = identity, False
+        self._show()
+
+    def _show(self) -> None:
+        super()._show()
+        if not self._wanted or self.result(self.study) is None:
+            return
+        rows = self.table.rows
+        at = next((at for at, row in enumerate(rows) if row["connection"] == self._wanted), None)
+        if at is not None:
+            self.table.go_to(at)
+        elif self.study in self.session.final:
+            self.post_message(Notice("the filter takes nothing of that connection"))
+        else:
+            return
+        self._wanted = ""
+
+    def action_problems(self) -> None:
+        """Only connections that came to nothing, or all of them."""
+        self._only_problems = not self._only_problems
+        self.nothing = "no connection came to nothing" if self._only_problems else type(self).nothing
+        self._show()
 
     def row_filter(self, row: Row) -> str | None:
         """The exchanges of the connection."""
@@ -76,6 +122,10 @@ class ConnectionsView(TablesView):
         if row is None:
             return
         self.app.push_screen(FollowScreen(self.session, row["connection"]))
+
+
+_PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"))
+_AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar behind them
 
 
 def _flat(row: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -38,10 +38,14 @@ class LinesBelowView(TablesView):
         """What is known of a row. Called in a thread; raises nothing."""
         raise NotImplementedError
 
+    def lines_of_none(self) -> Sequence[Line]:
+        """What stands there while the table has no row."""
+        return ()
+
     def compose(self) -> ComposeResult:
         """Summary, table, title, lines."""
         yield Static(classes="summary")
-        yield RowsTable(self.key, "counting ...", id="main")
+        yield RowsTable(self.key, self.waiting, id="main")
         yield Static(Text(self.below_title), classes="titles")
         yield Lines(id="below")
 
@@ -49,6 +53,10 @@ class LinesBelowView(TablesView):
     def about(self) -> Lines:
         """The lines."""
         return self.query_one("#below", Lines)
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self._show_details()
 
     def _show_details(self) -> None:
         if self._rest is not None:
@@ -61,7 +69,7 @@ class LinesBelowView(TablesView):
         row = self.table.row
         if row is None:
             self._told = None
-            self.about.show(())
+            self.about.show(self.lines_of_none())
             return
         self._tell(row)
 

@@ -40,7 +40,8 @@ class TablesView(View):
 
     first_focus = "#main"
     study: ClassVar[str] = ""
-    nothing: ClassVar[str] = "nothing was seen"
+    waiting: ClassVar[str] = "counting ..."
+    nothing: str = "nothing was seen"
     cell_filters: ClassVar[Mapping[str, Maker]] = {}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Exchanges", tooltip="The exchanges that the row is about"),
@@ -57,6 +58,7 @@ class TablesView(View):
     TablesView { layout: vertical; }
     TablesView .summary { height: 1; color: $text-muted; padding: 0 1; }
     TablesView .titles { height: 1; padding: 0 1; background: $panel; }
+    TablesView .summary, TablesView .titles { text-wrap: nowrap; text-overflow: ellipsis; }
     TablesView #main { height: 3fr; }
     TablesView #below { height: 2fr; }
     TablesView.-zoom-main .titles, TablesView.-zoom-main #below { display: none; }
@@ -97,7 +99,7 @@ class TablesView(View):
     def compose(self) -> ComposeResult:
         """Summary, table, titles of the tables below, one of them."""
         yield Static(classes="summary")
-        yield RowsTable(self.key, "counting ...", id="main")
+        yield RowsTable(self.key, self.waiting, id="main")
         yield Static(classes="titles")
         yield RowsTable(None, "", id="below")
 

@@ -349,6 +349,9 @@ def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]]
         if rank == 0:
             break
         kept.remove(index)
+    for _, index in sorted((columns[i].rank, i) for i in range(len(columns)) if wanted[i] and i not in kept):
+        if _total([easy[i] for i in (*kept, index)]) <= width:  # narrower than what had to go
+            kept = sorted((*kept, index))
     least = [min(easy[i], wanted[i] if columns[i].right else LEAST) for i in kept]
     widths = _shrunk([wanted[i] for i in kept], [easy[i] for i in kept], width)
     return _placed(columns, kept, _shrunk(widths, least, width), width)
