@@ -86,7 +86,7 @@ def _parser() -> ArgumentParser:
     add_filter(parser, "count only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
-        f"what rows are told apart by: {', '.join(DIMENSIONS)}; default: api"
+        f"what rows are grouped by: {', '.join(DIMENSIONS)}; default: api"
     ))  # fmt: skip
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
@@ -107,7 +107,7 @@ def _names(text: str) -> list[str]:
         if name not in DIMENSIONS:
             near = near_names(name, DIMENSIONS)
             hint = f"; did you mean {near[0]}?" if near else f"; names are {', '.join(DIMENSIONS)}"
-            raise ArgumentTypeError(f"nothing is told apart by {name!r}{hint}")
+            raise ArgumentTypeError(f"rows cannot be grouped by {name!r}{hint}")
     if not names:
         raise ArgumentTypeError("name at least one")
     return list(dict.fromkeys(names))

@@ -46,6 +46,7 @@ OTHER_WORDS = {
     "bad_client": A_PART,
     "name": "of whatever kind the row says: a topic is one of them",
     "label": "what the user calls an end, and else its client id",
+    "clients": "of diff: whatever tells the clients of both captures apart",
     "role": "a word that a client id of the capture is as well",
 }
 # Names of fields that mean something else in a row.
@@ -162,6 +163,7 @@ def line_of(name: str, part: str) -> list[str]:
     return [*RUNS[name], *(["--table", part] if part else [])]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "part"), TABLES)
 def test_rows_call_things_by_their_names(name: str, part: str, capfd: pytest.CaptureFixture[str]) -> None:
     line = line_of(name, part)
@@ -185,6 +187,7 @@ def had(path: str, columns: dict[str, set[Any]]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "part"), TABLES)
 def test_names_of_fields_print_what_rows_have(
     name: str, part: str, capfd: pytest.CaptureFixture[str]
