@@ -97,7 +97,7 @@ def _parser() -> ArgumentParser:
     add_metrics(parser)
     add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, sort=(
         f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
-    ), orders=ORDERS)  # fmt: skip
+    ), orders=ORDERS, times=True)  # fmt: skip
     return parser
 
 
