@@ -54,4 +54,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *_HOMES})

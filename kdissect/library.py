@@ -200,7 +200,7 @@ class Dissection:
     def stats(self, by: str | Sequence[str] = "api") -> Table:
         """Counts, response times and sizes, a row for each value of `by`, as `kdissect stats --by`.
 
-        Raises ValueError for a name that nothing is told apart by.
+        Raises ValueError for a name that rows cannot be grouped by.
         """
         names = [by] if isinstance(by, str) else list(by)
         unknown = [name for name in names if name not in DIMENSIONS]

@@ -82,7 +82,7 @@ PARTS = (
     ),
     Part(
         "docs",
-        "output of commands, tables of fields: README.md, docs (output, questions, reports, tour, why ...)",
+        "output of commands, tables of fields: README.md, docs (output, questions, tls, tour, why ...)",
         (
             *PYTEST,
             "tests/cli/test_docs.py",
@@ -93,9 +93,12 @@ PARTS = (
         ),
         (
             "README.md",
+            "docs/filter.md",
+            "docs/native.md",
             "docs/output.md",
             "docs/questions.md",
             "docs/reports.md",
+            "docs/tls.md",
             "docs/tour.md",
             "docs/why.md",
             "docs/wireshark.md",

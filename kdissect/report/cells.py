@@ -18,7 +18,8 @@ class TableColumn(NamedTuple):
 
     Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay. `value`
     names what of a row it shows, where that is one value. `dated` is the cell of a time with its date, for
-    tables whose rows are of several days.
+    tables whose rows are of several days. `moment` names the time of a row, in RFC 3339, that `--time` may
+    show otherwise.
     """
 
     title: str
@@ -28,6 +29,7 @@ class TableColumn(NamedTuple):
     right: bool = False
     value: str = ""
     dated: Callable[[dict[str, Any]], Cell] | None = None
+    moment: str = ""
 
 
 def count_cell(count: int, style: str = "") -> Cell:
@@ -49,6 +51,28 @@ def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style
     return TableColumn(
         title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank, value=field
     )
+
+
+_DATED, _OF_DAY = slice(0, 23), slice(11, 23)  # of RFC 3339, to a millisecond
+
+
+def time_column(
+    title: str, field: str, rank: int = 0, of_day: bool = False, without: str = ""
+) -> TableColumn:
+    """A time of the row, RFC 3339 in UTC; with `of_day` the date is left out where all are of one day.
+
+    `without` stands for none.
+    """
+
+    def dated(row: dict[str, Any]) -> Cell:
+        return Cell(row[field][_DATED].replace("T", " ") if row[field] else without)
+
+    def of_the_day(row: dict[str, Any]) -> Cell:
+        return Cell(row[field][_OF_DAY] if row[field] else without)
+
+    if of_day:
+        return TableColumn(title, of_the_day, rank=rank, dated=dated, moment=field)
+    return TableColumn(title, dated, rank=rank, moment=field)
 
 
 def counts_text(counts: dict[str, int]) -> str:

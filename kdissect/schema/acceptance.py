@@ -60,7 +60,7 @@ def number(release: str) -> Number:
     """
     parts = release.split(".")
     if not 1 <= len(parts) <= 4 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"{release!r} is no release, as 4.0 is one")
+        raise ValueError(f"{release!r} is not a Kafka release such as 4.0")
     major, minor, third = ([int(part) for part in parts] + [0, 0])[:3]
     return (major, minor, third if (major, minor) in _WITH_THIRD else 0)
 

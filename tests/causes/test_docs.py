@@ -5,12 +5,10 @@
 
 import os
 import re
-import shlex
 
 import pytest
 
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.cli import main
 from kdissect.schema.citations import is_place
 from tests.causes.test_healthy import FALSE_ALARMS, HEALTHY
 from tests.support.console import CHECKOUT
@@ -48,19 +46,6 @@ def test_generated_sections(section: str, content: str) -> None:
         PAGE.write_text(f"{before}{begin}\n\n{content}\n\n{end}{after}")
     else:
         assert held.strip() == content
-
-
-@pytest.mark.parametrize("line", [match[1] for match in CONSOLE.finditer(PAGE.read_text())])
-def test_examples(line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(CHECKOUT)
-    assert main(shlex.split(line)[1:]) == 0
-    out = "".join(f"{row.rstrip()}\n" for row in capfd.readouterr().out.splitlines())
-    text = PAGE.read_text()
-    (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
-    if UPDATE:
-        PAGE.write_text(text[: match.start(2)] + out + text[match.end(2) :])
-    else:
-        assert match[2] == out
 
 
 def test_there_are_forty_causes_with_their_sources() -> None:

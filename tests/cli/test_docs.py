@@ -7,13 +7,15 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kdissect.cli import main
+from kdissect.cli import command_of, main
+from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.engine.exchange_rows import PROCESS_FIELDS, RowField
 from kdissect.engine.listed_rows import LISTED_FIELDS
@@ -24,15 +26,57 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.session.problem import Reason
 from kdissect.stats.failed_connections import PROBLEM_FIELDS, REASONS
 from kdissect.stats.one_way_connections import ONE_WAY_FIELDS
-from tests.support.console import CHECKOUT
+from tests.support.console import CAPTURES, CHECKOUT
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 OUTPUT = CHECKOUT / "docs" / "output.md"
 README = CHECKOUT / "README.md"
 QUESTIONS = CHECKOUT / "docs" / "questions.md"
-REPORTS = CHECKOUT / "docs" / "reports.md"
 CONSOLE = re.compile(r"```console\n\$ (kdissect [^\n]*)\n(.*?)```", re.DOTALL)
 FINDINGS = 1  # what `upgrade` gives where something breaks
+WRONG_USAGE = 2
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "captures/**/*.md", "packaging/**/*.md", "agent/**/*.md")
+    for path in CHECKOUT.glob(pattern)
+)
+CONSOLE_PAGES = [page for page in PAGES if "```console" in page.read_text()]
+# Pages whose console blocks build upon each other, and the test that walks through them.
+WALKED = {
+    "docs/tour.md": "tests/cli/test_tour.py",
+    "docs/wireshark.md": "tests/cli/reference/test_wireshark_plugin.py",
+}
+CI_DOCS = "tests/cli/findings/test_ci_docs.py"
+OTHERS = "captures of the reader, or other programs"
+CLUSTER, ROOT = "needs a cluster and its JVMs", "needs the right to capture, or another host"
+LONG = "a whole run: it installs, tests or records"
+# Blocks of shell that are not run as they stand, by their page: what runs their lines, or why nothing does.
+# A page has several such blocks; they are counted, so that one which comes later is looked at.
+NOT_RUN: dict[str, tuple[int, str]] = {
+    "CONTRIBUTING.md": (5, LONG),
+    "README.md": (3, f"{LONG}, in a fresh clone before each release; {ROOT}"),
+    "captures/faults/README.md": (1, CLUSTER),
+    "captures/record/README.md": (1, CLUSTER),
+    "docs/ci.md": (1, CI_DOCS),
+    "docs/configuration.md": (2, CI_DOCS),
+    "docs/extract.md": (1, OTHERS),
+    "docs/filter.md": (1, "tests/cli/reference/test_completion.py"),
+    "docs/live.md": (1, ROOT),
+    "docs/metrics.md": (1, f"{ROOT}; tests/live/test_live_metrics.py"),
+    "docs/performance.md": (1, LONG),
+    "docs/reports.md": (1, CI_DOCS),
+    "docs/tap.md": (4, f"{CLUSTER}; tests/tap has the same lines"),
+    "docs/testing.md": (1, CI_DOCS),
+    "docs/tls.md": (3, f"{OTHERS}; tests/tls/test_preloaded_key_log.py builds and preloads the logger"),
+    "docs/tour.md": (1, f"{LONG}: what it installs is what runs the tests"),
+    "docs/tui.md": (1, ROOT),
+    "docs/wireshark.md": (1, "tests/cli/reference/test_wireshark_plugin.py"),
+}
+
+
+def name_of(page: Path) -> str:
+    """Where a page is, as this file names it."""
+    return page.relative_to(CHECKOUT).as_posix()
 
 
 def field_table(fields: Iterable[RowField]) -> str:
@@ -75,27 +119,114 @@ def test_generated_sections(section: str, content: str) -> None:
         assert held.strip() == content
 
 
-PAGES = (README, OUTPUT, QUESTIONS, REPORTS)
-EXAMPLES = [(page, match[1]) for page in PAGES for match in CONSOLE.finditer(page.read_text())]
+EXAMPLES = [
+    (page, match[1])
+    for page in CONSOLE_PAGES
+    if name_of(page) not in WALKED
+    for match in CONSOLE.finditer(page.read_text())
+]
 
 
 @pytest.mark.parametrize(("page", "line"), EXAMPLES, ids=lambda part: getattr(part, "name", part))
 def test_examples(
     page: Path, line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if line == "kdissect --version" and not _native_is_there():
+        pytest.skip("no compiled hot path (docs/native.md)")
     monkeypatch.chdir(CHECKOUT)
     words = shlex.split(line)
-    assert main(words[1:]) in ((0, FINDINGS) if words[1] == "upgrade" else (0,))
+    code = main(words[1:])
     captured = capfd.readouterr()  # a terminal shows both
-    out = "".join(
-        f"{row.rstrip()}\n" for row in (captured.out.rstrip("\n") + "\n" + captured.err).splitlines()
-    )
+    printed = f"{captured.out.rstrip()}\n{captured.err}".lstrip("\n")
+    out = "".join(f"{row.rstrip()}\n" for row in printed.splitlines())
+    wrong = [WRONG_USAGE] if ": error: " in out else []
+    assert code in (0, *wrong, *([FINDINGS] if words[1] == "upgrade" else []))
     text = page.read_text()
     (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
     if UPDATE:
         page.write_text(text[: match.start(2)] + out + text[match.end(2) :])
     else:
         assert match[2] == out
+
+
+def _native_is_there() -> bool:
+    return find_spec("kdissect._native") is not None and os.environ.get("KDISSECT_NATIVE") != "0"
+
+
+def test_every_console_block_is_run() -> None:
+    for page in CONSOLE_PAGES:
+        blocks = re.findall(r"^ *```console\n(.*?)^ *```", page.read_text(), re.MULTILINE | re.DOTALL)
+        name = name_of(page)
+        if name in WALKED:
+            assert page.name in (CHECKOUT / WALKED[name]).read_text()
+            continue
+        asked = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+        run = [f"$ {line}" for of, line in EXAMPLES if of == page]
+        assert asked == run, f"{name}: a block is one line of kdissect and its output"
+        assert len(blocks) == len(run) == len(set(run)), name
+
+
+SHELL = re.compile(r"^ *```(?:sh|bash|shell)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+
+
+def test_every_block_of_shell_is_run_or_has_a_reason() -> None:
+    counts = {name_of(page): len(SHELL.findall(page.read_text())) for page in PAGES}
+    assert {name: count for name, count in counts.items() if count} == {
+        name: count for name, (count, _) in NOT_RUN.items()
+    }
+    for _, why in NOT_RUN.values():
+        for path in re.findall(r"tests/[\w/]+(?:\.py)?", why):
+            assert (CHECKOUT / path).exists(), path
+
+
+def shell_commands() -> list[tuple[str, list[str]]]:
+    """What blocks of shell start, in words, each with its page."""
+    found = []
+    for page in PAGES:
+        for block in SHELL.findall(page.read_text()):
+            for line in block.replace("\\\n", " ").splitlines():
+                inside = re.findall(r"[$<]\(([^)]*)\)", line)  # $(...), <(...)
+                for text in (re.sub(r"[$<]\([^)]*\)", "X", line), *inside):
+                    found += [(name_of(page), words) for words in split_commands(text)]
+    return found
+
+
+def split_commands(line: str) -> Iterator[list[str]]:
+    """The commands of a line: without comments, redirections and settings of the environment."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if not words and re.fullmatch(r"[A-Z_]+=.*", word):
+            continue
+        if set(word) <= set("|&;<>"):
+            if words:
+                yield words
+            words = []
+        else:
+            words.append(word)
+
+
+def test_commands_of_shell_can_be_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of kdissect by their parsers; Python's modules and scripts are there."""
+    (tmp_path / "tls.keys").write_bytes((CAPTURES / "kafka44_java_tls13.keys").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    seen = 0
+    for page, words in shell_commands():
+        program = words[0].rpartition("/")[2]
+        if program == "kdissect" and words[1:] != ["--version"]:
+            seen += 1
+            with pytest.raises(ParserShownError) as shown:
+                command_of(words[1]).run([SHOW_PARSER])
+            try:
+                shown.value.parser.parse_args(words[2:])
+            except SystemExit:
+                pytest.fail(f"{page}: {shlex.join(words)}")
+        elif program == "python" and words[1] == "-m":
+            assert find_spec(words[2]) is not None, f"{page}: {shlex.join(words)}"
+        elif program == "python":
+            assert (CHECKOUT / words[1]).is_file(), f"{page}: {shlex.join(words)}"
+    assert seen > 20
 
 
 def test_questions_are_twelve_or_more() -> None:

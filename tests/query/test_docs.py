@@ -2,11 +2,9 @@
 
 import os
 import re
-import shlex
 
 import pytest
 
-from kdissect.cli import main
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.query import compile_filter
 from kdissect.query.fields.field_list import fields
@@ -67,18 +65,6 @@ def test_examples_compile() -> None:
     assert len(lines) > 20
     for line in lines:
         compile_filter(line)
-
-
-def test_commands_print_what_is_shown(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(CHECKOUT)
-    for block in blocks("console"):
-        command, _, shown = block.partition("\n")
-        main(shlex.split(command)[2:])
-        captured = capfd.readouterr()
-        printed = captured.out or captured.err[captured.err.index("kdissect inspect: error") :]
-        assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
 
 
 def test_python_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from kdissect.cli.options.output_options import CLOCKS
-from kdissect.engine.times import SECOND_NS, rfc3339
+from kdissect.engine.times import SECOND_NS, ns_of, rfc3339
 from kdissect.report.cells import Cell, TableColumn
 
 Row = dict[str, Any]
 UTC, LOCAL, RELATIVE, DELTA = CLOCKS
 _MICROSECOND_NS = 1000
+_TO_MS = -3  # reports show no microseconds
 
 
 class Clock:
@@ -64,6 +65,35 @@ def clocked(
 ) -> list[TableColumn]:
     """The columns, that of a time by this title as the clock shows it."""
     return [_clocked(column, time_ns, clock) if column.title == title else column for column in columns]
+
+
+def clocked_report(
+    columns: Sequence[TableColumn], kind: str, start_ns: Callable[[], int]
+) -> list[TableColumn]:
+    """The columns of a report, its times as `kind` says, and their headings with the zone."""
+    return [_of_report(column, Clock(kind, start_ns)) if column.moment else column for column in columns]
+
+
+def _of_report(column: TableColumn, clock: Clock) -> TableColumn:
+    title = clock.title(column.title)
+    if clock.kind == UTC:
+        return column._replace(title=title)
+    field, is_span = column.moment, clock.kind in (RELATIVE, DELTA)
+    if is_span and column.title != "time":
+        title = f"{column.title} ({title})"
+
+    def shown(row: Row, dated: bool = column.dated is None) -> Cell:
+        text = row[field]
+        if text is None or text.startswith("@"):  # none, or one that is no date
+            return column.cell(row)
+        time_ns = ns_of(text)
+        return Cell((clock.dated(time_ns) if dated and not is_span else clock.text(time_ns))[:_TO_MS])
+
+    def with_date(row: Row) -> Cell:
+        return shown(row, dated=True)
+
+    dated = None if is_span or column.dated is None else with_date
+    return column._replace(title=title, cell=shown, dated=dated, right=is_span)
 
 
 def _clocked(column: TableColumn, time_ns: Callable[[Row], int], clock: Clock) -> TableColumn:

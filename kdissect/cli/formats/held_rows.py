@@ -24,13 +24,10 @@ def write_rows(table: RowTable, style: str, options: Namespace, output: Output) 
         say(f"the table {table.name} has no rows here")
     if options.sort:
         name, way = split_way(options.sort)
-        _check(name, rows)
-        rows = _sorted(rows, Column(name), way)
+        rows = _sorted(rows, _column(name, rows), way)
     rows = rows[: options.limit]
     names, and_usual = split_more(split_names(options.fields))
-    for name in names:
-        _check(name, rows)
-    chosen = [Column(name) for name in names]
+    chosen = [_column(name, rows) for name in names]
     usual = [Column(name) for name in table.columns or _names_of(rows)]
     if style == "table":
         from kdissect.cli.formats.text_table import chosen_columns  # start-up: rich
@@ -66,10 +63,18 @@ def _names_of(rows: Sequence[Facts]) -> list[str]:
     return [name for name, is_rows in names.items() if not is_rows]
 
 
-def _check(name: str, rows: Sequence[Facts]) -> None:
-    """Raises UsageError for a name that is in none of the rows."""
+def _column(name: str, rows: Sequence[Facts]) -> Column:
+    """The column of a name, as rows or filters (`-Y`) spell it.
+
+    Raises UsageError for a name that is in none of the rows.
+    """
     if not rows or any(_has(row, name.split(".")) for row in rows):
-        return
+        return Column(name)
+    from kdissect.query.fields.printed_fields import places_of  # start-up: rows have most names
+
+    for place in places_of(name):
+        if any(_has(row, place.split(".")) for row in rows):
+            return Column(name, place.split("."))
     known = list(dict.fromkeys(found for row in rows for found in _paths(row)))
     near = near_names(name, known)
     hint = f"did you mean {near[0]}?" if near else f"fields are {', '.join(known)}"

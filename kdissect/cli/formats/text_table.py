@@ -163,7 +163,10 @@ def _cells(row: dict[str, Any], columns: Sequence[TableColumn]) -> list[Cell]:
 
 def _of_days(column: TableColumn, rows: Sequence[dict[str, Any]]) -> TableColumn:
     """The column with dates, where the rows are of several days."""
-    if column.dated is None or len({column.dated(row).text[:_DAY] for row in rows}) < 2:
+    if column.dated is None:
+        return column
+    texts = (column.dated(row).text for row in rows)
+    if len({text[:_DAY] for text in texts if text}) < 2:
         return column
     return column._replace(cell=column.dated, value="", dated=None)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.cli.colour import paint, wants_colour
 from kdissect.cli.formats.row_table import Facts, RowTable
-from kdissect.cli.options.output_options import add_output, positive
+from kdissect.cli.options.output_options import add_output, add_time, positive
 from kdissect.cli.output import Output, folded, terminal_width
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ def add_tables(
     sort: str = "what rows come first",
     orders: Iterable[str] = (),
     reports: Iterable[str] = (),
+    times: bool = False,
 ) -> None:
     """Add the options of rows that are held: `--format`, `--table`, `-e`, `--sort`, `--limit` and their like.
 
     `names` are those of the tables, `text` is what the form for people is called, `orders` are what
-    completion offers for `--sort`, `reports` are formats that have more than rows.
+    completion offers for `--sort`, `reports` are formats that have more than rows; with `times` there is
+    `--time`.
     """
     add = parser.add_argument_group("how to print them").add_argument
     formats = tuple(dict.fromkeys((text, *reports, "table", *ROW_FORMATS)))
@@ -49,6 +51,9 @@ def add_tables(
     setattr(action, SUGGESTED, tuple(orders) or None)
     add("--limit", metavar="N", type=positive, help="no more than N rows")
     add_output(add)
+    if times:
+        add_time(parser)
+        parser.set_defaults(start_of=None)
     parser.set_defaults(table=None, formats=formats)
 
 
@@ -124,7 +129,12 @@ class Tables:
             return
         from kdissect.cli.formats.text_table import table  # start-up: rich
 
-        form = table(used(columns, held), self._options, self._output, live=False)
+        shown = used(columns, held)
+        if any(column.moment for column in shown):
+            from kdissect.cli.formats.clock import clocked_report  # start-up: of tables with times
+
+            shown = clocked_report(shown, self._options.time, self._options.start_of)
+        form = table(shown, self._options, self._output, live=False)
         self._output.write(form.head())
         for row in held:
             self._output.write(form.line(row))

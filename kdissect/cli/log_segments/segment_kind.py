@@ -112,7 +112,7 @@ def batch_columns() -> list[TableColumn]:
         TableColumn("records", _count, 7, right=True),
         TableColumn("magic", lambda row: Cell(str(row["magic"]), "dim"), 5, 4, right=True),
         TableColumn("codec", lambda row: Cell(row["codec"], "dim"), 6, 2),
-        TableColumn("max timestamp", _timestamp, 23, 2),
+        TableColumn("max timestamp (UTC)", _timestamp, 23, 2),
         TableColumn("producer", _producer, 8, 3, right=True),
         TableColumn("kind", _kind, 7, 2),
         TableColumn("state", _state, 7),

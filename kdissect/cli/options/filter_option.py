@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
@@ -107,6 +108,8 @@ def open_filtered(
     dissection = open_inputs(options, make)
     if twice and is_live(dissection):
         parser.error(_TWICE)
+    if hasattr(options, "start_of"):  # of reports with times
+        options.start_of = partial(start_ns, dissection)
     return dissection
 
 

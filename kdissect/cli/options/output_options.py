@@ -164,6 +164,9 @@ def settle_format(parser: ArgumentParser, options: Namespace) -> None:
     Leaves with exit code 2 where Parquet was asked for and cannot be written.
     """
     if getattr(options, "format", "") is None and options.output:
+        if options.output in options.formats:  # as `kubectl -o json`
+            name = options.output
+            parser.error(f"argument -o: --format {name} chooses the format (a file of that name: ./{name})")
         _, dot, end = options.output.rpartition(".")
         options.format = end if dot and end in options.formats else None
     try:

@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only changes by an exchange for which EXPR holds")
-    add_tables(parser, "changes")
+    add_tables(parser, "changes", times=True)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 

@@ -47,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--group", metavar="GLOB", action="append", help="only these groups, with all details"
     )
-    add_tables(parser, "groups", *_PARTS, "software")
+    add_tables(parser, "groups", *_PARTS, "software", times=True)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 

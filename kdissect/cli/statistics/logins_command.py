@@ -25,7 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only logins with an exchange for which EXPR holds")
-    add_tables(parser, "who", "logins")
+    add_tables(parser, "who", "logins", times=True)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 

@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     add_topic_ids(parser)
     add_filter(parser, "only what an exchange shows for which EXPR holds")
     parser.add_argument("--topic", metavar="GLOB", action="append", help="only these topics")
-    add_tables(parser, *_TABLES)
+    add_tables(parser, *_TABLES, times=True)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 

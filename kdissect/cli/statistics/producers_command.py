@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         action="append",
         help="only these: producer, transactional or client ids",
     )
-    add_tables(parser, "producers", "transactions", "events", "without_id")
+    add_tables(parser, "producers", "transactions", "events", "without_id", times=True)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 

@@ -86,7 +86,7 @@ def _parser() -> ArgumentParser:
     add_filter(parser, "count only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
-        f"what rows are told apart by: {', '.join(DIMENSIONS)}; default: api"
+        f"what rows are grouped by: {', '.join(DIMENSIONS)}; default: api"
     ))  # fmt: skip
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
@@ -97,7 +97,7 @@ def _parser() -> ArgumentParser:
     add_metrics(parser)
     add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, sort=(
         f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
-    ), orders=ORDERS)  # fmt: skip
+    ), orders=ORDERS, times=True)  # fmt: skip
     return parser
 
 
@@ -107,7 +107,7 @@ def _names(text: str) -> list[str]:
         if name not in DIMENSIONS:
             near = near_names(name, DIMENSIONS)
             hint = f"; did you mean {near[0]}?" if near else f"; names are {', '.join(DIMENSIONS)}"
-            raise ArgumentTypeError(f"nothing is told apart by {name!r}{hint}")
+            raise ArgumentTypeError(f"rows cannot be grouped by {name!r}{hint}")
     if not names:
         raise ArgumentTypeError("name at least one")
     return list(dict.fromkeys(names))

@@ -73,6 +73,9 @@ def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedF
         return PrintedField(name, tuple(entry.alias_of.split(".")))
     if name in names_behind(behind):
         return PrintedField(name, (name,), is_made=True)
+    of_batch = name.removeprefix(f"{_BATCH}.")  # rows that are batches have the names of their parts
+    if name != of_batch and of_batch in known:
+        return PrintedField(name, (of_batch,))
     if behind is not Behind.EXCHANGE:
         raise UnknownFieldError(f"no field {name!r}", "")
     side, _, rest = name.partition(".")
@@ -88,6 +91,25 @@ def _is_in_bodies(side: str, path: tuple[str, ...]) -> bool:
     inside = payload_place(path)
     wanted = path if inside is None else inside
     return any(field.path[: len(wanted)] == wanted for field in all_body_fields(side))
+
+
+# Where a report's rows say who it was without a port, and where findings have what they are about.
+_CLIENT_IP, _INSIDE = "client.ip", ("where", "who")
+
+
+def places_of(name: str) -> tuple[str, ...]:
+    """Where rows of a report have what a filter calls `name`, the likeliest first.
+
+    A row about several has a plural, a row about one has a singular, whichever the filter's name is.
+    """
+    entry = row_fields().get(name)
+    same = [other for other, its in row_fields().items() if its.alias_of == name]
+    if entry is not None and entry.alias_of:
+        same.append(entry.alias_of)
+    if name == _CLIENT_IP:
+        same += ["address", "addresses"]
+    found = [name, *same, f"{name}s"]
+    return (*found, *(f"{inside}.{each}" for inside in _INSIDE for each in found))
 
 
 def type_of(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, text_column
+from kdissect.report.cells import Cell, TableColumn, text_column, time_column
 from kdissect.report.printable import printable
 
 Facts = dict[str, Any]
@@ -11,7 +11,7 @@ Facts = dict[str, Any]
 def change_columns() -> list[TableColumn]:
     """A line for each."""
     return [
-        TableColumn("time", lambda row: Cell(row["time"][:23])),
+        time_column("time", "time"),
         text_column("principal", "principal"),
         text_column("client id", "client_id"),
         text_column("address", "address", rank=1),

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column, time_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -67,8 +67,9 @@ def member_columns() -> list[TableColumn]:
         text_column("instance", "instance_id"),
         text_column("principal", "principal"),
         text_column("address", "address", rank=2),
-        TableColumn("joined", lambda row: Cell((row["joined"] or "")[11:23]), rank=1),
+        time_column("joined", "joined", rank=1, of_day=True),
         TableColumn("gone", _gone),
+        time_column("gone at", "gone_at", rank=2, of_day=True),
         TableColumn("heartbeats", lambda row: Cell(str(row["heartbeats"] or "")), rank=1, right=True),
         TableColumn("longest gap", _gap, rank=1, right=True),
         TableColumn("assigned", lambda row: Cell(printable(", ".join(row["assigned"] or ())))),
@@ -80,7 +81,7 @@ def rebalance_columns() -> list[TableColumn]:
     return [
         text_column("group", "group"),
         text_column("kind", "kind", rank=3),
-        TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
+        time_column("time", "time"),
         number_column("generation", "generation"),
         number_column("members", "members"),
         TableColumn("took", _took, right=True),
@@ -109,8 +110,8 @@ def _rhythm() -> list[TableColumn]:
     """How often, from when to when."""
     return [
         number_column("count", "count"),
-        TableColumn("first", lambda row: Cell(row["first"][11:23])),
-        TableColumn("last", lambda row: Cell(row["last"][11:23])),
+        time_column("first", "first", of_day=True),
+        time_column("last", "last", of_day=True),
         TableColumn(
             "every",
             lambda row: Cell("" if row["every_ns"] is None else duration(row["every_ns"])),
@@ -184,9 +185,8 @@ def _gone(row: Facts) -> Cell:
     if row["gone"] is None:
         return Cell("")
     reason = f" ({row['reason']})" if row["reason"] else ""
-    when = f" {row['gone_at'][11:23]}" if row["gone_at"] else ""
     style = "" if row["gone"] == "left" else "bad"
-    return Cell(printable(f"{row['gone']}{when}{reason}"), style)
+    return Cell(printable(f"{row['gone']}{reason}"), style)
 
 
 def _gap(row: Facts) -> Cell:

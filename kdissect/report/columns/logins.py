@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, count_cell, counts_text, number_column, text_column
+from kdissect.report.cells import (
+    Cell,
+    TableColumn,
+    count_cell,
+    counts_text,
+    number_column,
+    text_column,
+    time_column,
+)
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -44,7 +52,7 @@ _SAME = ("client_id", "address", "broker", "mechanism", "principal", "outcome", 
 def failed_columns() -> list[TableColumn]:
     """What the broker said, and where to look."""
     return [
-        TableColumn("time", lambda row: Cell(row["time"][:23])),
+        time_column("time", "time"),
         text_column("client id", "client_id"),
         text_column("mechanism", "mechanism"),
         text_column("as", "principal"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column, time_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -10,14 +10,10 @@ Facts = dict[str, Any]
 _EXCHANGE = TableColumn("exchange", lambda row: Cell(row["exchange"], "dim"), rank=2)
 
 
-def _time() -> TableColumn:
-    return TableColumn("time", lambda row: Cell(row["time"][:23]))
-
-
 def position_columns() -> list[TableColumn]:
     """Where a consumer went."""
     return [
-        _time(),
+        time_column("time", "time"),
         text_column("client id", "client_id"),
         text_column("address", "address", rank=2),
         text_column("topic", "topic"),
@@ -33,7 +29,7 @@ def position_columns() -> list[TableColumn]:
 def commit_columns() -> list[TableColumn]:
     """What a group committed that is odd."""
     return [
-        _time(),
+        time_column("time", "time"),
         text_column("group", "group"),
         text_column("client id", "client_id"),
         text_column("topic", "topic"),
@@ -48,13 +44,13 @@ def commit_columns() -> list[TableColumn]:
 def held_columns() -> list[TableColumn]:
     """What nobody who reads committed records gets to, and whose transaction it is."""
     return [
-        _time(),
+        time_column("time", "time"),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("last stable offset", "last_stable_offset"),
         number_column("high watermark", "high_watermark"),
         TableColumn("held", lambda row: Cell(duration(row["held_ns"]), "bad"), right=True),
-        TableColumn("until", lambda row: Cell((row["moved"] or "the end of the capture")[:23]), rank=1),
+        time_column("until", "moved", rank=1, without="the end of the capture"),
         text_column("transactional id", "transactional_id"),
         number_column("producer", "producer_id"),
         text_column("client id", "client_id"),
@@ -66,7 +62,7 @@ def held_columns() -> list[TableColumn]:
 def twice_columns() -> list[TableColumn]:
     """The same records at two offsets."""
     return [
-        _time(),
+        time_column("time", "time"),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("records", "records"),
@@ -82,7 +78,7 @@ def twice_columns() -> list[TableColumn]:
 def gap_columns() -> list[TableColumn]:
     """Offsets that have no records."""
     return [
-        _time(),
+        time_column("time", "time"),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("from", "from"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, counts_text, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, counts_text, number_column, text_column, time_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -62,7 +62,7 @@ def transaction_columns() -> list[TableColumn]:
         text_column("transactional id", "transactional_id"),
         number_column("producer", "producer_id"),
         number_column("epoch", "epoch"),
-        TableColumn("began", lambda row: Cell((row["began"] or "before")[:23])),
+        time_column("began", "began", without="before"),
         TableColumn(
             "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
         ),
@@ -77,7 +77,7 @@ def transaction_columns() -> list[TableColumn]:
 def event_columns() -> list[TableColumn]:
     """What is out of the ordinary."""
     return [
-        TableColumn("time", lambda row: Cell(row["time"][:23])),
+        time_column("time", "time"),
         text_column("who", "who"),
         TableColumn("what", lambda row: Cell(row["what"].replace("_", " "), "odd")),
         text_column("where", "where"),

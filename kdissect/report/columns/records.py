@@ -18,7 +18,7 @@ def record_columns() -> list[TableColumn]:
         TableColumn("topic", _topic, 8),
         TableColumn("part", lambda row: Cell(cell(row["partition"])), 4, right=True),
         number_column("offset", "offset", 6),
-        TableColumn("timestamp", _timestamp, 23, 2),
+        TableColumn("timestamp (UTC)", _timestamp, 23, 2),
         TableColumn("codec", lambda row: Cell(row["codec"], "dim"), 5, 4),
         TableColumn("producer", _producer, 8, 3, right=True),
         TableColumn("key", lambda row: _content(row, "key"), 8),

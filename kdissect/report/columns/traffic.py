@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.wording import plural
-from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column, time_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count, byte_rate, duration, rate
 
@@ -80,7 +80,7 @@ def _some(names: list[str]) -> str:
 def time_columns(interval_ns: int) -> list[TableColumn]:
     """Rates in one interval after the other. `bar` is text that was drawn before."""
     return [
-        TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
+        time_column("time", "time"),
         TableColumn("exchanges", lambda row: Cell(rate(row["exchanges"], interval_ns)), right=True),
         TableColumn("sent", lambda row: _bytes_rate(row["request_bytes"], interval_ns), right=True),
         TableColumn("received", lambda row: _bytes_rate(row["response_bytes"], interval_ns), right=True),

@@ -14,6 +14,7 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import State
 from kdissect.tui.widgets.safe_text import fitted, safe
 
+_DAY_NS = 86_400 * 10**9
 Cell = tuple[str, str]
 """Text, inert already, and the name of a style: empty, dim, name, good, odd, bad."""
 
@@ -51,7 +52,11 @@ class ExchangeColumn(NamedTuple):
 
 
 def _time(log: ExchangeLog, row: int) -> Cell:
-    return rfc3339(log.time_ns(row))[11:26], ""
+    """Of the day; with the date in place of parts of a second where that is not the day of the first row."""
+    time_ns = log.time_ns(row)
+    text = rfc3339(time_ns)
+    is_same_day = time_ns // _DAY_NS == log.time_ns(0) // _DAY_NS
+    return (text[11:26] if is_same_day else f"{text[5:10]} {text[11:19]}"), ""
 
 
 def _api(log: ExchangeLog, row: int) -> Cell:
@@ -163,7 +168,7 @@ def _client_id_value(log: ExchangeLog, row: int) -> str | None:
 
 COLUMNS: tuple[ExchangeColumn, ...] = (
     ExchangeColumn("number", "#", 7, 7, 4, lambda log, row: (str(row + 1), "dim"), right=True),
-    ExchangeColumn("time", "Time", 12, 15, 1, _time, "time", _time_value, clips=True),
+    ExchangeColumn("time", "Time (UTC)", 12, 15, 1, _time, "time", _time_value, clips=True),
     ExchangeColumn("client", "Client", 15, 21, 3, _client, "client", _client_value),
     ExchangeColumn("broker", "Broker", 15, 21, 7, _broker, "broker", _broker_value),
     ExchangeColumn("client_id", "Client id", 9, 14, 2, _client_id, "client_id", _client_id_value),

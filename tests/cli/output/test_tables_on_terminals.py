@@ -1,6 +1,7 @@
 """Tables on terminals: nothing wraps, what is left out or cut is said; times as people want them."""
 
 import re
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -93,8 +94,6 @@ def times(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, list
 
 def test_times_name_their_zone(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Kolkata")
-    import time
-
     time.tzset()
     try:
         title, utc = times(capfd, "inspect", TXN, "--limit", "1")
@@ -138,3 +137,51 @@ def test_rows_of_several_days_have_dates(capfd: pytest.CaptureFixture[str], tmp_
         assert {text[:10] for text in found} == {"2026-11-21", "2026-11-22"}
         assert all(len(text) == 26 for text in found)
         assert {len(text) for text in times(capfd, command, TXN)[1]} == {15}
+
+
+REPORTS = [
+    ("changes", "kafka28_java_admin.pcapng", "time"), ("offsets", "kafka44_java_positions.pcapng", "time"),
+    ("logins", "kafka44_java_sasl.pcapng", "time"),
+    ("groups --group eager", "kafka44_java_groups.pcapng", "joined"),
+    ("producers", "tansu_rdk216_txn.pcap", "began"), ("stats --over-time", "tansu_rdk216_txn.pcap", "time"),
+]  # fmt: skip
+
+
+def column_of(capfd: pytest.CaptureFixture[str], title: str, *arguments: str) -> list[str]:
+    """What stands below a heading of a report, up to the end of its table."""
+    assert main(list(arguments)) == 0
+    lines = capfd.readouterr().out.splitlines()
+    at = next(number for number, line in enumerate(lines) if re.search(rf"(^|  ){re.escape(title)}", line))
+    start = lines[at].index(title)
+    rows = lines[at + 1 : lines.index("", at) if "" in lines[at:] else None]
+    return [line[start : start + len("2026-11-21 09:12:48.929")] for line in rows]
+
+
+@pytest.mark.parametrize(("command", "capture", "name"), REPORTS)
+def test_times_of_reports(
+    command: str, capture: str, name: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *options = command.split()
+    line = [first, str(CAPTURES / capture), *options]
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    try:
+        utc = column_of(capfd, f"{name} (UTC)", *line)
+        local = column_of(capfd, f"{name} (IST)", *line, "--time", "local")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert len(utc) == len(local) > 0
+    clock = re.compile(r"(\d\d):(\d\d):(\d\d\.\d{3})")
+    for one, other in zip(utc, local, strict=True):
+        found, here = clock.search(one), clock.search(other)
+        assert found and here
+        ahead = int(here[1]) * 60 + int(here[2]) - int(found[1]) * 60 - int(found[2])
+        assert (ahead % (24 * 60), here[3]) == (5 * 60 + 30, found[3])
+    for way, title in (("relative", "since start"), ("delta", "delta")):
+        shown = title if name == "time" else f"{name} ({title})"
+        assert main([*line, "--time", way]) == 0
+        out = capfd.readouterr().out
+        assert re.search(rf"(^|  ){re.escape(shown)}(  |$)", out, re.MULTILINE)
+        assert "(UTC)" not in out
+        assert re.search(r"(^|  +)\d+\.\d{3}(  |$)", out, re.MULTILINE)

@@ -129,10 +129,23 @@ def test_fish(environment: dict[str, str], tmp_path: Path) -> None:
     assert [line.partition("\t")[0] for line in found] == ["api == Produce", "api == Produce "]
 
 
-def test_zsh_can_read_its_script(environment: dict[str, str], tmp_path: Path) -> None:
-    script = tmp_path / "_kdissect"
-    script.write_text(SCRIPTS["zsh"])
-    assert shell_says(environment, "zsh", "-n", str(script)) == []
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["kdissect", "sta"], ["stats"]),
+        (["kdissect", "stats", "--sor"], ["--sort"]),
+        (["kdissect", "stats", "-Y", "'api == Produc"], ["api == Produce", "api == Produce "]),
+        (["kdissect", "inspect", "capt"], ["files"]),
+    ],
+)
+def test_zsh(words: list[str], expected: list[str], environment: dict[str, str]) -> None:
+    """In place of its line editor: what the function offers it."""
+    program = (
+        "compdef() { [[ $* == '_kdissect kdissect' ]] || print compdef $* }; _files() { print files }; "
+        'compadd() { [[ $* == *" -a values" ]] && print -rl -- $values }; '
+        'source <(kdissect completion zsh); words=("$@"); CURRENT=$#words; _kdissect'
+    )
+    assert shell_says(environment, "zsh", "-f", "-c", program, "zsh", *words) == expected
 
 
 def test_command_line(capfd: pytest.CaptureFixture[str]) -> None:

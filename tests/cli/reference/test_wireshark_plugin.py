@@ -302,6 +302,33 @@ def test_every_api_and_version_has_the_fields_that_inspect_prints(plugin: str, t
     assert equal >= 4 * len(versions)
 
 
+@needs_tshark
+def test_what_wireshark_itself_cannot_read_is_readable(plugin: str, tmp_path: Path) -> None:
+    """Produce 9 and later, Fetch 12 and later: its own dissector says so of itself."""
+    talks = [
+        talk for talk, api in zip(all_versions(), protocol_messages.all_apis(), strict=True) if api.key < 2
+    ]
+    path = write_pcap(tmp_path / "late.pcap", (packet for talk in talks for packet in talk.packets))
+    line = [str(TSHARK), "-r", str(path), "-d", "tcp.port==9092,kafka", "-T", "fields"]
+    for name in ("kafka.api_key", "kafka.api_version", "_ws.expert.message"):
+        line += ["-e", name]
+    said = subprocess.run(line, capture_output=True, check=True, timeout=600).stdout.decode(errors="replace")
+    rows = [text.split("\t") for text in said.splitlines() if "Unsupported" in text]
+    unread = {(int(key), int(version)) for key, version, _ in rows if key and version}  # of requests
+    if not unread:
+        pytest.skip("this Wireshark reads every version of Produce and Fetch")
+    assert min(version for key, version in unread if key == 0) >= 9
+    assert min(version for key, version in unread if key == 1) >= 12
+    wanted = [
+        row
+        for row in printed(path, tmp_path, "--show-secrets")
+        if (row["api_key"], row["api_version"]) in unread
+    ]
+    equal, wrong = compare(wanted, shown(plugin, path, "-o", "kdissect.show_secrets:TRUE"))
+    assert not wrong, "\n".join(wrong[:20])
+    assert equal == 4 * len(unread)
+
+
 CORPUS = sorted(path.name for path in CAPTURES.glob("*.pcap*"))
 
 
