@@ -223,7 +223,9 @@ class ExchangeFact(IntFlag):
     SLOW = 4096
     """An answer after 30 s or more."""
     VERSIONS_REFUSED = 8192
-    """The broker refused ApiVersions in the version asked for, on this connection."""
+    """The broker refused ApiVersions in a version asked for, on this connection, and this is another
+    ApiVersions or what follows the refused one.
+    """
     LATE = 16384
     """An answer after 100 ms or more."""
 

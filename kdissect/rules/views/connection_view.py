@@ -152,11 +152,19 @@ class ConnectionView:
         tcp = self.info.tcp
         return self.info.middle_start and tcp is not None and not (tcp.client_bytes and tcp.broker_bytes)
 
+    @property
+    def _is_behind_refusal(self) -> bool:
+        """Whether the request before the next one was an ApiVersions that was refused."""
+        refusal, previous = self.refusal, self.previous
+        return refusal is not None and previous is not None and previous.ordinal == refusal.ordinal
+
     def facts(self, exchange: Exchange) -> int:
         """What is so of the next exchange: members of `ExchangeFact`, as a number."""
         # Hot, once an exchange.
-        facts = self._facts_of_frames(exchange) | (VERSIONS_REFUSED if self.refusal else 0)
+        facts = self._facts_of_frames(exchange)
         client_id, previous = exchange.client_id, self.previous
+        if self.refusal and (exchange.api_key == API_VERSIONS or self._is_behind_refusal):
+            facts |= VERSIONS_REFUSED
         if exchange.anomalies:
             facts |= ANOMALY
         if self.first == exchange.ordinal:
@@ -298,10 +306,10 @@ class ConnectionView:
 
     def lend(self) -> LentView | None:
         """What the compiled part needs to go on from here; None of a connection that is new, at rest, or of
-        which versions were refused.
+        which versions were refused last.
         """
         previous = self.previous
-        if self.first is None or self.refusal or not isinstance(previous, Exchange):
+        if self.first is None or self._is_behind_refusal or not isinstance(previous, Exchange):
             return None
         if not self._recent.holds(self.info.id):
             return None
