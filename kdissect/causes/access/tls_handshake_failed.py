@@ -44,23 +44,19 @@ class TlsHandshakeFailed(FailedConnection):
             yield found
         for key, link in seen.gathering.links.items():
             again = link.broken_off
-            if (
-                len(again) < _AGAIN
-                or len(again) + len(link.ended) < link.opened
-                or ("broker", key.broker) in told
-            ):
+            ended = {name for _, name in again} | {one.connection for one in link.ended}
+            if len(again) < _AGAIN or len(ended) < link.opened or ("broker", key.broker) in told:
                 continue
             at = Seen()
             for start_ns, connection in again:
                 at.add(Packets(connection, -1, f"{key.host} > {key.broker}", start_ns))
             yield self.found(
-                f"{key.host} began TLS with {key.broker} {times(len(again))} and closed each time before"
-                " it had"
-                " asked anything: it does not like the certificate, by all that can be seen.",
+                f"{key.host} began TLS with {key.broker} {times(len(again))}, and each time that ended before"
+                " anything was asked: one end does not like the other's certificate, it seems.",
                 f"whoever connects from {key.host}",
                 {Party("host", key.host), Party("broker", key.broker)},
                 at,
                 Cost(errors=len(again)),
                 LOOKS,
-                "from TLS 1.3 on the alert that says why is encrypted",
+                "the alert that says why is encrypted from TLS 1.3 on; probes of the port look the same",
             )

@@ -63,7 +63,7 @@ class Link:
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.resets = self.gap_bytes = self.last_ns = 0
         self.broken_off: list[tuple[int, str]] = []
-        """TLS connections that the client ended behind the handshake, with their start."""
+        """TLS connections that were ended within the handshake, with their start."""
         self.starts: list[tuple[int, str]] = []
         self.ended: list[Ended] = []
         self.trips: list[tuple[int, str]] = []
@@ -116,15 +116,16 @@ class Link:
 
 
 def is_broken_off(info: ConnectionInfo) -> bool:
-    """Whether a client ended a TLS connection with no more than a handshake on it.
+    """Whether a TLS connection was ended with no more than a handshake on it.
 
-    From TLS 1.3 on alerts are encrypted: that it sends hardly more than its ClientHello is all that shows.
+    From TLS 1.3 on alerts are encrypted: that the client sends hardly more than its ClientHello is all that
+    shows. A client may leave it to the broker to close behind its alert.
     """
     tcp, close = info.tcp, info.close
     if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
         return False
-    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and info.end_ns - info.start_ns < _MOMENT_NS
-    return close.by == "client" and tcp.broker_bytes > 0 and is_short
+    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and close.time_ns - info.start_ns < _MOMENT_NS
+    return close.by is not None and tcp.broker_bytes > 0 and is_short
 
 
 class Links:
