@@ -12,14 +12,16 @@ from kdissect.tui.app import KdissectApp
 from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
 
-SIZE = (104, 30)
+SIZE = (108, 30)
 CAPTURE = "captures/kafka44_java_transactions.pcapng"
 GROUPS = "captures/kafka44_java_groups.pcapng"
+REJOINS = "captures/kafka44_java_rejoins.pcapng"
 # Name -> capture, then the keys; a number waits for so many seconds.
 PICTURES: dict[str, tuple[str, tuple[str | float, ...]]] = {
     "tui-bytes": (CAPTURE, ("6", 4.0, *("down",) * 8, 1.0, "enter", 3.0)),
     "tui-follow": (CAPTURE, ("2", 4.0, *("down",) * 8, "enter", 3.0, "n", "n", 1.0)),
     "tui-groups": (GROUPS, ("4", 4.0)),
+    "tui-why": (REJOINS, ("0", 4.0)),
     "tui-statistics": (CAPTURE, ("8", 4.0, "down", "down", 1.0)),
 }
 _FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)

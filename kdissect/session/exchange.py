@@ -227,6 +227,12 @@ class Exchange:
         return self.response.time_ns - self.request.end_time_ns
 
     @property
+    def rtt_ns(self) -> int | None:
+        """Nanoseconds from client to broker and back; None where a part is not known."""
+        client_ns, broker_ns = self.client_trip_ns, self.broker_trip_ns
+        return None if client_ns is None or broker_ns is None else client_ns + broker_ns
+
+    @property
     def delay_ns(self) -> int | None:
         """How long retransmissions held the exchange up, from its first byte to its last; None without both
         frames.

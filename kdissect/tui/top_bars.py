@@ -32,11 +32,11 @@ class TopLine(Widget):
         line.append(" kdissect ", "bold reverse")
         line.append(f" {safe(_name(session))}  ", "bold")
         line.append(f"{plural(len(session.log), 'exchange', spec=',')}  ")
+        line.append_text(_causes(session))
         line.append_text(_progress(session))
         troubles = len(session.troubles) + len(session.unread)
         if troubles:
             line.append(f"  ! {plural(troubles, 'warning')}", "bold")
-        line.append_text(_causes(session))
         return line
 
 
@@ -70,8 +70,8 @@ def _causes(session: Session) -> Text:
     if diagnosis is None or (CAUSES not in session.final and not diagnosis.causes):
         return Text()
     if not diagnosis.causes:
-        return Text("  nothing wrong", "dim")
-    return Text(f"  {plural(len(diagnosis.causes) + diagnosis.left_out, 'cause')}: see 0", "bold")
+        return Text("nothing wrong  ", "dim")
+    return Text(f"{plural(len(diagnosis.causes) + diagnosis.left_out, 'cause')}: see 0  ", "bold")
 
 
 class ViewBar(Widget):

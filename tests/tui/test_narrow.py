@@ -11,6 +11,7 @@ from tests.support.console import CAPTURES
 from tests.tui.driving import Driven, drive
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
+TRANSACTIONS = CAPTURES / "kafka44_java_transactions.pcapng"
 TABS, HEADS = 1, 3
 TLS_PORT = 19317
 
@@ -51,6 +52,30 @@ def test_keys_are_chosen_anew_in_another_width(monkeypatch: Any) -> None:
         assert "/ Filter" in driven.screen()[-1]
 
     drive(play, GROUPS, size=(80, 24), monkeypatch=monkeypatch)
+
+
+def test_what_every_java_client_does_is_no_finding_of_the_list(monkeypatch: Any) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        assert len(driven.session.log) == 180
+        assert not any(driven.session.log.found)
+
+    drive(play, GROUPS, size=(80, 24), monkeypatch=monkeypatch, studies=("findings",))
+
+
+def test_a_table_below_without_rows_gives_way_to_the_next(monkeypatch: Any) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("5")
+        await driven.until(lambda: "[partitions 1]" in "\n".join(driven.screen()), "for a table with rows")
+        head = driven.screen()[HEADS + 1].split("  ")
+        assert [title.strip() for title in head if title.strip()][-2:] == ["retries", "refused"]
+        await driven.press("d")
+        assert "[without an id" in "\n".join(driven.screen())
+        await driven.press("d")
+        assert "[transactions 0]" in "\n".join(driven.screen())
+
+    drive(play, TRANSACTIONS, size=(80, 24), monkeypatch=monkeypatch)
 
 
 def test_names_of_apis_are_whole_where_there_is_room(monkeypatch: Any) -> None:

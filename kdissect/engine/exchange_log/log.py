@@ -52,6 +52,7 @@ class ExchangeLog:
         self._topic_ids: list[tuple[bytes, ...]] = []
         self._anomalies: dict[int, Anomalies] = {}
         self._captured: dict[int, tuple[int, int]] = {}
+        self._delays: dict[int, int] = {}
         self._rows_of: list[array[int]] = []
         self._orphans_of: dict[int, dict[int, int]] = {}
         self._by_id: dict[str, int] = {}
@@ -74,6 +75,7 @@ class ExchangeLog:
         self._topic_ids += batch.topic_ids
         self._anomalies.update(batch.anomalies)
         self._captured.update(batch.captured)
+        self._delays.update(batch.delays)
         self.topic_names.update(batch.names)
         self.start_ns = batch.start_ns or self.start_ns
         for number, info in batch.connections:
@@ -222,6 +224,19 @@ class ExchangeLog:
             return None
         return self.columns["response_time"][row] - self.columns["request_end_time"][row]
 
+    def rtt_ns(self, row: int) -> int | None:
+        """Round trip between client and broker, as `Exchange.rtt_ns`."""
+        found = self.columns["rtt"][row]
+        return None if found == columns.NOT_KNOWN else found
+
+    def delay_ns(self, row: int) -> int | None:
+        """How long retransmissions held the exchange up, as `Exchange.delay_ns`; None also where too many
+        rows have some.
+        """
+        if self.columns["flags"][row] & columns.IS_DELAYED:
+            return self._delays.get(row)
+        return None if self.latency_ns(row) is None else 0
+
     def bytes_on_wire(self, row: int, side: str) -> int | None:
         """Size of a side's frame with its size prefix; None where there is none."""
         return self.columns[f"{side}_size"][row] + 4 if self.has_side(row, side) else None
@@ -356,6 +371,16 @@ class LoggedExchange(Exchange):
     def response_summary(self, is_listed: bool = False) -> Summary:
         """Error codes, and topics of both sides; for a line of the list what its frame has."""
         return super().response_summary(True) if is_listed else self._log.summary(self.row)
+
+    @property
+    def rtt_ns(self) -> int | None:
+        """That of the log."""
+        return self._log.rtt_ns(self.row)
+
+    @property
+    def delay_ns(self) -> int | None:
+        """That of the log."""
+        return self._log.delay_ns(self.row)
 
     def topics(self) -> tuple[str, ...]:
         """Topics by name, also those of ids."""

@@ -1,6 +1,6 @@
 """What the log of exchanges stores of each: numbers in columns, and indexes into tables of what repeats.
 
-An exchange takes about 120 bytes so, without an object of its own: a million of them 120 MB.
+An exchange takes about 140 bytes so, without an object of its own: a million of them 140 MB.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ COLUMNS = {
     "errors": "I",  # indexes into the tables of tuples
     "topics": "I",
     "topic_ids": "I",
+    "rtt": "q",  # nanoseconds, NOT_KNOWN where it is not
     **{
         f"{side}_{name}": code
         for side in ("request", "response")
@@ -55,6 +56,7 @@ IS_ODD = 1 << 10  # has anomalies
 NO_KEY = 1 << 11
 NO_VERSION = 1 << 12
 NO_CORRELATION = 1 << 13
+IS_DELAYED = 1 << 14
 
 # Bytes at the beginning of a frame whose checksum tells it from others that begin alike.
 MARK_BYTES = 64
@@ -64,6 +66,9 @@ MAX_VALUES = 1 << 18
 MAX_VALUE_ITEMS = 10_000
 # Exchanges whose anomalies are kept in words; of others only that there are some.
 MAX_ODD = 200_000
+# Exchanges that retransmissions held up, of which is kept for how long: 100 bytes each.
+MAX_DELAYED = 200_000
+NOT_KNOWN = -1
 MORE = "(more names than are kept)"
 
 Anomalies = tuple[Sequence[Anomaly], Sequence[Anomaly], Sequence[Anomaly]]
@@ -74,8 +79,9 @@ class Batch(NamedTuple):
     """Exchanges on their way from a `LogWriter` to an `ExchangeLog`, in plain values that can be pickled.
 
     `columns` by name, as bytes; `connections` new or changed, by index; `client_ids`, `errors`, `topics` and
-    `topic_ids` what is new in the tables; `anomalies` and `captured` (bytes captured of request and response)
-    by row, for the few that have some; `points` where reading of a file can begin; `names` of topic ids.
+    `topic_ids` what is new in the tables; by row, for the few that have some, `anomalies`, `captured` (bytes
+    captured of request and response) and `delays` (nanoseconds); `points` where reading of a file can begin;
+    `names` of topic ids.
     """
 
     columns: dict[str, bytes]
@@ -86,6 +92,7 @@ class Batch(NamedTuple):
     topic_ids: list[tuple[bytes, ...]]
     anomalies: dict[int, Anomalies]
     captured: dict[int, tuple[int, int]]
+    delays: dict[int, int]
     points: list[tuple[int, ResumePoint]]
     names: dict[bytes, str]
     start_ns: int

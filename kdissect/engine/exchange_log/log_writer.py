@@ -51,6 +51,8 @@ class LogWriter:
         self._anomalies: dict[int, Anomalies] = {}
         self._odd = 0
         self._captured: dict[int, tuple[int, int]] = {}
+        self._delays: dict[int, int] = {}
+        self._delayed = 0
         self._points: list[tuple[int, ResumePoint]] = []
         self._compiled: native.LoggedRows | None = None
         if is_compiled:
@@ -84,7 +86,9 @@ class LogWriter:
         put["errors"].append(facts[0])
         put["topics"].append(facts[1])
         put["topic_ids"].append(facts[2])
-        flags = _flags(exchange) | self._frames(exchange, row)
+        rtt_ns = exchange.rtt_ns
+        put["rtt"].append(columns.NOT_KNOWN if rtt_ns is None else rtt_ns)
+        flags = _flags(exchange) | self._frames(exchange, row) | self._note_delay(exchange, row)
         if has_anomalies(exchange):
             flags |= columns.IS_ODD
             self._note_anomalies(exchange, row)
@@ -133,12 +137,14 @@ class LogWriter:
             self._topic_ids.take(),
             self._anomalies,
             self._captured,
+            self._delays,
             self._points,
             names or {},
             start_ns,
         )
         self._columns = new_columns()
-        self._connections, self._anomalies, self._captured, self._points = {}, {}, {}, []
+        self._connections, self._anomalies, self._points = {}, {}, []
+        self._captured, self._delays = {}, {}
         return batch
 
     def _settle(self) -> None:
@@ -200,6 +206,15 @@ class LogWriter:
         put[f"{side}_mark"].append(crc32c(frame.data[: columns.MARK_BYTES]) if block is None else block)
         has, cut, kept = _FRAME_FLAGS[side]
         return has | (cut if frame.is_cut else 0) | (0 if block is None else kept)
+
+    def _note_delay(self, exchange: Exchange, row: int) -> int:
+        delay_ns = exchange.delay_ns if exchange.delays else 0
+        if not delay_ns:
+            return 0
+        self._delayed += 1
+        if self._delayed <= columns.MAX_DELAYED:
+            self._delays[row] = delay_ns
+        return columns.IS_DELAYED
 
     def _note_anomalies(self, exchange: Exchange, row: int) -> None:
         self._odd += 1

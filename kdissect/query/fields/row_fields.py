@@ -184,7 +184,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("state", members(State), lambda e: e.state, "state"),
         _field("time", TIME_NS, values.time, "time"),
         _field("latency_ns", NANOSECONDS, lambda e: e.latency_ns, "latency_ns"),
-        _field("rtt_ns", NANOSECONDS, values.round_trip),
+        _field("rtt_ns", NANOSECONDS, lambda e: e.rtt_ns),
         _field("delay_ns", NANOSECONDS, lambda e: e.delay_ns),
         (RowSource("errors", ERROR, values.plain(values.errors), True, Cost.SUMMARY, values.has_errors), ""),
         (RowSource("topics", TEXT, values.topics, True, Cost.SUMMARY), ""),

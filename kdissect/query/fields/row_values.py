@@ -144,12 +144,6 @@ def closed_after(e: Exchange) -> int | None:
     return e.close.time_ns - (e.request.end_time_ns if e.request is not None else e.close.time_ns)
 
 
-def round_trip(e: Exchange) -> int | None:
-    """Nanoseconds from client to broker and back; None where a part is not known."""
-    client, broker = e.client_trip_ns, e.broker_trip_ns
-    return None if client is None or broker is None else client + broker
-
-
 def anomalies(e: Exchange) -> Sequence[Any]:
     """The anomalies of exchange and frames."""
     return e.all_anomalies() if has_anomalies(e) else ()

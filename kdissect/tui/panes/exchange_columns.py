@@ -82,8 +82,22 @@ def _short(count: int | None) -> str:
 
 
 def _latency(log: ExchangeLog, row: int) -> Cell:
-    latency = log.latency_ns(row)
-    return ("" if latency is None else duration(latency)), ""
+    return _duration(log.latency_ns(row)), ""
+
+
+def _rtt(log: ExchangeLog, row: int) -> Cell:
+    return _duration(log.rtt_ns(row)), "dim"
+
+
+def _delay(log: ExchangeLog, row: int) -> Cell:
+    delay = log.delay_ns(row)
+    if delay is None and log.latency_ns(row) is not None:
+        return "?", "dim"  # too many to keep
+    return (_duration(delay) if delay else ""), "odd"
+
+
+def _duration(value: int | None) -> str:
+    return "" if value is None else duration(value)
 
 
 def _outcome(log: ExchangeLog, row: int) -> Cell:
@@ -124,8 +138,19 @@ def _api_value(log: ExchangeLog, row: int) -> str | None:
 
 
 def _latency_value(log: ExchangeLog, row: int) -> str | None:
-    latency = log.latency_ns(row)
-    return None if latency is None else f"{latency}ns"
+    return _ns(log.latency_ns(row))
+
+
+def _rtt_value(log: ExchangeLog, row: int) -> str | None:
+    return _ns(log.rtt_ns(row))
+
+
+def _delay_value(log: ExchangeLog, row: int) -> str | None:
+    return _ns(log.delay_ns(row))
+
+
+def _ns(value: int | None) -> str | None:
+    return None if value is None else f"{value}ns"
 
 
 def _error_value(log: ExchangeLog, row: int) -> str | None:
@@ -176,6 +201,8 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
     ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
     ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
     ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
+    ExchangeColumn("rtt", "RTT", 9, 9, 8, _rtt, "rtt", _rtt_value, right=True),
+    ExchangeColumn("delay", "Delay", 9, 9, 9, _delay, "delay", _delay_value, right=True),
     ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
     ExchangeColumn("findings", "Findings", 9, 10, 6, _findings, "has finding", _code_value),
 )

@@ -24,6 +24,8 @@ _NUMBERS: dict[str, KeyOf] = {
     "number": lambda log, row: row,
     "time": lambda log, row: log.time_ns(row),
     "latency": lambda log, row: log.latency_ns(row),
+    "rtt": lambda log, row: log.rtt_ns(row),
+    "delay": lambda log, row: log.delay_ns(row) or None,  # shown empty
     "size": lambda log, row: (
         (log.bytes_on_wire(row, "request") or 0) + (log.bytes_on_wire(row, "response") or 0)
     ),

@@ -20,6 +20,7 @@ from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 
 _TIMELINE = 32  # cells
+_BESIDE, _LEAST_LINE = 80, 16  # cells of the columns beside it; of a line that says anything
 
 
 class GroupsView(TablesView):
@@ -65,7 +66,8 @@ class GroupsView(TablesView):
         """With a line of time over the whole capture."""
         log = self.session.log
         end_ns = log.time_ns(len(log) - 1) if len(log) else log.start_ns
-        line = Timeline(log.start_ns, end_ns, _TIMELINE)
+        width = max(min(self.below.size.width - _BESIDE, _TIMELINE), _LEAST_LINE)
+        line = Timeline(log.start_ns, end_ns, width)
 
         def drawn(row: Row) -> Cell:
             at = read_moment(row["time"])  # None of a time that only a damaged file has

@@ -69,6 +69,7 @@ class TablesView(View):
         super().__init__(id=id)
         self._details: list[Detail] = []
         self._detail = 0
+        self._is_asked = False  # whether a key chose the table below
         self._count = 0
         self._most_lines: int | None = None
 
@@ -155,6 +156,8 @@ class TablesView(View):
         row = self.table.row
         self._details = [] if row is None else self.details(row)
         self._detail = min(self._detail, max(len(self._details) - 1, 0))
+        if not self._is_asked:  # the first with anything in it
+            self._detail = next((at for at, detail in enumerate(self._details) if detail.rows), 0)
         self._show_detail()
 
     def _show_detail(self) -> None:
@@ -176,6 +179,7 @@ class TablesView(View):
     def action_detail(self, step: int) -> None:
         """The next table below."""
         if self._details:
+            self._is_asked = True
             self._detail = (self._detail + step) % len(self._details)
             self._show_detail()
 

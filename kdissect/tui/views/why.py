@@ -184,12 +184,12 @@ def _does(row: Row) -> Cell:
 
 
 _COLUMNS = (
-    number_column("#", "rank", 2, 0),
-    TableColumn("does", _does, 6),
-    TableColumn("cause", lambda row: Cell(printable(row["cause"].title), "name"), 16),
-    TableColumn("who", _who, 9, 2),
-    TableColumn("since", _since, 12, 3),
-    TableColumn("times", lambda row: Cell(f"{row['cause'].times:,}"), 5, 1, right=True),
-    TableColumn("cost", _cost, 9),
-    TableColumn("sure", _sure, 8, 4),
+    number_column("#", "rank"),
+    TableColumn("does", _does),
+    TableColumn("cause", lambda row: Cell(printable(row["cause"].title), "name"), 24),
+    TableColumn("who", _who, 20),
+    TableColumn("since", _since, rank=2),
+    TableColumn("times", lambda row: Cell(f"{row['cause'].times:,}"), rank=1, right=True),
+    TableColumn("cost", _cost, 20),
+    TableColumn("sure", _sure, rank=3),
 )

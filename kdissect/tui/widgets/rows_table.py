@@ -367,7 +367,7 @@ def _wanted(column: TableColumn, texts: Sequence[str]) -> int:
 
 def _easy(column: TableColumn, wanted: int) -> int:
     """What a column can go down to without hurt: the beginning of a text is often enough."""
-    return wanted if column.right else min(wanted, max(cell_len(column.title), _EASY))
+    return wanted if column.right else min(wanted, max(cell_len(column.title), column.min_width, _EASY))
 
 
 def _total(widths: Sequence[int]) -> int:

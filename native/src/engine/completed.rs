@@ -84,6 +84,13 @@ pub struct Trips {
     pub broker: Option<i64>,
 }
 
+impl Trips {
+    /// From client to broker and back.
+    pub fn both(self) -> Option<i64> {
+        Some(self.client?.saturating_add(self.broker?))
+    }
+}
+
 /// A request and its answer. Only where none belongs there is none.
 pub struct Row {
     pub request: Request,

@@ -16,9 +16,10 @@ use crate::template::Look;
 /// Pairs of summaries whose numbers are remembered.
 const MOST: usize = 4096;
 
-/// Flags, and `MARK_BYTES`, of `kdissect.engine.exchange_log.log_columns`.
+/// Flags, `NOT_KNOWN` and `MARK_BYTES`, of `kdissect.engine.exchange_log.log_columns`.
 const COMPLETE: u16 = 0;
 const NO_RESPONSE_EXPECTED: u16 = 1;
+const NOT_KNOWN: i64 = -1;
 const HAS: [u16; 2] = [1 << 3, 1 << 4];
 const KEPT: [u16; 2] = [1 << 7, 1 << 8];
 const MARK_BYTES: usize = 64;
@@ -57,6 +58,7 @@ struct Columns {
     errors: Column,
     topics: Column,
     topic_ids: Column,
+    rtt: Column,
     sides: [FrameColumns; 2],
 }
 
@@ -197,6 +199,7 @@ impl LoggedRows {
             ("errors", &mut columns.errors),
             ("topics", &mut columns.topics),
             ("topic_ids", &mut columns.topic_ids),
+            ("rtt", &mut columns.rtt),
         ]
         .map(|(name, column)| column.take(py, name))
         .into();
@@ -239,6 +242,7 @@ impl LoggedRows {
         columns.errors.push(errors.to_ne_bytes());
         columns.topics.push(topics.to_ne_bytes());
         columns.topic_ids.push(topic_ids.to_ne_bytes());
+        columns.rtt.push(row.trips.both().unwrap_or(NOT_KNOWN).to_ne_bytes());
         self.rows += 1;
         Ok(true)
     }

@@ -97,15 +97,60 @@ async def focused(port: int, devtools: int) -> None:
                 await asyncio.sleep(0.2)
 
 
+async def pressed_while_loading(port: int, devtools: int, keys: str) -> None:
+    """Open the page, and press keys before the screen has drawn anything."""
+    from aiohttp import ClientSession
+
+    async with ClientSession() as session:
+        await answer(session, f"http://127.0.0.1:{port}/")
+        async with page(session, devtools) as call:
+
+            async def value(expression: str) -> Any:
+                return (await call("Runtime.evaluate", expression=expression))["result"].get("value")
+
+            await call("Page.navigate", url=f"http://127.0.0.1:{port}/")
+            while await value(f"location.port == '{port}' && document.readyState != 'loading'") is not True:
+                await asyncio.sleep(0.01)
+            for key in keys:
+                event = {"key": key, "text": key, "code": f"Key{key.upper()}"}
+                await call("Input.dispatchKeyEvent", type="keyDown", **event)
+                await call("Input.dispatchKeyEvent", type="keyUp", **event)
+            assert await value("document.body.classList.contains('-first-byte')") is False
+            await asyncio.sleep(PATIENCE_S)  # the page stays open until it is known what came of them
+
+
+@needs_chromium
+def test_keys_while_the_page_loads_are_held_and_come_in_order(tmp_path: Path) -> None:
+    """`t` is the other theme, `q` ends it, which keeps the theme."""
+    port, devtools = free_port(), free_port()
+    serving = command("tui", "--web", "--web-port", port, GROUPS)
+    kept = tmp_path / "kdissect" / "tui.json"
+
+    async def play() -> None:
+        pressing = asyncio.create_task(pressed_while_loading(port, devtools, "tq"))
+        while not kept.exists() and not pressing.done():
+            await asyncio.sleep(0.1)
+        pressing.cancel()
+        if pressing.done():
+            pressing.result()
+
+    with started(*serving, XDG_CONFIG_HOME=str(tmp_path)), started(*chromium(tmp_path, devtools)):
+        asyncio.run(play())
+    assert json.loads(kept.read_text())["theme"] == "textual-light"
+
+
+def chromium(profile: Path, devtools: int) -> tuple[str, ...]:
+    return (
+        str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu",
+        f"--remote-debugging-port={devtools}", f"--user-data-dir={profile}", "about:blank",
+    )  # fmt: skip
+
+
 @needs_chromium
 def test_keys_need_no_click(tmp_path: Path) -> None:
     port, devtools = free_port(), free_port()
     serving = command("tui", "--web", "--web-port", port, GROUPS)
-    browser = (
-        str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu",
-        f"--remote-debugging-port={devtools}", f"--user-data-dir={tmp_path}", "about:blank",
-    )  # fmt: skip
-    with started(*serving, XDG_CONFIG_HOME=str(tmp_path)), started(*browser):
+    with started(*serving, XDG_CONFIG_HOME=str(tmp_path)), started(*chromium(tmp_path, devtools)):
         asyncio.run(focused(port, devtools))
 
 

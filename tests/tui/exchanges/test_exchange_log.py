@@ -13,7 +13,9 @@ from kdissect.engine.exchange_log.log import ExchangeLog, find_in
 from kdissect.engine.exchange_log.log_writer import LogWriter
 from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.model.packets.packet import NUMBER_MASK
+from kdissect.query import Context, compile_filter
 from kdissect.session.exchange import Exchange
+from kdissect.tui.panes.exchange_columns import COLUMNS
 from kdissect.tui.processes.frame_store import Frames
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation, request, response
@@ -52,6 +54,21 @@ def assert_same(loaded: Loaded, path: Path, **options: Any) -> None:
 def test_rows_are_those_of_the_exchanges(name: str) -> None:
     with Loaded(CAPTURES / name) as loaded:
         assert_same(loaded, CAPTURES / name)
+
+
+def test_times_are_those_of_the_exchanges_and_filters_look_at_them() -> None:
+    path = CAPTURES / "faults" / "recorded" / "lossy-network-1.pcapng.gz"
+    with Loaded(path) as loaded:
+        log, originals = loaded.log, list(Dissection(str(path)))
+        rows = range(len(log))
+        assert [log.rtt_ns(row) for row in rows] == [exchange.rtt_ns for exchange in originals]
+        assert [log.delay_ns(row) for row in rows] == [exchange.delay_ns for exchange in originals]
+        cells = {column.name: column.cell for column in COLUMNS}
+        for expression, name in (("delay > 0ms", "delay"), ("rtt > 1ms", "rtt")):
+            takes = compile_filter(expression).bind(Context())
+            found = [row for row in rows if takes(log.exchange(row))]
+            assert found == [row for row, exchange in enumerate(originals) if takes(exchange)] != []
+            assert all(cells[name](log, row)[0] for row in found)
 
 
 def test_tls_is_kept_in_the_spool() -> None:
