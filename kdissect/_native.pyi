@@ -631,11 +631,12 @@ class ProducedBatches:
 JUDGED: list[int]
 _Contents = tuple[
     Callable[[], tuple[tuple[int, int, int], tuple[int, int]]],
+    Callable[[], Callable[[], Any]],
     Callable[[], Callable[[bytes], bytes]],
     Callable[[], Callable[[bytes], bytes]],
     Callable[[], Callable[[bytes], bytes]],
     Callable[[int, bytes, int], bytes | None],
-]  # limits, three libraries, what decompresses all else, of `compiled_records.BatchQuestions`
+]  # limits, four libraries, what decompresses all else, of `compiled_records.BatchQuestions`
 
 _Latencies = list[tuple[tuple[int, int], DistributionRow]]  # by API key and version
 _Slots = list[tuple[int, int]]  # times of slots, and exchanges
@@ -643,7 +644,7 @@ _Slots = list[tuple[int, int]]  # times of slots, and exchanges
 @final
 class UnmarkedRows:
     # `asked` are methods of `rules.judging.unmarked_rows`, `marks` name and id of the metadata log, `topics`
-    # those whose records have formats, and what tells such a one by its id.
+    # those whose records have formats, what tells such a one by its id, and how often names changed.
     def __new__(
         cls,
         asked: tuple[
@@ -656,7 +657,7 @@ class UnmarkedRows:
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
         ],
         marks: tuple[bytes, bytes],
-        topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool]],
+        topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool], Callable[[], int]],
         contents: _Contents,
         multiplier: float,
     ) -> Self: ...

@@ -314,15 +314,27 @@ ANSWERS: dict[str, Answer] = {
 }  # fmt: skip
 
 
-def key_fields(message: Message, version: int, *, is_once: bool = False) -> list[str]:
-    """The fields of a request or response with keys, as paths from the root; those of lists that have each
-    key once, or those that are compared.
+class KeyField(NamedTuple):
+    """A field with keys, as a path from the root; whether another one has the key where this one is null."""
+
+    path: str
+    has_other: bool
+
+
+def key_fields(message: Message, version: int, *, is_once: bool = False) -> list[KeyField]:
+    """The fields of a request or response with keys; those of lists that have each key once, or those that
+    are compared.
     """
     api = protocol_messages.api(-1 if message.api_key is None else message.api_key)
     answer = _NOTHING if api is None else ANSWERS.get(api.name, _NOTHING)
     chosen = answer.once if is_once else answer.asked if api and message is api.request else answer.answered
     found = paths_in(message, version, chosen)
-    return [path for levels in found for level in levels for column in level.key for path in column.paths]
+    columns = [column for levels in found for level in levels for column in level.key]
+    return [
+        KeyField(path, len(column.names) > 1)
+        for column in columns
+        for path in (column.paths if len(column.names) < 2 else column.paths[:1])
+    ]
 
 
 class Column(NamedTuple):

@@ -47,6 +47,13 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "CPython" in lines[-1]
 
 
+def test_bytecode_may_be_on_disk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it is for users, whatever this environment says: else each start compiles all modules."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    asked = command("import sys; sys.exit(sys.dont_write_bytecode)")
+    assert run(["--pair", asked, asked, "--rounds", "1", "--warm-ups", "0"], capsys)[0] == 0
+
+
 def test_rounds_are_interleaved_after_a_warm_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     sides = [command(f"open({str(log)!r}, 'a').write({letter!r})") for letter in "abcd"]

@@ -227,9 +227,20 @@ _OF_BATCH = frozenset(
 )  # fmt: skip
 
 
-def _steady(change: Change | None = None) -> list[Packet]:
+def _refused() -> ScriptedConnection:
+    """ApiVersions v5 refused, and asked again in a version that the broker takes (KIP-511)."""
+    talk = ScriptedConnection(negotiate=False)
+    talk.ask("ApiVersions", 5, SOFTWARE)
+    range_of_it = {"api_key": 18, "min_version": 0, "max_version": 3}
+    talk.answer("ApiVersions", 0, {"error_code": 35, "api_keys": [range_of_it]})
+    return talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+
+
+def _steady(
+    change: Change | None = None, begun: Callable[[], ScriptedConnection] = ScriptedConnection
+) -> list[Packet]:
     """A member of a group that fetches in a session, and a producer with an id, on one connection."""
-    talk = ScriptedConnection()
+    talk = begun()
     talk.exchange("InitProducerId", 4, {"transaction_timeout_ms": 1}, {"producer_id": 5})
     join = {"group_id": "g", "session_timeout_ms": 10_000, "protocol_type": "consumer", "member_id": "m"}
     talk.exchange("JoinGroup", 5, join, {"generation_id": 2, "member_id": "m", "leader": "x"})
@@ -278,8 +289,11 @@ def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]
     ]
 
 
-def test_exchanges_that_are_alike_pass(native: Any, tmp_path: Path) -> None:
-    passed = _assert_same(native, write_pcap(tmp_path / "steady.pcap", _steady()))
+@pytest.mark.parametrize("begun", [ScriptedConnection, _refused])
+def test_exchanges_that_are_alike_pass(
+    native: Any, tmp_path: Path, begun: Callable[[], ScriptedConnection]
+) -> None:
+    passed = _assert_same(native, write_pcap(tmp_path / "steady.pcap", _steady(begun=begun)))
     assert passed >= 5 * (ROUNDS - 3)
 
 

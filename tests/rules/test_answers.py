@@ -226,6 +226,23 @@ def test_a_number_that_stands_in_several_lists_is_not_marked() -> None:
     assert (marks(0, 1, 0), marks(*range(9), 3)) == (bit, bit)
 
 
+def test_topics_asked_for_by_name_are_not_marked_for_their_ids() -> None:
+    """Clients ask Metadata v12 by name, without ids, and brokers answer with both."""
+    api = protocol_messages.api_by_name("Metadata")
+    assert api is not None
+    guards = BodyGuards((api.request, 12), (api.response, 12))
+    bit = guards.add((Fact.OTHER_RESULTS,), is_response=True)
+
+    def marks(asked: str | None, answered: str | None) -> int:
+        given = {"name": answered, "topic_id": b"i" * 16}
+        exchange = Talk().ask(3, 12, {"topics": [{"name": asked}]}, {"topics": [given]})
+        assert guards.marks(exchange) == guards.reference_marks(*exchange.bodies(), 0)
+        return guards.marks(exchange)
+
+    assert marks("a", "a") == 0
+    assert [marks("a", "b"), marks("a", None), marks(None, "a"), marks(None, None)] == [bit] * 4
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "version"), HELD)
 def test_a_result_is_for_something_else(name: str, version: int) -> None:

@@ -1,7 +1,9 @@
 """gzip (RFC 1952): codec 1."""
 
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from kdissect.model.errors import DecodeError, OutputLimitError
@@ -19,6 +21,11 @@ with suppress(ImportError):  # the extra `fast`
     from isal import isal_zlib
 
     _fast = isal_zlib
+
+
+def begin_member() -> Callable[[], Any]:
+    """Begins the stream of a member of few bytes."""
+    return partial(zlib.decompressobj, _GZIP_FORMAT)
 
 
 def decompress_gzip(data: memoryview, limit: int) -> bytes:

@@ -5,7 +5,7 @@ What the compiled part asks of Python stands here, and what becomes of fields th
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compression.codec import decompress_within, growth, usual_growth
@@ -63,6 +63,8 @@ class BatchQuestions(NamedTuple):
 
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
+    gzip: Callable[[], Callable[[], Any]]
+    """Gives what begins a stream of the library."""
     snappy: Callable[[], Callable[[bytes], bytes]]
     """Gives the library's function for raw blocks."""
     lz4: Callable[[], Callable[[bytes], bytes]]
@@ -172,8 +174,14 @@ def _limits() -> tuple[tuple[int, int, int], tuple[int, int]]:
     return growth(), usual_growth()
 
 
+def _gzip() -> Callable[[], Any]:
+    from kdissect.decoders.compression.gzip import begin_member  # start-up: few captures have all codecs
+
+    return begin_member()
+
+
 def _snappy() -> Callable[[bytes], bytes]:
-    from kdissect.decoders.compression.snappy import whole_block  # start-up: few captures have all codecs
+    from kdissect.decoders.compression.snappy import whole_block  # start-up: the same
 
     return whole_block
 
@@ -203,4 +211,4 @@ def rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
     return not found.batches and not found.faults
 
 
-BATCH_QUESTIONS = BatchQuestions(_limits, _snappy, _lz4, _zstd, _decompress, rest_fits)
+BATCH_QUESTIONS = BatchQuestions(_limits, _gzip, _snappy, _lz4, _zstd, _decompress, rest_fits)

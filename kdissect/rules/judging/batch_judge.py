@@ -180,6 +180,10 @@ class BatchJudge:
         """Whether a topic is known as one whose records have formats."""
         return self._names.name(info, topic_id) in _LOGS
 
+    def name_changes(self) -> int:
+        """How often names of topics changed, by which `is_own_topic` tells."""
+        return self._names.changes
+
     def passes(self, exchange: Exchange, asked: Any) -> int | None:
         """How many batches an exchange with canonical bodies has, if no rule is shown any; else None.
 

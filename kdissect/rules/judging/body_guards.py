@@ -312,13 +312,16 @@ class BodyGuards:
         kind = _ONCE if fact is Fact.TWICE else _COMPARED
         for is_response in (False, True) if fact is Fact.OTHER_RESULTS else (fact is Fact.TWICE,):
             side = self._sides[is_response]
-            paths = key_fields(side.message, side.version, is_once=kind == _ONCE)
-            if not paths and fact is not Fact.OTHER_RESULTS:
+            fields = key_fields(side.message, side.version, is_once=kind == _ONCE)
+            if not fields and fact is not Fact.OTHER_RESULTS:
                 return _NEVER
-            found = [side.named([path]) for path in paths]
+            found = [side.named([field.path]) for field in fields]
             if not found or not all(found):
                 return _ALWAYS
             keys = [at for (at,) in found]
+            for at, field in zip(keys, fields, strict=True):
+                if field.has_other:  # which is not looked at: to need it is odd enough
+                    side.test(at, "empty", number)
             lists = side.lists_of_numbers(keys) if kind == _ONCE else []
             for what, asked in (("list", lists), ("key", keys)):
                 for at in asked:

@@ -161,10 +161,8 @@ class ConnectionView:
     def facts(self, exchange: Exchange) -> int:
         """What is so of the next exchange: members of `ExchangeFact`, as a number."""
         # Hot, once an exchange.
-        facts = self._facts_of_frames(exchange)
+        facts = self._facts_of_frames(exchange) | self._facts_of_versions(exchange)
         client_id, previous = exchange.client_id, self.previous
-        if self.refusal and (exchange.api_key == API_VERSIONS or self._is_behind_refusal):
-            facts |= VERSIONS_REFUSED
         if exchange.anomalies:
             facts |= ANOMALY
         if self.first == exchange.ordinal:
@@ -179,6 +177,12 @@ class ConnectionView:
             facts |= ID_NOT_HIGHEST
         if len(self.in_flight) >= _MANY_IN_FLIGHT:
             facts |= MANY_IN_FLIGHT
+        return facts
+
+    def _facts_of_versions(self, exchange: Exchange) -> int:
+        facts = 0
+        if self.refusal and (exchange.api_key == API_VERSIONS or self._is_behind_refusal):
+            facts = VERSIONS_REFUSED
         if self.advertised is not None:
             found, version = self.advertised.get(exchange.api_key or 0), exchange.api_version or 0
             if found is None or not found[0] <= version <= found[1]:

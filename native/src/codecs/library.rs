@@ -17,10 +17,15 @@ impl Library {
 
     /// What the library makes of bytes; None where it refuses them, and Python is to say why.
     pub fn decompress<'py>(&mut self, py: Python<'py>, data: &[u8]) -> Option<Bound<'py, PyBytes>> {
+        let found = self.loaded(py)?.call1((PyBytes::new(py, data),));
+        found.ok()?.downcast_into().ok()
+    }
+
+    /// The function itself.
+    pub fn loaded<'a, 'py>(&'a mut self, py: Python<'py>) -> Option<&'a Bound<'py, PyAny>> {
         if self.decompress.is_none() {
             self.decompress = Some(self.load.call0(py).ok()?);
         }
-        let found = self.decompress.as_ref()?.bind(py).call1((PyBytes::new(py, data),));
-        found.ok()?.downcast_into().ok()
+        Some(self.decompress.as_ref()?.bind(py))
     }
 }

@@ -1,6 +1,7 @@
 //! What records are compressed with (spec/001 "5.3.1 Record Batch", attributes): the plain case of
 //! `kdissect.decoders.compression`, which is asked about all others.
 
+pub mod gzip;
 pub mod library;
 pub mod lz4;
 pub mod snappy;
@@ -9,6 +10,7 @@ pub mod zstd;
 /// By their numbers in the attributes: `model.record_batch.CODEC_NAMES`.
 pub const NAMES: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 pub const NONE: i16 = 0;
+pub const GZIP: i16 = 1;
 pub const SNAPPY: i16 = 2;
 pub const LZ4: i16 = 3;
 pub const ZSTD: i16 = 4;

@@ -10,6 +10,7 @@ use crate::bodies::partition_rows::{Body, Topic};
 use crate::records::batch::{batches, Batch, ATTRIBUTES_AT, LOG_APPEND_TIME};
 use crate::records::canonical_records::latest_delta;
 use crate::records::content::Contents;
+use crate::records::quick::QuickMap;
 
 /// Batches remembered as canonical, by what their checksum covers.
 pub const MOST_CANONICAL: usize = 1024;
@@ -23,6 +24,9 @@ const EPOCH_LOWER: u32 = 32768;
 
 /// Whether batches are produced, and fetched by offset; the facts that mark one for a rule; those of attributes.
 pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
+
+/// Names of topics, `(connection, id) -> bool`, `() -> int`.
+pub type Topics = (Vec<Vec<u8>>, Py<PyAny>, Py<PyAny>);
 
 /// A batch, and the number of its partition's row.
 pub type Found = (usize, Batch);
@@ -47,13 +51,28 @@ pub struct Batches {
     /// Topics whose records have formats, by name; `(connection, id) -> bool` tells those by id.
     own_topics: Vec<Vec<u8>>,
     is_own: Py<PyAny>,
+    /// What it told, with the connection, by whose address that is known; how often names had changed then.
+    told: QuickMap<(usize, [u8; 16]), (Py<PyAny>, bool)>,
+    changes: i64,
+    changes_of: Py<PyAny>,
     facts: HashMap<(u32, i16), u32>,
     canonical: HashSet<(u32, usize, i64, i32)>,
 }
 
 impl Batches {
-    pub fn new(contents: Contents, own_topics: Vec<Vec<u8>>, is_own: Py<PyAny>) -> Self {
-        Batches { contents, own_topics, is_own, facts: HashMap::new(), canonical: HashSet::new() }
+    /// `topics` are those whose records have formats, what tells them by id, and how often names changed.
+    pub fn new(contents: Contents, topics: Topics) -> Self {
+        let (own_topics, is_own, changes_of) = topics;
+        Batches {
+            contents,
+            own_topics,
+            is_own,
+            told: QuickMap::default(),
+            changes: 0,
+            changes_of,
+            facts: HashMap::new(),
+            canonical: HashSet::new(),
+        }
     }
 
     /// Whether no rule is shown any of these, which stand in `body` of `data`. `kind` is the number of the exchange's
@@ -113,11 +132,21 @@ impl Batches {
         Ok(found)
     }
 
-    fn is_own_topic(&self, py: Python<'_>, info: &Py<PyAny>, topic: &Topic<'_>) -> PyResult<bool> {
-        match topic {
-            Topic::Name(name) => Ok(self.own_topics.iter().any(|own| own == name)),
-            Topic::Id(id) => self.is_own.call1(py, (info, PyBytes::new(py, *id)))?.extract(py),
+    fn is_own_topic(&mut self, py: Python<'_>, info: &Py<PyAny>, topic: &Topic<'_>) -> PyResult<bool> {
+        let id: &[u8; 16] = match topic {
+            Topic::Name(name) => return Ok(self.own_topics.iter().any(|own| own == name)),
+            Topic::Id(id) => id,
+        };
+        let key = (info.as_ptr() as usize, *id);
+        if let Some((_, is_own)) = self.told.get(&key) {
+            return Ok(*is_own);
         }
+        let is_own = self.is_own.call1(py, (info, PyBytes::new(py, id)))?.extract(py)?;
+        if self.told.len() >= MOST_CANONICAL {
+            self.told.clear();
+        }
+        self.told.insert(key, (info.clone_ref(py), is_own));
+        Ok(is_own)
     }
 
     fn is_canonical(&mut self, py: Python<'_>, data: &[u8], batch: &Batch, dense: bool) -> PyResult<bool> {
@@ -144,8 +173,13 @@ impl Batches {
         Ok(is_canonical)
     }
 
-    /// Look which limits hold.
+    /// Look which limits hold, and whether names are others now.
     pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
+        let changes = self.changes_of.bind(py).call0()?.extract()?;
+        if changes != self.changes {
+            self.changes = changes;
+            self.told.clear();
+        }
         self.contents.look(py)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::batches::{batches_of, Batches, CarriageRow, Found};
+use super::batches::{batches_of, Batches, CarriageRow, Found, Topics};
 use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
 use super::counted::{Counted, Settled};
 use super::members::Members;
@@ -30,7 +30,7 @@ const ALL_IN_SYNC: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
 type Marks = (Vec<u8>, Vec<u8>);
 
-type Five = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Six = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 type Seven = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
@@ -103,23 +103,17 @@ pub struct UnmarkedRows {
 #[pymethods]
 impl UnmarkedRows {
     /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose
-    /// records have formats, and what tells them by id; `contents` are limits, three libraries and what decompresses
+    /// records have formats, and what tells them by id; `contents` are limits, four libraries and what decompresses
     /// all else; `multiplier` tells the bins of a distribution.
     #[new]
-    fn new(
-        asked: Seven,
-        marks: Marks,
-        topics: (Vec<Vec<u8>>, Py<PyAny>),
-        contents: Five,
-        multiplier: f64,
-    ) -> Self {
+    fn new(asked: Seven, marks: Marks, topics: Topics, contents: Six, multiplier: f64) -> Self {
         let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
-        let (limits, snappy, lz4, zstd, decompress) = contents;
-        let contents = Contents::new(limits, [snappy, lz4, zstd], decompress);
+        let (limits, gzip, snappy, lz4, zstd, decompress) = contents;
+        let contents = Contents::new(limits, [gzip, snappy, lz4, zstd], decompress);
         UnmarkedRows {
             asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle },
             marks,
-            batches: Batches::new(contents, topics.0, topics.1),
+            batches: Batches::new(contents, topics),
             plans: QuickMap::default(),
             codes: QuickMap::default(),
             lent: QuickMap::default(),

@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, HEADER};
 use crate::codecs::library::Library;
-use crate::codecs::{lz4, snappy, zstd, Growth, Usual, LZ4, NONE, SNAPPY, ZSTD};
+use crate::codecs::{gzip, lz4, snappy, zstd, Growth, Usual, GZIP, LZ4, NONE, SNAPPY, ZSTD};
 
 pub enum Content {
     Frame(Range<usize>),
@@ -30,6 +30,7 @@ pub struct Contents {
     limits: Py<PyAny>,
     bounds: Growth,
     usual: Usual,
+    gzip: Library,
     snappy: Library,
     lz4: Library,
     zstd: Library,
@@ -38,13 +39,14 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// `libraries` are those of snappy, lz4 and zstd.
-    pub fn new(limits: Py<PyAny>, libraries: [Py<PyAny>; 3], decompress: Py<PyAny>) -> Self {
-        let [snappy, lz4, zstd] = libraries.map(Library::new);
+    /// `libraries` are those of gzip, snappy, lz4 and zstd.
+    pub fn new(limits: Py<PyAny>, libraries: [Py<PyAny>; 4], decompress: Py<PyAny>) -> Self {
+        let [gzip, snappy, lz4, zstd] = libraries.map(Library::new);
         Contents {
             limits,
             bounds: Growth { most: 0, free: 0, ratio: 0 },
             usual: Usual { bytes: 0, records: 0 },
+            gzip,
             snappy,
             lz4,
             zstd,
@@ -76,6 +78,7 @@ impl Contents {
         let found = match batch.codec() {
             _ if data.is_empty() => return Ok(Some(Content::Frame(place))),
             NONE => return Ok(Some(Content::Frame(place))),
+            GZIP => self.gzip.loaded(py).and_then(|begin| gzip::member(begin, data, most)),
             SNAPPY => snappy::block(data, most).and_then(|block| self.snappy.decompress(py, block)),
             LZ4 if lz4::is_bounded(data, bound) => self.lz4.decompress(py, data),
             ZSTD if zstd::is_bounded(data, most, bound) => self.zstd.decompress(py, data),
