@@ -110,4 +110,4 @@ def _nearest(name: str) -> str:
     from difflib import get_close_matches  # at first use: start-up
 
     near = get_close_matches(name, LIMIT_NOTES, 1)
-    return f", perhaps {near[0]}" if near else ""
+    return f"; did you mean {near[0]}?" if near else ""

@@ -32,10 +32,19 @@ def select(
     wanted, unwanted = list(chosen) or [ALL], list(ignored)
     for word in [*wanted, *unwanted]:
         if not any(fits(word, rule) for rule in rules):
-            raise ValueError(f"no rule has the code, name or prefix {word!r}")
+            raise ValueError(no_such_rule(word, rules))
     return [
         rule for rule in rules if _is_on(rule, wanted, unwanted) and rule.who in (None, judge or rule.who)
     ]
+
+
+def no_such_rule(word: str, rules: Iterable[Coded]) -> str:
+    """A line that says so, and what was meant."""
+    from difflib import get_close_matches  # start-up: only where a name is wrong
+
+    known = [name for rule in rules for name in (rule.code, rule.name)]
+    near = get_close_matches(word.upper(), known, 1) or get_close_matches(word.casefold(), known, 1)
+    return f"no rule has the code, name or prefix {word!r}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _is_on(rule: Rule, wanted: Sequence[str], unwanted: Sequence[str]) -> bool:

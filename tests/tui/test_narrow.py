@@ -82,7 +82,16 @@ def test_names_of_apis_are_whole_where_there_is_room(monkeypatch: Any) -> None:
     async def play(driven: Driven) -> None:
         await driven.loaded()
         screen = driven.screen()
-        assert screen[HEADS].split() == ["[Time]", "Client", "id", "API", "Topic", "Latency", "Outcome"]
+        assert screen[HEADS].split() == [
+            "[Time",
+            "(UTC)]",
+            "Client",
+            "id",
+            "API",
+            "Topic",
+            "Latency",
+            "Outcome",
+        ]
         assert any("InitProducerId v5" in line for line in screen)
 
     drive(play, GROUPS, size=(80, 24), monkeypatch=monkeypatch)

@@ -30,7 +30,7 @@ from kdissect.config.read import ConfigError, ConfigFile, find_config, read_conf
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule_selection import fits
+from kdissect.rules.rule_selection import fits, no_such_rule
 
 # Secrets are shown and files overwritten because somebody typed so, not because a file says so.
 KEYS = (
@@ -167,11 +167,9 @@ def _suppressions(file: ConfigFile) -> list[Suppression]:
     for key in ("select", "ignore"):
         for at, name in enumerate(file.table.get(key, ())):
             if not any(fits(word, rule) for word in str(name).split(",") if word for rule in ALL_RULES):
-                raise file.error((key, at), f"no rule has the code, name or prefix {name!r}")
+                raise file.error((key, at), no_such_rule(str(name), ALL_RULES))
     entries = parse_suppressions(file)
     for index, entry in enumerate(entries):
         if not any(fits(entry.rule, rule) for rule in ALL_RULES):
-            raise file.error(
-                (SUPPRESS, index, "rule"), f"no rule has the code, name or prefix {entry.rule!r}"
-            )
+            raise file.error((SUPPRESS, index, "rule"), no_such_rule(entry.rule, ALL_RULES))
     return entries

@@ -8,6 +8,7 @@ from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.query.complete import Completion, complete
 from kdissect.query.fields.field_list import FieldInfo, fields
@@ -34,7 +35,9 @@ def run(arguments: Sequence[str]) -> int:
     else:
         found = fields(options.prefix)
         if not found:
-            parser.error(f"no field begins with {options.prefix!r}")
+            near = near_names(options.prefix, [info.name for info in fields()])
+            hint = f"; did you mean {near[0]}?" if near else ""
+            parser.error(f"no field begins with {options.prefix!r}{hint}")
 
     def body(output: Output) -> None:
         def write_text() -> None:

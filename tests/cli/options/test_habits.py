@@ -10,6 +10,7 @@ from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 from kdissect.cli.options.examples import examples_of
 from tests.support.console import CAPTURES, TXN, run
 
+NO_RULE = "no rule has the code, name or prefix"
 SASL = str(CAPTURES / "kafka44_java_sasl.pcapng")
 OTHER = str(CAPTURES / "tansu_kp3_groups.pcap")
 
@@ -61,6 +62,10 @@ def test_a_file_goes_to_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
         (("inspect", "x", "--api", "Fetsch"), "argument --api: no API 'Fetsch'; did you mean Fetch?"),
         (("inspect",), "the following arguments are required: PATH"),
         (("tables", "--output", "x"), "the following arguments are required: PATH"),
+        (("fields", "requst"), "no field begins with 'requst'; did you mean request?"),
+        (("check", TXN, "--select", "FRM06"), f"{NO_RULE} 'FRM06'; did you mean FRM"),
+        (("check", TXN, "--ignore", "trailing-byte"), f"{NO_RULE} 'trailing-byte'; did you mean trailing"),
+        (("inspect", TXN, "--limits", "batch_byte=1"), "argument --limits: no limit 'batch_byte'; did you"),
         (("rules", "FRM06"), "no rule has the code or name 'FRM06'; did you mean FRM"),
     ],
 )  # fmt: skip

@@ -234,7 +234,7 @@ def test_a_filter_meets_them_wherever_they_stand(limits: str, expression: str) -
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("conections=3", "no limit 'conections', perhaps connections; see: kdissect limits"),
+        ("conections=3", "no limit 'conections'; did you mean connections?; see: kdissect limits"),
         ("connections", "'connections' is not NAME=VALUE"),
         ("", "'' is not NAME=VALUE"),
         (" , ", "is not NAME=VALUE"),
