@@ -1,9 +1,9 @@
 """What the tasks of a run are: shares of capture sets, each read by who analyses it.
 
 With as many capture sets as tasks each set is one share. Of a set that is larger than that several shares are
-made, which read it all: the tables of connections, those of judges, and those of what crosses connections are
-made apart, and where there are still more tasks than that connections are dealt out by their ends
-(`engine.shards`), whose other packets a task passes by.
+made, which read it all: of two, one makes the tables of judges; of more, those of connections and those of
+what crosses connections are made apart, too, and where there are still more tasks than that connections are
+dealt out by their ends (`engine.shards`), whose other packets a task passes by.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]
     others = [judged, counted | causes]
     if wanted <= 1:
         others, of_connections = [tables], frozenset()
-    elif wanted < _FEW and counted | causes:
-        others, of_connections = [of_connections | judged, counted | causes], frozenset()
+    elif wanted < _FEW and judged:  # a judge takes about as long as all the rest together
+        others, of_connections = [judged, of_connections | counted | causes], frozenset()
     elif wanted > _FEW:
         others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC | causes]
     others = [some for some in others if some]

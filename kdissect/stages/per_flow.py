@@ -59,7 +59,7 @@ class FlowStage:
         judging: Judging | None = None,
         tables_into: ExchangeTables | None = None,
     ) -> None:
-        self._rows = TableRows(tables & OF_CONNECTIONS)
+        self._rows = TableRows(tables & OF_CONNECTIONS if tables_into is None else ())
         self._tables = tables_into or ExchangeTables(files, self._rows)
         self._pieces = SnapshotPieces()
         self._forwarder = Forwarder() if tables & (OF_JUDGES | OF_STATES) else None

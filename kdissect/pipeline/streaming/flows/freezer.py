@@ -1,11 +1,16 @@
 """Pickles of state that goes on in another process, without what every process has anyway.
 
-Rules, the caches that are made from them, names of files and secrets are referred to by name. What the state
-holds is put back together with those of whoever thaws it.
+Rules, the caches that are made from them, names of files and secrets are referred to by name or place. What
+the state holds is put back together with those of whoever thaws it.
+
+No function of ours is called for each object, which would take longer than all the rest: what is shared
+stands in the memo of pickler and unpickler from the start, in one order, and rules and caches are told by
+their type.
 """
 
 from __future__ import annotations
 
+import copyreg
 import pickle
 from collections.abc import Mapping
 from io import BytesIO
@@ -16,45 +21,57 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 
 _RULES = {rule.code: rule for rule in ALL_RULES}
-_ALL_RULES, _SUBJECTS = "all rules", "subjects"
+_SUBJECTS = Subjects(ALL_RULES)
+
+
+def _rule(code: str) -> Rule:
+    return _RULES[code]
+
+
+def _subjects() -> Subjects:
+    return _SUBJECTS
+
+
+_BY_TYPE = {
+    **copyreg.dispatch_table,
+    **{type(rule): lambda rule: (_rule, (rule.code,)) for rule in ALL_RULES},
+    Subjects: lambda _: (_subjects, ()),
+}
 
 
 class Freezer:
     """`shared` are objects by name, which stay out of pickles."""
 
     def __init__(self, shared: Mapping[str, Any]) -> None:
-        self._shared = {**shared, _ALL_RULES: ALL_RULES, _SUBJECTS: Subjects(ALL_RULES)}
-        self._names = {id(held): name for name, held in self._shared.items()}
+        self._shared = [ALL_RULES, *(shared[name] for name in sorted(shared))]
+        self._memo = {id(held): (place, held) for place, held in enumerate(self._shared)}
+        # An unpickler that reads this has the shared objects in its memo, at the places of `_memo`.
+        memoized = (
+            pickle.BININT1 + bytes([place]) + pickle.BINPERSID + pickle.MEMOIZE + pickle.POP
+            for place in range(len(self._shared))
+        )
+        self._before = b"".join((pickle.PROTO, b"\5", *memoized, pickle.NONE, pickle.STOP))
 
     def freeze(self, state: object) -> bytes:
         """A state as bytes."""
         stream = BytesIO()
-        _Pickler(stream, self._names).dump(state)
+        pickler = pickle.Pickler(stream, protocol=5)
+        pickler.dispatch_table = _BY_TYPE
+        pickler.memo = self._memo  # both implementations of CPython have it
+        pickler.dump(state)
         return stream.getvalue()
 
     def thaw(self, data: bytes) -> Any:
         """A state that goes on. The bytes are ours: they come out of the checkpoint."""
-        return _Unpickler(BytesIO(data), self._shared).load()
-
-
-class _Pickler(pickle.Pickler):
-    def __init__(self, stream: BytesIO, names: Mapping[int, str]) -> None:
-        super().__init__(stream, protocol=5)
-        self._names = names
-
-    def persistent_id(self, obj: Any) -> Any:
-        name = self._names.get(id(obj))
-        if name is not None:
-            return name
-        if isinstance(obj, Rule):
-            return (obj.code,)
-        return _SUBJECTS if type(obj) is Subjects else None
+        unpickler = _Unpickler(BytesIO(self._before + data), self._shared)
+        unpickler.load()
+        return unpickler.load()
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, stream: BytesIO, shared: Mapping[str, Any]) -> None:
+    def __init__(self, stream: BytesIO, shared: list[Any]) -> None:
         super().__init__(stream)
         self._shared = shared
 
     def persistent_load(self, pid: Any) -> Any:
-        return _RULES[pid[0]] if isinstance(pid, tuple) else self._shared[pid]
+        return self._shared[pid]
