@@ -1,4 +1,4 @@
-"""`sequence-gap`: an idempotent producer skipped sequence numbers, and the broker refuses what comes next."""
+"""`sequence-gap`: the broker refuses batches of an idempotent producer that do not follow those it has."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class SequenceGap(ErrorCause):
     codes = frozenset({_OUT_OF_ORDER_SEQUENCE_NUMBER, _UNKNOWN_PRODUCER_ID})
     apis = frozenset({_PRODUCE})
     help = (
-        "A batch before was lost for good: the client gave it up (delivery.timeout.ms) or the broker lost"
-        " the "
-        "producer's state. Raise delivery.timeout.ms, and look for what kept the batch before from being"
-        " written."
+        "Most often a batch before was lost for good: the client gave it up (delivery.timeout.ms) or the"
+        " broker lost the producer's state. Raise delivery.timeout.ms, and look for what kept the batch"
+        " before from being written."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#OUT_OF_ORDER_SEQUENCE_NUMBER",
@@ -40,9 +39,9 @@ class SequenceGap(ErrorCause):
     def sentence(self, errors: Errors) -> str:
         """Who, and where."""
         return (
-            f"{clients_text(errors.clients)} skipped sequence numbers: {times(errors.seen.times)} the"
-            " broker refused"
-            f" a batch for {quoted(errors.names('topic'))} because the one before never arrived."
+            f"{clients_text(errors.clients)} sent batches out of sequence: {times(errors.seen.times)} the"
+            f" broker refused one for {quoted(errors.names('topic'))} because it does not follow what the"
+            " broker has."
         )
 
     def cost(self, errors: Errors) -> Cost:
