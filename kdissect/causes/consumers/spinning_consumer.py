@@ -15,7 +15,6 @@ from kdissect.stats.client import Client
 _LEAST = 100
 _RATE = 15  # Fetches a second of one client at one broker, nearly all for nothing
 _SHARE = 0.7
-_EMPTY_BYTES = 100  # on the mean: an answer with a record is larger
 
 
 class SpinningConsumer(Cause):
@@ -52,8 +51,6 @@ class SpinningConsumer(Cause):
             if tally is None or tally.first_ns is None or tally.last_ns is None:
                 continue
             span_ns = tally.last_ns - tally.first_ns
-            if tally.response_bytes < _EMPTY_BYTES * tally.exchanges:  # nearly all of them bring nothing
-                empty = max(empty, tally.exchanges)
             if empty < _SHARE * row["requests"] or empty * SECOND_NS < _RATE * span_ns:
                 continue
             at = Seen()
