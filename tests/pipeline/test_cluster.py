@@ -91,6 +91,8 @@ def test_a_worker_that_is_killed_changes_nothing(
         "pipeline",
         "run",
         *map(str, captures),
+        "--tables",
+        ",".join(MADE),
         "--output",
         str(output),
     ]
