@@ -5,34 +5,21 @@ from collections.abc import Iterable
 from kdissect.decoders.body_schemas import known_body
 from kdissect.rules.judging.body_guards import EVERY, BodyGuards
 from kdissect.rules.kinds import BodyRule, NodeRule
-from kdissect.rules.rule import REQUEST, RESPONSE
-from kdissect.schema.protocol_messages import api_name
 
 NodeRules = dict[str, list[NodeRule]]
 """Rules by the sort of pieces they look at."""
 _MASKS_KEPT = 256
-_NEVER = 0  # no marks
 
 
 class ShownBodies:
-    """The rules about bodies of one kind, an API, a side and a version: those without a guard are always
-    shown.
-    """
+    """The rules about bodies of one side, `is_response`: those without a guard are always shown."""
 
     def __init__(
-        self,
-        guards: BodyGuards,
-        kind: tuple[str, str, int],
-        body_rules: Iterable[BodyRule],
-        node_rules: NodeRules,
+        self, guards: BodyGuards, is_response: bool, body_rules: Iterable[BodyRule], node_rules: NodeRules
     ) -> None:
-        is_response = kind[1] == RESPONSE
         self._body_rules = [(rule, _bits(guards, rule, is_response)) for rule in body_rules]
         self._node_rules = {
-            sort: [
-                (rule, _bits(guards, rule, is_response) if rule.speaks_of(*kind) else _NEVER)
-                for rule in rules
-            ]
+            sort: [(rule, _bits(guards, rule, is_response)) for rule in rules]
             for sort, rules in node_rules.items()
         }
         self.is_guarded = all(rule.guard is not None for rule, _ in self._body_rules)
@@ -76,10 +63,8 @@ class ShownExchange:
         request, response = known_body(api_key, version, False), known_body(api_key, answered, True)
         assert request is not None and response is not None  # the bodies were decoded
         self.guards = BodyGuards((request, version), (response, answered))
-        name = api_name(api_key) or ""
-        kinds = (name, REQUEST, version), (name, RESPONSE, answered)
         self.sides = tuple(
-            ShownBodies(self.guards, kind, rules, node_rules)
-            for kind, rules in zip(kinds, body_rules, strict=True)
+            ShownBodies(self.guards, is_response, rules, node_rules)
+            for is_response, rules in zip((False, True), body_rules, strict=True)
         )
         self.is_guarded = all(side.is_guarded for side in self.sides)
