@@ -37,9 +37,8 @@ class OldClient(Cause):
         if not clients:
             return
         names = joined([f"{api_name(key) or key} v{version}" for key, version in sorted(kinds)])
-        use = "uses" if len(clients) == 1 else "use"
         yield self.found(
-            f"{plural(len(clients), 'client')} {use} versions that Kafka 4.0 dropped ({names}):"
+            f"Versions that Kafka 4.0 dropped ({names}) are used by {plural(len(clients), 'client')}:"
             f" {clients_text(clients)}.",
             clients_text(clients),
             parties_of(clients),
