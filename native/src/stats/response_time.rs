@@ -37,9 +37,8 @@ pub struct Times {
     pub is_empty_early: bool,
 }
 
-/// What says whether a Fetch that was answered brought anything, and waited: nanoseconds, milliseconds, and of the answer the session, how
-/// many topics, and whether a partition has records, an error or a
-/// preferred replica.
+/// What says whether a Fetch that was answered brought anything, and waited: nanoseconds, milliseconds, and of the
+/// answer the session, how many topics, and whether a partition has records, an error or a preferred replica.
 pub struct Poll {
     pub latency: i128,
     pub max_wait: i64,
