@@ -610,7 +610,7 @@ class FetchPolls:
     def count_block(
         self, block: ExchangeBlock, start: int, asked: tuple[WayOf, NumbersOf, _DueOf]
     ) -> tuple[int, int]: ...
-    # Then the fetchers that asked last on connections; fetchers with requests, those that were empty, and early.
+    # Then the fetchers that asked last on connections; fetchers with requests, empty ones, those empty early.
     def take(self) -> tuple[_Due, list[tuple[int, int]], list[tuple[int, int, int, int]]]: ...
 
 @final

@@ -227,6 +227,16 @@ class Exchange:
         return self.response.time_ns - self.request.end_time_ns
 
     @property
+    def given_up_ns(self) -> int | None:
+        """Nanoseconds that the client waited behind its request until it ended the connection; None where it
+        did not end it.
+        """
+        close, request = self.close, self.request
+        if close is None or close.by != "client" or request is None:
+            return None
+        return close.time_ns - request.end_time_ns
+
+    @property
     def rtt_ns(self) -> int | None:
         """Nanoseconds from client to broker and back; None where a part is not known."""
         client_ns, broker_ns = self.client_trip_ns, self.broker_trip_ns

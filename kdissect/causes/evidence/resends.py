@@ -89,10 +89,8 @@ class Resends:
         if view.request is None or not getattr(view.request, "acks", 0):
             return
         if response is None:
-            close = exchange.close
-            waited_ns = 0 if close is None or close.by != "client" else close.time_ns - request.end_time_ns
             self._look(view, is_written=False)
-            self._remember(view, waited_ns >= WAITED_NS, is_written=False)
+            self._remember(view, (exchange.given_up_ns or 0) >= WAITED_NS, is_written=False)
         elif not exchange.response_summary().errors:
             late_ns = response.time_ns - request.end_time_ns
             self._come_again(view)

@@ -249,10 +249,8 @@ def _step_name(exchange: Exchange) -> str:
 
 def _has_left(exchange: Exchange) -> bool:
     """Whether a client ended before an answer could be expected: it has not waited for one."""
-    close, request = exchange.close, exchange.request
-    if close is None or close.by != "client" or request is None:
-        return False
-    return close.time_ns - request.end_time_ns < _LEFT_NS
+    waited_ns = exchange.given_up_ns
+    return waited_ns is not None and waited_ns < _LEFT_NS
 
 
 def _bodies(view: ExchangeView, step: Step, example: Example) -> None:
