@@ -12,8 +12,8 @@ Behind them `--bars` prints what must hold beyond start-up, each with what was m
 
     python benchmarks/spark_growth.py --bars --sizes 200MB,2GB,10GB --shapes 20x1,1x1 --work growth
 
-The connections of a capture cross all of its files, as long-lived ones do: rotate.py has all copies in the
-order of time before it cuts.
+The connections of a capture cross all of its files, as long-lived ones do, and each has producers and members
+of its own: copies of one small capture would show one producer id in many places, which no cluster does.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from traffic.options import parse_size
 
 HERE = Path(__file__).parent
-# More is made of copies with other addresses: the generator writes 5 MB a second.
-BASE_BYTES = 50_000_000
+CONNECTION_BYTES = 2_000_000  # of the capture for each connection
 POLL_S = 0.5
 KDISSECT = (sys.executable, "-m", "kdissect")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -172,12 +172,14 @@ def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
 
 
 def growth(runs: Sequence[Run]) -> float | None:
-    """How many times the seconds for a byte of one size are those of another, at most; None for one size."""
-    by_files: dict[int, list[float]] = {}
+    """How many times the seconds for a byte of one size are those of any smaller one, at most; None for one
+    size.
+    """
+    by_files: dict[int, list[tuple[int, float]]] = {}
     for run in runs:
-        by_files.setdefault(run.shape.files, []).append(run.byte_s)
-    several = [found for found in by_files.values() if len(found) > 1 and min(found) > 0]
-    return max((max(found) / min(found) for found in several), default=None)
+        by_files.setdefault(run.shape.files, []).append((parse_size(run.shape.size), run.byte_s))
+    pairs = [pair for found in by_files.values() for pair in combinations(sorted(found), 2)]
+    return max((more / less for (_, less), (_, more) in pairs if less > 0), default=None)
 
 
 def show_bar(bar: Bar) -> None:
@@ -209,16 +211,29 @@ def capture(chosen: argparse.Namespace, shape: Shape) -> Path:
     """The folder of a capture, made when it is not there."""
     folder: Path = chosen.work / f"{chosen.profile} {shape}".replace(" ", "-")
     if not folder.is_dir():
-        whole = chosen.work / "base.pcap"
-        size = parse_size(shape.size)
-        copies = shape.sets * max(1, round(size / BASE_BYTES / shape.sets))
-        options = ["--size", str(size // copies), "--profile", chosen.profile, "--connections", "25"]
-        run = [sys.executable, str(HERE / "generate.py"), *options, "--reorder", "0.1%", "-o", str(whole)]
-        subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
-        dealt = ["--copies", str(copies), "--files", str(shape.files), "--sets", str(shape.sets)]
-        run = [sys.executable, str(HERE / "rotate.py"), str(whole), *dealt, "--output", str(folder)]
-        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
-        whole.unlink()
+        size = parse_size(shape.size) // shape.sets
+        options = ["--size", str(size), "--profile", chosen.profile, "--reorder", "0.1%"]
+        options += ["--connections", str(max(25, size // CONNECTION_BYTES))]
+        part = folder.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        for host in range(shape.sets):
+            whole = chosen.work / "whole.pcap"
+            run = [
+                sys.executable,
+                str(HERE / "generate.py"),
+                *options,
+                "--seed",
+                str(host + 1),
+                "-o",
+                str(whole),
+            ]
+            subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
+            place = part / f"host{host}" if shape.sets > 1 else part
+            dealt = ["--files", str(max(1, shape.files // shape.sets)), "--network", str(host)]
+            run = [sys.executable, str(HERE / "rotate.py"), str(whole), *dealt, "--output", str(place)]
+            subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+            whole.unlink()
+        part.rename(folder)
     return folder
 
 

@@ -155,7 +155,7 @@ class Judge:
             from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
             parts = self._views, self._subjects, self._history, self._batches, self.coverage
-            self._unmarked = UnmarkedRows(*parts, self._recent)
+            self._unmarked = UnmarkedRows(*parts)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:

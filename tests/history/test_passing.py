@@ -159,12 +159,13 @@ def test_producers_that_mostly_go_on() -> None:
     assert passed > 200
 
 
+@pytest.mark.parametrize("begins", [0, 1], ids=["opened", "opened before the capture"])
 @pytest.mark.parametrize("version", [11, 12, 13])
-def test_sessions_that_mostly_go_on(version: int) -> None:
+def test_sessions_that_mostly_go_on(version: int, begins: int) -> None:
     passed = 0
     for seed in range(20):
         random, talk, epochs = Random(seed), Talk(), dict[int, int]()
-        made = [fetched(talk, random, epochs, odd_version(random, version)) for _ in range(60)]
+        made = [fetched(talk, random, epochs, odd_version(random, version)) for _ in range(60)][begins:]
         passed += agree(lambda: FetchSessions(increments=False), made)
         agree(FetchSessions, made)
     assert passed > 100

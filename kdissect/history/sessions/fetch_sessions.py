@@ -93,10 +93,10 @@ class FetchSession:
         self.empty = 0
 
     def holds(self, topics: Topics) -> bool:
-        """Whether all these partitions are known to belong to the session."""
+        """Whether all these partitions belong to the session, as far as its partitions are known."""
         known = self.partitions
         if known is None:
-            return not topics
+            return True
         for name, numbers in topics:
             for number in numbers:
                 if (name, number) not in known:
@@ -104,10 +104,10 @@ class FetchSession:
         return True
 
     def agrees(self, stated: StatedTopics) -> bool:
-        """Whether these belong to the session, and no offset is lower than it was."""
+        """Whether these belong to the session, and no offset is lower than it was, as far as that is known."""
         known = self.partitions
         if known is None:
-            return not stated
+            return True
         for name, rows in stated:
             for number, error, high, start in rows:
                 before = known.get((name, number))

@@ -35,7 +35,6 @@ from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
-from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
@@ -85,10 +84,8 @@ class UnmarkedRows:
         history: History,
         batches: BatchJudge,
         coverage: Coverage,
-        recent: RecentExchanges[ConnectionView],
     ) -> None:
         self._views = views
-        self._recent = recent
         self._subjects = subjects
         self._history = history
         self._batches = batches
@@ -113,7 +110,7 @@ class UnmarkedRows:
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass rows of a block from one on; gives the first that stays, or how many there are."""
-        done = self._rows.take(block, start, not self._recent.are_many)
+        done = self._rows.take(block, start)
         for lent in self._sequences, self._sessions:
             if len(lent.rows) > _MOST_LENT:
                 lent.take()

@@ -15,8 +15,6 @@ from kdissect.session.info import ConnectionInfo
 RECENT = 4
 # Connections of which they are kept: those that spoke last.
 CONNECTIONS_KEPT = 2048
-# So many of them, and it should be known at any time which spoke last: half of those above.
-MANY = 1024
 
 
 class Connected(Protocol):
@@ -31,7 +29,8 @@ View = TypeVar("View", bound=Connected)
 class RecentExchanges(Generic[View]):
     """A few exchanges of each connection, by its view; `rest` is told of a view whose own are let go.
 
-    `catch_up` is called before a connection is added to many: it adds what was not added yet.
+    `catch_up` is called before one is let go, which must be the one silent for longest: it adds what was not
+    added yet.
     """
 
     __slots__ = ("_catch_up", "_kept", "_rest")
@@ -47,11 +46,11 @@ class RecentExchanges(Generic[View]):
         kept, connection = self._kept, view.info.id
         held = kept.get(connection)
         if held is None:
-            if self._catch_up is not None and self.are_many:
-                self._catch_up()
-            kept[connection] = view, [exchange]
-            if len(kept) > CONNECTIONS_KEPT:
+            if len(kept) >= CONNECTIONS_KEPT:
+                if self._catch_up is not None:
+                    self._catch_up()
                 self._rest(kept.popitem(last=False)[1][0])
+            kept[connection] = view, [exchange]
             return
         kept.move_to_end(connection)
         exchanges = held[1]
@@ -65,11 +64,6 @@ class RecentExchanges(Generic[View]):
         kept = self._kept[connection][1]
         kept += exchanges
         del kept[:-RECENT]
-
-    @property
-    def are_many(self) -> bool:
-        """Whether so many connections are kept that it matters which of them spoke last."""
-        return len(self._kept) >= min(MANY, CONNECTIONS_KEPT)
 
     def holds(self, connection: str) -> bool:
         """Whether some of a connection are kept."""

@@ -123,8 +123,8 @@ impl UnmarkedRows {
     }
 
     /// Pass rows of a block from one on; gives the first that is Python's, or how many there are. Connections stay lent
-    /// behind it if `keeps`.
-    fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize, keeps: bool) -> PyResult<usize> {
+    /// behind it.
+    fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
         let py = block.py();
         self.batches.look(py)?;
         let mut connections = Vec::new();
@@ -138,7 +138,7 @@ impl UnmarkedRows {
                 at += usize::from(matches!(done, Ok(true)));
             }
         }
-        self.keep(py, &block.borrow(), connections, keeps)?;
+        self.keep(py, &block.borrow(), connections)?;
         if at > start {
             block.borrow_mut().at = at - 1;
         }
@@ -391,13 +391,12 @@ impl UnmarkedRows {
         py: Python<'_>,
         block: &ExchangeBlock,
         connections: Vec<Option<Known>>,
-        keeps: bool,
     ) -> PyResult<()> {
         let mut returned = Vec::new();
         for known in connections.into_iter().flatten() {
             let Known::Lent(mut connection) = known else { continue };
             connection.keep(py, &block.rows);
-            if keeps && connection.large.is_empty() && connection.touched > 0 {
+            if connection.large.is_empty() && connection.touched > 0 {
                 self.lent.insert(connection.info.as_ptr() as usize, connection);
             } else {
                 returned.push(connection);

@@ -161,14 +161,14 @@ impl Sessions {
         let Some(place) = self.place(py, connection, id)? else { return Ok(Passing::Left) };
         let session = &self.sessions.found[place];
         let with_ids = row.request.kind.version >= self.ids_from;
-        let names_any = !(asked.topics.is_empty() && answer.topics.is_empty());
-        let is_unknown = names_any && !session.has_partitions;
         let is_named_otherwise = !asked.topics.is_empty() && session.with_ids != Some(with_ids);
-        if session.next_epoch != epoch || is_unknown || is_named_otherwise {
+        let has_partitions = session.has_partitions;
+        if session.next_epoch != epoch || is_named_otherwise {
             return Ok(Passing::Left);
         }
         for (body, is_answer) in [(asked, false), (answer, true)] {
-            if !body.topics.iter().all(Topic::is_text) || !self.agrees(py, place, body, is_answer)? {
+            let is_text = body.topics.iter().all(Topic::is_text);
+            if !is_text || (has_partitions && !self.agrees(py, place, body, is_answer)?) {
                 return Ok(Passing::Left);
             }
         }
