@@ -148,10 +148,10 @@ class UnmarkedRows:
     def _are_lent(self, views: list[JudgedConnection]) -> list[bool]:
         """Whether rows of connections that were lent go on to pass as they did."""
         # Hot, once a block for each of its connections.
-        lends = self._history.lends
+        infos = [view.info for view in views]
         return [
-            view.software == (view.info.software_name, view.info.software_version) and lends(view.info)
-            for view in views
+            lends and view.software == (info.software_name, info.software_version)
+            for view, info, lends in zip(views, infos, self._history.lends_each(infos), strict=True)
         ]
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
