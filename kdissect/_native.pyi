@@ -653,7 +653,7 @@ class UnmarkedRows:
             Callable[[list[tuple[JudgedConnection, Exchange]], list[TakenBack]], None],
             Callable[[int, int], PlanRow | None],
             Callable[[int, int, int], list[str]],
-            Callable[[Exercise, int, int, bool], tuple[BodyPair, int, bool] | None],
+            Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
         ],
         marks: tuple[bytes, bytes],

@@ -1,6 +1,6 @@
 """All histories together, fed with the analyzer's events."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Any
@@ -238,6 +238,12 @@ class History:
     def lends(self, info: ConnectionInfo) -> bool:
         """Whether nothing is missing, so far, for which exchanges of a connection are taken one by one."""
         return not (self._missed or info.anomaly_counts)
+
+    def lends_each(self, infos: Iterable[ConnectionInfo]) -> list[bool]:
+        """The same of several connections."""
+        # Hot, once a block for each of its connections.
+        missed = bool(self._missed)
+        return [not (missed or info.anomaly_counts) for info in infos]
 
     def take_back(self, info: ConnectionInfo, due: int) -> None:
         """Those before this ordinal passed while the connection was lent."""

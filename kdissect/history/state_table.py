@@ -47,6 +47,10 @@ class Table(Generic[K, V]):
         """The state of a key, without counting it as used."""
         return self._entries.get(key)
 
+    def use(self, key: K) -> None:
+        """A key that is known counts as used now."""
+        self._entries.move_to_end(key)
+
     def __contains__(self, key: K) -> bool:
         return key in self._entries
 

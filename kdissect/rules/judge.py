@@ -229,7 +229,10 @@ class Judge:
             rules = tuple(rule for rule in rules if rule.code not in view.spoken)
         shown = self._subjects.shown(exchange)
         marks = EVERY if shown is None or not self._guards else shown.guards.marks(exchange)
-        if not (rules or marks or facts & _IRREGULAR) and self._passes(exchange, view, shown):
+        silent = 0 if shown is None else shown.silent
+        if not (rules or marks & ~silent or facts & _IRREGULAR) and self._passes(
+            exchange, view, shown, marks
+        ):
             return
         what = Shown(rules, shown, marks)
         if repeated is None:
@@ -262,8 +265,12 @@ class Judge:
             view.refusal = view.refusal._replace(ordinal=exchange.ordinal)
         self._judged(exchange, view)
 
-    def _passes(self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None) -> bool:
-        """Whether no rule is shown an exchange whose bodies no guard marks; counts it."""
+    def _passes(
+        self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None, marks: int
+    ) -> bool:
+        """Whether no rule is shown an exchange whose bodies are marked by none that speaks of them; counts
+        it.
+        """
         # Hot, once an exchange.
         subjects = self._subjects
         if shown is None or not shown.is_guarded or subjects.open_node_rules:
@@ -274,11 +281,13 @@ class Judge:
             return False
         if not asked.fits or (answered is not None and not answered.fits) or exchange.api_key == API_VERSIONS:
             return False
+        if marks and not (asked.is_canonical and (answered is None or answered.is_canonical)):
+            return False
         info, exercise = view.info, view.exercise
         name, version = view.software
         if exercise is None or info.software_name is not name or info.software_version is not version:
             exercise = self._meet(info, view)
-        key = exchange.api_key, exchange.api_version, answered is not None
+        key = exchange.api_key, exchange.api_version, answered is not None, marks
         pair = exercise.pairs.get(key) or subjects.body_pair(key, exercise, self.coverage)
         if pair is None or pair.is_first(request.time_ns):
             return False
@@ -342,9 +351,8 @@ class Judge:
         if not body.fits:
             self._undecodable(body, body.error or _left_over(body), view)
             return
-        kind = looked_at.kinds.get((exchange.api_key, side, body.version)) or self._subjects.body_kind(
-            exchange, side, body.version, looked_at
-        )
+        key = exchange.api_key, side, body.version, marks & shown.silent
+        kind = looked_at.kinds.get(key) or self._subjects.body_kind(key, looked_at)
         kind.bodies += 1
         suppressed = self._suppressed
         body_rules, node_rules = shown.shown(marks)
@@ -371,8 +379,8 @@ class Judge:
                 self.coverage.pass_over(rule.code)
 
     def _all_pieces(self, body: Body, kind: BodyKind, view: ConnectionView, marked: NodeRules) -> None:
-        """Show a body's pieces. For what is counted, the first body of a kind that no guard marks stands for
-        all of those, and one that some guard marks is looked at by all rules with guards.
+        """Show a body's pieces. For what is counted, the first body of a kind that is shown to none of these
+        rules stands for all of those, and one that is shown to some is looked at by all rules with guards.
         """
         subjects = self._subjects
         if subjects.open_node_rules:

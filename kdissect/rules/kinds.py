@@ -3,7 +3,7 @@
 A rule is a class of one of these kinds. `rule` says what all have in common.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
 from kdissect.rules.guards import BatchFact, ExchangeFact, Guard
-from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
+from kdissect.rules.rule import BOTH_FRAMES, REQUEST, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
@@ -68,11 +68,18 @@ class UndecodableRule(Rule):
 class NodeRule(Rule):
     """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
 
-    It is shown the pieces of every body that its `guard` marks, of every body where it has none.
+    It is shown the pieces of every body that its `guard` marks, of every body where it has none. `requests`
+    are the APIs whose requests alone it speaks of, and from which version on; None: it speaks of all bodies.
     """
 
     nodes: ClassVar[tuple[str, ...]] = ()
     guard: ClassVar[Guard | None] = None
+    requests: ClassVar[Mapping[str, int] | None] = None
+
+    def speaks_of(self, api: str, side: str, version: int) -> bool:
+        """Whether it could speak of bodies of a kind."""
+        requests = self.requests
+        return requests is None or (side == REQUEST and requests.get(api, version + 1) <= version)
 
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
         """What is wrong with the piece."""

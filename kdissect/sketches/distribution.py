@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, repeat
 from math import ceil, log, log1p
 from operator import mul
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 RELATIVE_ERROR = 0.01
 # Values that are kept as they are: of thousands of clients most are seen once or twice.
 FEW = 8
+# Values that wait for the sketch, which takes many at once for a tenth of the time; 40 bytes each.
+_MOST_WAITING = 32
 DistributionRow = tuple[int, list[tuple[int, int]], int, int, int]
 """What `Distribution.add_bins` takes."""
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
@@ -40,7 +42,7 @@ class Distribution:
 
     def __init__(self) -> None:
         self._few: tuple[int, ...] = ()
-        """The first values; a sketch, of 1,500 bytes at least, is made of them when there are more."""
+        """Values that are not in the sketch, of 1,500 bytes at least, made when they are more than few."""
         self._sketch: DDSketch | None = None
         self.count = 0
         self.sum = 0
@@ -49,11 +51,11 @@ class Distribution:
 
     def add(self, value: int) -> None:
         """Count one value."""
+        # Hot: once a heartbeat, and more.
         value = max(value, 0)
-        if self._sketch is None and len(self._few) < FEW:
-            self._few += (value,)
-        else:
-            self._own().add(value)
+        self._few += (value,)
+        if len(self._few) > (FEW if self._sketch is None else _MOST_WAITING):
+            self._own()
         self.min = min(self.min, value) if self.count else value
         self.max = max(self.max, value)
         self.count += 1
@@ -64,15 +66,7 @@ class Distribution:
         counted = [value if value > 0 else 0 for value in values]
         if not counted:
             return
-        sketch: Any = self._own()
-        positive = [*filter(None, counted)]
-        # `LogarithmicMapping.key` of each value, without a call of Python for any.
-        logs = map(log, positive, repeat(2))
-        keys = Counter(map(ceil, map(mul, logs, repeat(sketch._mapping._multiplier))))  # noqa: SLF001
-        for key, count in keys.items():
-            sketch._store.add(key, count)  # noqa: SLF001
-        sketch._count += len(counted)  # noqa: SLF001
-        sketch._zero_count += len(counted) - len(positive)  # noqa: SLF001
+        _put_all(self._own(), counted)
         self._grow(len(counted), sum(counted), min(counted), max(counted))
 
     def merge(self, other: Distribution) -> None:
@@ -166,10 +160,24 @@ class Distribution:
     def _filled(self) -> DDSketch:
         """The sketch, or one of the first values, to be read."""
         if self._sketch is not None:
+            if self._few:
+                waiting, self._few = self._few, ()
+                _put_all(self._sketch, waiting)
             return self._sketch
         from ddsketch import DDSketch  # start-up: 20 ms, which commands without percentiles do not pay
 
         made = DDSketch(RELATIVE_ERROR)
-        for value in self._few:
-            made.add(value)
+        _put_all(made, self._few)
         return made
+
+
+def _put_all(sketch: Any, values: Sequence[int]) -> None:
+    """Add values from 0 on to a sketch."""
+    positive = [*filter(None, values)]
+    # `LogarithmicMapping.key` of each value, without a call of Python for any.
+    logs = map(log, positive, repeat(2))
+    keys = Counter(map(ceil, map(mul, logs, repeat(sketch._mapping._multiplier))))  # noqa: SLF001
+    for key, count in keys.items():
+        sketch._store.add(key, count)  # noqa: SLF001
+    sketch._count += len(values)  # noqa: SLF001
+    sketch._zero_count += len(values) - len(positive)  # noqa: SLF001

@@ -3,8 +3,8 @@
 What clients wrote to or read from a leader without a connection in the capture, nobody counted.
 """
 
-from collections.abc import Hashable
-from typing import NamedTuple, TypeVar
+from collections import OrderedDict
+from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -16,10 +16,8 @@ BROKERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
 _NO_LEADER = -1  # MetadataResponse: LEADER_NOT_AVAILABLE
 
-_ANSWERS_KEPT = 1024  # numbers
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
+# Bytes of answers that wait: that about a cluster of 2000 partitions has 64 KB, its values ten times as many.
+_WAITING_BYTES = 1 << 17
 
 BrokerKey = tuple[str, int]
 """Capture set, node id."""
@@ -36,13 +34,20 @@ class Leaders:
     """Learned from Metadata answers; the last word counts."""
 
     def __init__(self) -> None:
-        self.brokers: Table[BrokerKey, str] = Table(BROKERS_KEPT)
+        self._brokers: Table[BrokerKey, str] = Table(BROKERS_KEPT)
         """Node ids and the host and port that Metadata names."""
         self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
         self._seen: Table[str, bool] = Table(BROKERS_KEPT)
-        self._changes = 0
-        self._told: Table[int, int] = Table(_ANSWERS_KEPT)
-        """Answers, by a number for their bytes, and how many changes there were when one told nothing new."""
+        self._waiting: OrderedDict[int, tuple[str, Any]] = OrderedDict()
+        """Capture sets and answers, by a number for their bytes, in the order in which they were given last.
+
+        Clients ask again and again and are told the same, of which the last time counts.
+        """
+        self._bytes = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._catch_up()
+        return vars(self)
 
     def see(self, info: ConnectionInfo) -> None:
         """The capture has a connection."""
@@ -55,30 +60,33 @@ class Leaders:
         exchange, capture_set = view.exchange, view.info.capture_set
         if view.key != apis.METADATA or exchange.response is None:
             return
-        # Clients ask again and again, and are told the same.
         body = exchange.response.data[exchange.response_body_offset :]
         told = hash((capture_set, view.version, body))
-        if self._told.peek(told) == self._changes_now() or view.response is None:
-            return
-        for row in view.response.brokers or ():
-            self._put(self.brokers, (capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
-        for topic in view.response.topics or ():
-            if topic.name is not None:
-                name = text_of(topic.name)
-                for row in topic.partitions or ():
-                    self._put(self._leaders, (capture_set, name, row.partition_index), row.leader_id)
-        self._told.put(told, self._changes_now())
+        if told in self._waiting:
+            self._waiting.move_to_end(told)
+        elif view.response is not None:
+            if self._bytes + len(body) > _WAITING_BYTES:
+                self._catch_up()
+            self._waiting[told] = capture_set, view.response
+            self._bytes += len(body)
 
-    def _put(self, table: Table[K, V], key: K, value: V) -> None:
-        self._changes += table.peek(key) != value
-        table.put(key, value)
-
-    def _changes_now(self) -> int:
-        return self._changes + self.brokers.forgotten + self._leaders.forgotten
+    def _catch_up(self) -> None:
+        """Have everything known that answers said."""
+        for capture_set, answer in self._waiting.values():
+            for row in answer.brokers or ():
+                self._brokers.put((capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
+            for topic in answer.topics or ():
+                if topic.name is not None:
+                    name = text_of(topic.name)
+                    for row in topic.partitions or ():
+                        self._leaders.put((capture_set, name, row.partition_index), row.leader_id)
+        self._waiting.clear()
+        self._bytes = 0
 
     def is_seen(self, broker: BrokerKey) -> bool | None:
         """Whether the capture has a connection to a broker; None where its address is not known."""
-        address = self.brokers.peek(broker)
+        self._catch_up()
+        address = self._brokers.peek(broker)
         return None if address is None else self.is_captured(address)
 
     def is_captured(self, address: str) -> bool | None:
@@ -96,6 +104,7 @@ class Leaders:
 
     def coverage(self) -> dict[str, Coverage]:
         """By topic, as far as Metadata answers say."""
+        self._catch_up()
         found: dict[str, list[int]] = {}
         for (capture_set, name, _), leader in self._leaders.items():
             counts = found.setdefault(name, [0, 0])
@@ -105,8 +114,9 @@ class Leaders:
 
     def unseen_brokers(self) -> list[str]:
         """Brokers that Metadata names and no connection of the capture leads to."""
+        self._catch_up()
         return sorted(
-            {f"{node} ({address})" for (capture_set, node), address in self.brokers.items()
+            {f"{node} ({address})" for (capture_set, node), address in self._brokers.items()
              if self.is_seen((capture_set, node)) is False}
         )  # fmt: skip
 

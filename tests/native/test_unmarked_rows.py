@@ -268,6 +268,11 @@ def _steady(
     return talk.close()
 
 
+def _cluster(**of_topic: Any) -> dict[str, Any]:
+    brokers = [{"node_id": node, "host": "10.0.0.1", "port": 9090 + node} for node in (1, 2)]
+    return {"brokers": brokers, "topics": [_topic() | of_topic]}
+
+
 def _batch(number: int, **header: Any) -> bytes:
     return batch(**{"producer_id": 5, "epoch": 0, "sequence": number, **header})
 
@@ -279,12 +284,8 @@ def _round(number: int) -> list[tuple[str, int, dict[str, Any], dict[str, Any]]]
     records = [{"name": "a", "partition_data": [{"index": 0, "records": _batch(number)}]}]
     taken = [{"name": "a", "partition_responses": [{"index": 0, "base_offset": number}]}]
     told = [{"topic": "a", "partitions": [TOLD]}]
-    cluster = {
-        "brokers": [{"node_id": node, "host": "10.0.0.1", "port": 9090 + node} for node in (1, 2)],
-        "topics": [_topic()],
-    }
     return [
-        ("Metadata", 9, {"topics": [{"name": "a"}]}, cluster),
+        ("Metadata", 9, {"topics": [{"name": "a"}]}, _cluster()),
         ("Heartbeat", 4, {**member, "generation_id": 2}, {}),
         ("OffsetCommit", 8, commit, {"topics": []}),
         ("Fetch", 11, {**session, "max_wait_ms": 0, "min_bytes": 0}, {"session_id": 7, "responses": told}),
@@ -305,6 +306,14 @@ def test_so_do_those_of_a_connection_whose_beginning_was_not_captured(native: An
     opens = next(at for at, packet in enumerate(packets) if HEARTBEAT_V4 in packet.data)
     passed = _assert_same(native, write_pcap(tmp_path / "later.pcap", packets[opens:]))
     assert passed >= 5 * (ROUNDS - 4)
+
+
+def test_topics_asked_for_by_name_pass(native: Any, tmp_path: Path) -> None:
+    """Their ids are zero, of which a rule speaks in other requests."""
+    talk = ScriptedConnection()
+    for _ in range(ROUNDS):
+        talk.exchange("Metadata", 12, {"topics": [{"name": "a"}]}, _cluster(topic_id=b"i" * 16))
+    assert _assert_same(native, write_pcap(tmp_path / "names.pcap", talk.close())) >= ROUNDS - 3
 
 
 @pytest.mark.usefixtures("_small_blocks")

@@ -189,6 +189,22 @@ def _steady() -> ScriptedConnection:
     return talk
 
 
+def test_ids_of_bodies_that_a_rule_never_speaks_of() -> None:
+    """Of Metadata that is asked for by name, the first one is counted, behind one without topics."""
+
+    def run(times: int, *, guards: bool = True) -> Judge:
+        talk = ScriptedConnection()
+        talk.exchange("Metadata", 12, {"topics": None}, {})
+        for _ in range(times):
+            talk.exchange("Metadata", 12, {"topics": [{"name": "a"}]}, {"topics": [{"name": "a"}]})
+        return judged(talk.close(), guards=guards)
+
+    looks = [run(times).coverage.rules["BDY019"] for times in range(4)]
+    assert looks == [0, 2, 2, 2]
+    for times in (0, 3):
+        assert verdict_of(run(times)) == verdict_of(run(times, guards=False))
+
+
 def test_a_lower_correlation_id() -> None:
     def run(guards: bool = True) -> Judge:
         talk = _steady()

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from kdissect.api import Dissection
 from kdissect.capture.filesystems import filesystem_of
-from kdissect.causes.cause_stage import CauseStage
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.input_options import was_read
@@ -19,7 +18,8 @@ from kdissect.model.wording import plural
 from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
 from kdissect.query.fields.field_table import FIELDS, field_table
-from kdissect.stages.one_process import produce
+from kdissect.stages.one_process import CauseStages, produce
+from kdissect.stages.per_flow import OF_CAUSES
 from kdissect.stages.rows.table_rows import batch_of
 
 
@@ -89,7 +89,12 @@ def _produce(
 ) -> None:
     progress = progress_of(dissection)
     empty = set(wanted)
-    for table, batch in produce(dissection, wanted, fields=fields, causes=CauseStage):
+    causes: CauseStages | None = None
+    if wanted & OF_CAUSES:
+        from kdissect.causes.cause_stage import CauseStage  # start-up: seldom asked for
+
+        causes = CauseStage
+    for table, batch in produce(dissection, wanted, fields=fields, causes=causes):
         if progress is not None:
             progress.tick()
         empty.discard(table)

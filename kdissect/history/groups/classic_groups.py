@@ -102,10 +102,11 @@ class ClassicGroups:
             if not is_commit and (member.notified_ns is not None or _is_late(member, sent_ns)):
                 return False
         self._attempts.answered(info)
-        self.groups.get(key)  # which counts as used, and so does the member
-        if group is not None and member is not None:
-            group.members.get(member_id)
-            member.last_ns = max(member.last_ns, sent_ns)
+        if group is not None:
+            self.groups.use(key)
+            if member is not None:
+                group.members.use(member_id)
+                member.last_ns = max(member.last_ns, sent_ns)
         return True
 
     # JoinGroup

@@ -6,7 +6,7 @@ from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import TopicId
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.logs import METADATA_TOPIC_ID
@@ -45,11 +45,11 @@ class ZeroTopicId(NodeRule):
     cites = ("KIP-516 Proposed Changes", "org.apache.kafka.common.Uuid#ZERO_UUID")
     nodes = (pieces.UUID,)
     guard = (TopicId(frozenset({_ZERO})),)
+    requests = _BY_ID
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids of requests that have no names."""
-        first = _BY_ID.get(body.api.name)
-        if first is None or body.side != REQUEST or body.version < first or node.value != _ZERO:
+        if node.value != _ZERO or not self.speaks_of(body.api.name, body.side, body.version):
             return
         if node.field is not None and node.field.entity == "topicId":
             yield Violation("the id of a topic", "zero")

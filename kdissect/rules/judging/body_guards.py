@@ -159,6 +159,9 @@ class BodyGuards:
         """Those of the guards about the request, and about the response."""
         self._marks: Callable[..., int] | None = None
 
+    shared_bits = 1 << _LAST_GUARD
+    """Those that several guards may have."""
+
     def add(self, guard: Guard, is_response: bool) -> int:
         """A guard of a rule about one side; gives its bit."""
         known = self.numbers.get((is_response, guard))

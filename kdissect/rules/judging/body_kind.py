@@ -7,8 +7,8 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.run_coverage.traffic_counts import MOST_WAITING, Traffic
 from kdissect.session.exchange import Exchange
 
-KindKey = tuple[int | None, str, int]
-"""API key, side and version."""
+KindKey = tuple[int | None, str, int, int]
+"""API key, side and version; the marks of rules that never speak of such bodies (`ShownBodies.silent`)."""
 _LATE = 1 << 64  # later than any time in nanoseconds
 Earliest = tuple[int, str, int]
 """Where an exchange stands on the wire: time, connection, ordinal."""
@@ -21,11 +21,13 @@ def _earliest_of(exchange: Exchange) -> Earliest:
 
 
 class BodyKind:
-    """One side of an API in one version: the rules for all such bodies.
+    """One side of an API in one version, with the same marks of rules that never speak of it: the rules for
+    all such bodies.
 
     `is_watched` says whether rules about record batches look at such bodies too, or learn from them. `bodies`
     counts those looked at. The pieces of the first one on the wire that no guard of a rule about pieces
-    marks, `first`, stand for those of all of them: `pieces` counts the rules that looked at them.
+    that speaks of them marks, `first`, stand for those of all of them: `pieces` counts the rules that looked
+    at them.
     """
 
     __slots__ = ("bodies", "first", "first_ns", "is_watched", "pieces", "rules")
@@ -50,8 +52,8 @@ class BodyKind:
         self.pieces.clear()
 
 
-PairKey = tuple[int | None, int | None, bool]
-"""API key and version, and whether there is an answer."""
+PairKey = tuple[int | None, int | None, bool, int]
+"""API key and version, whether there is an answer, and the marks of both kinds."""
 
 
 class BodyPair:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from kdissect.rules.judging.batch_judge import carries_batches, has_topic_names
-from kdissect.rules.judging.body_kind import BodyKind, BodyPair, PairKey
+from kdissect.rules.judging.body_kind import BodyKind, BodyPair, KindKey, PairKey
 from kdissect.rules.judging.shown_bodies import NodeRules, ShownExchange
 from kdissect.rules.kinds import (
     BodyRule,
@@ -79,12 +79,11 @@ class Subjects:
             )
         return found
 
-    def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
-        """The rules for bodies of this API, side and version, and what `looked_at` counts of them."""
-        key = exchange.api_key, side, version
+    def body_kind(self, key: KindKey, looked_at: Exercise) -> BodyKind:
+        """The rules for bodies of a kind, and what `looked_at` counts of them."""
         found = looked_at.kinds.get(key)
         if found is None:
-            found = looked_at.kinds[key] = self._kind_of(exchange, side, version)
+            found = looked_at.kinds[key] = self._kind_of(*key)
         return found
 
     def shown(self, exchange: Exchange) -> ShownExchange | None:
@@ -107,11 +106,12 @@ class Subjects:
 
     def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> BodyPair | None:
         """The kinds of both bodies of an exchange; None as long as one of them was not seen."""
-        api_key, version, is_answered = key
+        api_key, version, is_answered, marks = key
         if api_key is None or version is None:
             return None
-        asked = looked_at.kinds.get((api_key, REQUEST, version))
-        answered = looked_at.kinds.get((api_key, RESPONSE, version)) if is_answered else None
+        silent = [side.silent & marks for side in self.shown_of((api_key, version, version)).sides]
+        asked = looked_at.kinds.get((api_key, REQUEST, version, silent[0]))
+        answered = looked_at.kinds.get((api_key, RESPONSE, version, silent[1])) if is_answered else None
         if asked is None or (is_answered and answered is None):
             return None
         found = looked_at.pairs[key] = BodyPair(key, asked, answered, coverage.traffic)
@@ -121,8 +121,8 @@ class Subjects:
         rules = self._body_rules.get((api_name(api_key) or "", side), ())
         return tuple(rule for rule in rules if version in rule.versions)
 
-    def _kind_of(self, exchange: Exchange, side: str, version: int) -> BodyKind:
-        key = exchange.api_key or 0
+    def _kind_of(self, api_key: int | None, side: str, version: int, _marks: int) -> BodyKind:
+        key = api_key or 0
         rules = self._rules_of(key, side, version)
         return BodyKind(rules, carries_batches(api_name(key) or "", side) or has_topic_names(key))
 

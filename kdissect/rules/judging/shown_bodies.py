@@ -1,10 +1,13 @@
 """Which rules are shown the bodies of one API in one version, by what their guards mark."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.rules.judging.body_guards import EVERY, BodyGuards
 from kdissect.rules.kinds import BodyRule, NodeRule
+from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.schema.protocol_messages import api_name
 
 NodeRules = dict[str, list[NodeRule]]
 """Rules by the sort of pieces they look at."""
@@ -12,16 +15,33 @@ _MASKS_KEPT = 256
 
 
 class ShownBodies:
-    """The rules about bodies of one side, `is_response`: those without a guard are always shown."""
+    """The rules about bodies of one kind, an API, a side and a version: those without a guard are always
+    shown.
+    """
 
     def __init__(
-        self, guards: BodyGuards, is_response: bool, body_rules: Iterable[BodyRule], node_rules: NodeRules
+        self,
+        guards: BodyGuards,
+        kind: tuple[str, str, int],
+        body_rules: Iterable[BodyRule],
+        node_rules: NodeRules,
     ) -> None:
+        is_response = kind[1] == RESPONSE
         self._body_rules = [(rule, _bits(guards, rule, is_response)) for rule in body_rules]
         self._node_rules = {
             sort: [(rule, _bits(guards, rule, is_response)) for rule in rules]
             for sort, rules in node_rules.items()
         }
+        spoken, silent = guards.shared_bits, 0
+        for rule, bits in chain(self._body_rules, *self._node_rules.values()):
+            if isinstance(rule, NodeRule) and not rule.speaks_of(*kind):
+                silent |= bits
+            else:
+                spoken |= bits
+        self.silent = silent & ~spoken
+        """Marks of rules that never speak of such bodies. The first body with the same ones stands for all
+        of them in what is counted (`BodyKind`).
+        """
         self.is_guarded = all(rule.guard is not None for rule, _ in self._body_rules)
         """Whether no rule about such bodies as a whole is shown all of them."""
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
@@ -34,7 +54,7 @@ class ShownBodies:
                 self._shown.clear()
             bodies = tuple(rule for rule, bits in self._body_rules if _is_shown(rule, bits, marks))
             by_sort = {
-                sort: [rule for rule, bits in rules if _is_shown(rule, bits, marks)]
+                sort: [rule for rule, bits in rules if _is_shown(rule, bits & ~self.silent, marks)]
                 for sort, rules in self._node_rules.items()
             }
             nodes = {sort: rules for sort, rules in by_sort.items() if rules}
@@ -63,8 +83,11 @@ class ShownExchange:
         request, response = known_body(api_key, version, False), known_body(api_key, answered, True)
         assert request is not None and response is not None  # the bodies were decoded
         self.guards = BodyGuards((request, version), (response, answered))
+        name = api_name(api_key) or ""
+        kinds = (name, REQUEST, version), (name, RESPONSE, answered)
         self.sides = tuple(
-            ShownBodies(self.guards, is_response, rules, node_rules)
-            for is_response, rules in zip((False, True), body_rules, strict=True)
+            ShownBodies(self.guards, kind, rules, node_rules)
+            for kind, rules in zip(kinds, body_rules, strict=True)
         )
         self.is_guarded = all(side.is_guarded for side in self.sides)
+        self.silent = self.sides[0].silent | self.sides[1].silent

@@ -59,9 +59,10 @@ PlanRow = tuple[
     tuple["native.PartitionRows", "native.PartitionRows"] | None,
     _Asks,
     Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
+    int,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
-exchanges that come again.
+exchanges that come again, marks of rules that never speak of such bodies.
 """
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Exchange, tuple[int, int, int | None], list[Earlier], int
@@ -144,10 +145,10 @@ class UnmarkedRows:
     def _are_lent(self, views: list[JudgedConnection]) -> list[bool]:
         """Whether rows of connections that were lent go on to pass as they did."""
         # Hot, once a block for each of its connections.
-        lends = self._history.lends
+        infos = [view.info for view in views]
         return [
-            view.software == (view.info.software_name, view.info.software_version) and lends(view.info)
-            for view in views
+            lends and view.software == (info.software_name, info.software_version)
+            for view, info, lends in zip(views, infos, self._history.lends_each(infos), strict=True)
         ]
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
@@ -175,17 +176,17 @@ class UnmarkedRows:
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         stated = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
-        return guards, carriage, rows, stated, again
+        return guards, carriage, rows, stated, again, shown.silent
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """The rules about exchanges that are shown one with these facts."""
         return [rule.code for rule in self._subjects.exchange_rules_for(api_key, version, facts)]
 
     def _pair_of(
-        self, exercise: Exercise, api_key: int, version: int, is_answered: bool
+        self, exercise: Exercise, api_key: int, version: int, is_answered: bool, marks: int
     ) -> tuple[BodyPair, int, bool] | None:
         """What counts for bodies of a kind; None as long as one of them was not seen."""
-        key = api_key, version, is_answered
+        key = api_key, version, is_answered, marks
         pair = exercise.pairs.get(key) or self._subjects.body_pair(key, exercise, self._coverage)
         return None if pair is None else (pair, min(pair.first_ns, MOST_NS), pair.is_watched)
 

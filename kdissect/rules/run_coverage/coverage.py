@@ -105,7 +105,7 @@ class Coverage:
     def settle(self) -> None:
         """Count the exchanges that were counted by kind (`BodyPair`)."""
         for exercise in self.exercises.pairs.values():
-            for (api_key, api_version, is_answered), pair in exercise.pairs.items():
+            for (api_key, api_version, is_answered, _), pair in exercise.pairs.items():
                 count, batches = pair.settle()
                 if not count:
                     continue

@@ -120,7 +120,8 @@ class GroupTraffic:
         group_id, member_id, generation = who
         if group_id is None or info.anomaly_counts:
             return False
-        log = self.logs.peek((info.capture_set, group_id))
+        key: GroupKey = info.capture_set, group_id
+        log = self.logs.peek(key)
         if log is None or group_id not in self.links.of_client(client_key_of(info, client_id)):
             return False
         member = log.members.peek(member_id or "") if api_key in _BEATS else None
@@ -128,13 +129,13 @@ class GroupTraffic:
             return False
         if not self.classic.take_member(api_key, info, (group_id, member_id, generation), sent_ns):
             return False
-        self.logs.get((info.capture_set, group_id))  # which counts as used, and so does the member
+        self.logs.use(key)
         log.is_wanted = True
         log.named(client_id, api_name(api_key) or str(api_key))
         if commits is not None:
             self.positions.put_commits(info, group_id, commits)
         if member is not None:
-            log.members.get(member.member_id)
+            log.members.use(member.member_id)
             member.beat(sent_ns)
             member.connection = info.id
             member.accept()

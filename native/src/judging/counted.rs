@@ -31,7 +31,7 @@ pub struct Pair {
 pub type Settled = (Vec<(Py<PyAny>, u64, u64)>, Vec<((i16, i16), DistributionRow)>, Vec<(i64, u64)>);
 
 pub struct Counted {
-    places: QuickMap<(usize, u64), usize>,
+    places: QuickMap<(usize, u64, u64), usize>,
     kinds: Vec<Kind>,
     latencies: QuickMap<u64, ((i16, i16), Distribution)>,
     multiplier: f64,
@@ -47,17 +47,19 @@ impl Counted {
         Counted { places, kinds: Vec::new(), latencies, multiplier, slots: Vec::new(), width: 0 }
     }
 
-    /// The bodies of a row that came behind the first ones of their kinds. None of others, and of those that Python did
-    /// not see before, which `pair_of` says.
+    /// The bodies of a row that came behind the first ones of their kinds, with the same `marks`. None of others, and of
+    /// those that Python did not see before, which `pair_of` says.
     pub fn pair(
         &mut self,
         py: Python<'_>,
         exercise: &Py<PyAny>,
         row: &Row,
+        marks: u64,
         pair_of: &Py<PyAny>,
     ) -> PyResult<Option<Pair>> {
         let (kind, is_answered) = (&row.request.kind, row.response.is_some());
-        let key = (exercise.as_ptr() as usize, u64::from(kind.number()) << 1 | u64::from(is_answered));
+        let kind_key = u64::from(kind.number()) << 1 | u64::from(is_answered);
+        let key = (exercise.as_ptr() as usize, kind_key, marks);
         let sent = row.request.content.span.first_time;
         let known = self.places.get(&key).copied();
         if let Some((at, of)) = known.and_then(|at| Some((at, self.kinds.get(at)?))) {
@@ -66,7 +68,7 @@ impl Counted {
             }
         }
         // Another one may stand first by now.
-        let asked = (exercise, kind.api_key, kind.version, is_answered);
+        let asked = (exercise, kind.api_key, kind.version, is_answered, marks);
         let found: Option<(Py<PyAny>, i64, bool)> = pair_of.bind(py).call1(asked)?.extract()?;
         let Some((object, first_ns, is_watched)) = found else { return Ok(None) };
         let at = match known {

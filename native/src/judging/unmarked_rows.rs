@@ -38,8 +38,9 @@ type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// quorum's epochs do; of members of groups which fields tell them.
 type AsksRow =
     (Option<Py<Sequences>>, bool, Option<Py<Sessions>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
-/// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again.
-type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>);
+/// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
+/// marks of rules that never speak of such bodies.
+type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64);
 
 /// A kind of exchange.
 struct Plan {
@@ -52,13 +53,25 @@ struct Plan {
     is_of_quorum: bool,
     members: Option<(Py<PyAny>, Members)>,
     again: Option<Py<PyAny>>,
+    silent: u64,
 }
 
 impl From<PlanRow> for Plan {
-    fn from((guards, carriage, rows, asks, again): PlanRow) -> Self {
+    fn from((guards, carriage, rows, asks, again, silent): PlanRow) -> Self {
         let (produces, is_transactional, fetches, is_of_quorum, members) = asks;
         let members = members.map(|(door, layout, names)| (door, Members::of(layout.get(), &names)));
-        Plan { guards, carriage, rows, produces, is_transactional, fetches, is_of_quorum, members, again }
+        Plan {
+            guards,
+            carriage,
+            rows,
+            produces,
+            is_transactional,
+            fetches,
+            is_of_quorum,
+            members,
+            again,
+            silent,
+        }
     }
 }
 
@@ -208,11 +221,11 @@ impl UnmarkedRows {
         if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(py, connection, row, facts)? {
             return Ok(false);
         }
+        let Some(marks) = unspoken(py, &plan, row, latency) else { return Ok(false) };
         let pair_of = &self.asked.pair_of;
-        let Some(pair) = self.counted.pair(py, &connection.exercise, row, pair_of)? else { return Ok(false) };
-        if !is_unmarked(py, &plan, row, latency) {
+        let Some(pair) = self.counted.pair(py, &connection.exercise, row, marks, pair_of)? else {
             return Ok(false);
-        }
+        };
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
         if read.as_ref().is_some_and(|read| self.is_fed(&plan, read)) {
             return Ok(false); // before records are decompressed
@@ -432,11 +445,12 @@ impl UnmarkedRows {
     }
 }
 
-/// Whether both bodies are canonical, and no guard marks them.
-fn is_unmarked(py: Python<'_>, plan: &Plan, row: &Row, latency: i64) -> bool {
+/// The marks of bodies that are canonical; None where some are of rules that speak of them.
+fn unspoken(py: Python<'_>, plan: &Plan, row: &Row, latency: i64) -> Option<u64> {
     let request = (row.request.content.data.as_bytes(py), row.request.content.body);
     let response = row.response.as_ref().map(|content| (content.data.as_bytes(py), content.body));
-    plan.guards.get().marked(Some(request), response, latency) == (0, true)
+    let (marks, are_canonical) = plan.guards.get().marked(Some(request), response, latency);
+    (are_canonical && marks & !plan.silent == 0).then_some(marks)
 }
 
 /// How long the answer took, 0 without one; None beyond 64 bits.
