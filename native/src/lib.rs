@@ -29,7 +29,7 @@ mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 11;
+const INTERFACE: u32 = 12;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -76,6 +76,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<records::batch_text::BatchText>()?;
+    module.add_class::<records::record_choice::RecordChoice>()?;
     module.add_class::<records::held_records::HeldRecords>()?;
     module.add_class::<records::record_lines::RecordLines>()?;
     module.add_class::<records::table::RecordColumns>()?;

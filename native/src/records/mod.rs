@@ -13,6 +13,7 @@ pub mod form;
 pub mod held_records;
 pub mod program;
 pub mod quick;
+pub mod record_choice;
 pub mod record_lines;
 pub mod record_objects;
 pub mod record_reader;
