@@ -7,8 +7,8 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::engine::completed::{Content, FrameRow, Request, Span};
 use crate::engine::framing::{Framing, UnderWay, NO_FRAME};
-use crate::engine::held::{Direction, Lent};
 use crate::engine::kind::{number, pair};
+use crate::engine::lent::{Direction, Lent};
 use crate::engine::shared::Engine;
 use crate::engine::stream::{AckState, AckTimes, Delivered, Stream};
 use crate::engine::talk::Talk;

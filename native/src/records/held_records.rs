@@ -7,15 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::asked::{Asked, Frame, Way};
-use super::batch::Batch;
 use super::content::Contents;
 use super::field::Field;
 use super::program::{run, FieldRow, RecordsField, Topic};
 use super::quick::QuickMap;
 use super::record_choice::{Chosen, RecordChoice};
 use super::record_lines::RecordLines;
-use super::record_reader::Records;
-use super::row_facts::{Known, Shared, Use};
+use super::row_facts::{Known, Use};
+use super::rows::Rows;
 use super::table::RecordColumns;
 use crate::bodies::visitor::Program;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -28,25 +27,6 @@ const LINES_GROUP: (usize, usize) = (1 << 20, 2_500);
 const TAKEN: u8 = 0;
 const ENOUGH: u8 = 1;
 const LOOK: u8 = 2;
-
-/// What rows are written to.
-pub trait Rows {
-    /// A field begins, with so many records.
-    fn field(&mut self, shared: &Shared<'_>, count: u32);
-
-    /// The records of a batch and its number in its field; their places are in `data`.
-    fn batch(
-        &mut self,
-        py: Python<'_>,
-        shared: &Shared<'_>,
-        batch: (u32, &Batch),
-        found: &Records,
-        data: &[u8],
-    ) -> PyResult<()>;
-
-    /// Whether those that are held are to be taken.
-    fn is_full(&self) -> bool;
-}
 
 #[derive(FromPyObject)]
 enum Writer {

@@ -19,4 +19,5 @@ pub mod record_objects;
 pub mod record_reader;
 pub mod record_text;
 pub mod row_facts;
+pub mod rows;
 pub mod table;
