@@ -1,7 +1,6 @@
 //! What is known of a connection that is lent, and what a segment changes of it.
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::engine::completed::{Content, Row, Trips};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
@@ -97,10 +96,9 @@ impl Lent {
                     self.talk.take(py, engine, info, told, content, &mut work.rows)?;
                 }
             }
-            let payload = PyBytes::new(py, packet.payload);
-            framing.apply(plan, packet, &payload, engine)?;
+            framing.apply(py, plan, packet, engine)?;
             mine.stream.time(segment.seq, packet.payload.len(), packet.time_ns);
-            mine.stream.deliver(segment.seq, &payload, segment.ip_id, packet.time_ns);
+            mine.stream.deliver(segment.seq, packet.payload, segment.ip_id, packet.time_ns);
         }
         let (start_seq, is_bare) = (peer.stream.start_seq, packet.payload.is_empty());
         peer.stream.acks.acknowledge(segment.ack, packet.time_ns, is_bare, start_seq);
