@@ -384,6 +384,16 @@ class BatchText:
     ) -> Self: ...
 
 @final
+class RecordChoice:
+    # Whether Python looks at the exchanges of an API; whether one is taken, the same for those of one
+    # connection, API, version and client id: None where all are.
+    def __new__(
+        cls, is_watched: Callable[[int], bool], takes: Callable[[Exchange], object] | None
+    ) -> Self: ...
+    # A connection is over.
+    def close(self, info: ConnectionInfo) -> None: ...
+
+@final
 class HeldRecords:
     def __new__(
         cls,
@@ -394,6 +404,9 @@ class HeldRecords:
     ) -> Self: ...
     # TAKEN, ENOUGH or LOOK of native/src/records/held_records.rs.
     def take(self, exchange: Exchange) -> int: ...
+    # From one on; the next one and TAKEN or ENOUGH, LOOK where that one is Python's. Raises what `choice`
+    # does.
+    def take_block(self, block: ExchangeBlock, start: int, choice: RecordChoice) -> tuple[int, int]: ...
     # Whether there is enough. `records` is given back where Python has to read it.
     def add(
         self, records: RecordSet, exchange: Exchange, is_response: bool, records_field: RecordsField

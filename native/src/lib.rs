@@ -76,6 +76,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<records::batch_text::BatchText>()?;
+    module.add_class::<records::record_choice::RecordChoice>()?;
     module.add_class::<records::held_records::HeldRecords>()?;
     module.add_class::<records::record_lines::RecordLines>()?;
     module.add_class::<records::table::RecordColumns>()?;

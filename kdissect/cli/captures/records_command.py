@@ -15,7 +15,7 @@ from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
-from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
+from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
 from kdissect.cli.options.output_options import (
     OF_RECORDS,
@@ -37,11 +37,13 @@ from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
+from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import is_compiled
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.wording import plural
 from kdissect.report.columns.records import record_columns
+from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -254,7 +256,12 @@ def _selected_sets(
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
     is_wanted = _chooser(dissection, options)
-    for exchange in _selected(dissection, options, progress):
+    is_selected = _selector(dissection, selected(options, dissection))
+    for exchange in dissection:
+        if progress is not None:
+            progress.tick()
+        if not is_selected(exchange):
+            continue
         try:
             yield from filter(is_wanted, record_sets(exchange))
         except Exception as error:
@@ -268,22 +275,73 @@ def _compiled(
     compiled: CompiledRecords[_Made],
     at_once: bool = False,
 ) -> Iterator[_Made]:
-    """What the compiled part makes of the same records: without an object each, but for what goes by rows."""
+    """What the compiled part makes of the same records: without an object each, but for what goes by rows.
+
+    Nor is there an object for each exchange, but for who waits for none (`at_once`).
+    """
     from kdissect.engine.records.compiled_records import ENOUGH, LOOK  # needs the compiled part
 
     is_wanted = _chooser(dissection, options)
-    for exchange in _selected(dissection, options, progress):
-        is_enough = at_once
-        try:
-            taken = compiled.take_exchange(exchange)
-            is_enough |= taken == ENOUGH
-            for records in filter(is_wanted, record_sets(exchange)) if taken == LOOK else ():
-                is_enough |= compiled.add(records)
-        except Exception as error:
-            dissection.guard.note(error, exchange)
+    accepts = selected(options, dissection)
+    is_selected = _selector(dissection, accepts)
+    choice = None
+    if not at_once and (accepts is None or is_by_kind(options)):
+        choice = native.RecordChoice(tells_names, accepts)
+    for exchange in _taking_blocks(dissection, progress, compiled, choice):
+        is_enough = at_once or exchange is None
+        if exchange is not None and is_selected(exchange):
+            try:
+                taken = compiled.take_exchange(exchange)
+                is_enough |= taken == ENOUGH
+                for records in filter(is_wanted, record_sets(exchange)) if taken == LOOK else ():
+                    is_enough |= compiled.add(records)
+            except Exception as error:
+                dissection.guard.note(error, exchange)
         if is_enough:
             yield from compiled.close()
     yield from compiled.close()
+
+
+def _taking_blocks(
+    dissection: Dissection,
+    progress: Progress | None,
+    compiled: CompiledRecords[_Made],
+    choice: native.RecordChoice | None,
+) -> Iterator[Exchange | None]:
+    """The exchanges that are not taken in blocks: without a choice all. None where enough was taken."""
+    for events in dissection.batches():
+        if progress is not None:
+            progress.tick()
+        if choice is not None and isinstance(events, native.ExchangeBlock):
+            yield from _left_of_block(dissection, compiled, events, choice)
+            continue
+        for event in events:
+            if isinstance(event, Exchange):
+                yield event
+            elif choice is not None and isinstance(event, ConnectionClosed):
+                choice.close(event.connection)
+
+
+def _left_of_block(
+    dissection: Dissection,
+    compiled: CompiledRecords[_Made],
+    block: native.ExchangeBlock,
+    choice: native.RecordChoice,
+) -> Iterator[Exchange | None]:
+    from kdissect.engine.records.compiled_records import ENOUGH  # needs the compiled part
+
+    at = 0
+    while at < len(block):
+        try:
+            at, taken = compiled.take_block(block, at, choice)
+        except Exception as error:
+            dissection.guard.note(error, block)
+            return
+        if taken == ENOUGH:
+            yield None
+        elif at < len(block):
+            yield block[at]
+            at += 1
 
 
 def _topic_chooser(options: Namespace) -> Callable[[str], bool] | None:
@@ -309,22 +367,21 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
     return is_wanted
 
 
-def _selected(dissection: Dissection, options: Namespace, progress: Progress | None) -> Iterator[Exchange]:
-    """The exchanges that were asked for; names of topics are learned from all."""
-    # Hot, once an exchange.
+def _selector(
+    dissection: Dissection, accepts: Callable[[Exchange], bool] | None
+) -> Callable[[Exchange], bool]:
+    """Says of exchanges whether they were asked for; names of topics are learned from all it is given."""
     pass_by = dissection.topics.pass_by
-    accepts = selected(options, dissection)
-    for exchange in dissection:
-        if progress is not None:
-            progress.tick()
+
+    def is_selected(exchange: Exchange) -> bool:
         try:
             pass_by(exchange)
-            taken = accepts is None or accepts(exchange)
+            return accepts is None or accepts(exchange)
         except Exception as error:
             dissection.guard.note(error, exchange)
-            continue
-        if taken:
-            yield exchange
+            return False
+
+    return is_selected
 
 
 def _topic_of(dissection: Dissection, records: RecordSet) -> str | None:

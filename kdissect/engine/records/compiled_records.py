@@ -119,6 +119,10 @@ class CompiledRecords(Generic[_Made]):
         self._held = native.HeldRecords(writer, _EXCHANGES, names, BATCH_QUESTIONS)
         self.take_exchange = self._held.take
         """Hold what an exchange has: TAKEN, ENOUGH or LOOK."""
+        self.take_block = self._held.take_block
+        """Hold what the chosen exchanges of a block have, from one on: the next one, with TAKEN, or ENOUGH
+        before it, or LOOK where it is for `take_exchange`, if it is chosen.
+        """
         self._take = take
         self._by_rows = by_rows
         self._note = note

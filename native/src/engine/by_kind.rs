@@ -1,17 +1,16 @@
 //! Answers about exchanges that are the same for all of one connection, API, version and client id: Python is asked
 //! about the first of them.
 
-use std::collections::HashMap;
-
 use pyo3::prelude::*;
 
 use crate::engine::completed::Row;
+use crate::records::quick::QuickMap;
 
 /// Answers by connection.
 #[derive(Default)]
 pub struct ByKind {
     /// By the addresses of the connections' infos, which are held while they are here.
-    known: HashMap<usize, Known>,
+    known: QuickMap<usize, Known>,
 }
 
 /// What is known of a connection.

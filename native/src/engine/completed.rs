@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyInt};
 
 use crate::bodies::partition_rows::{Body, Found, PartitionRows, ReadOnce};
 use crate::engine::kind::Kind;
-use crate::engine::shared::Engine;
+use crate::engine::shared::{CountedRows, Engine};
 
 /// Where a frame lies in its capture: packets and times of its first and of its last byte.
 #[derive(Clone, Copy)]
@@ -146,9 +146,6 @@ impl Row {
         of(&self.request.content) + self.response.as_ref().map_or(0, of)
     }
 }
-
-/// A connection, how many of some rows are complete, and how many ask for no answer.
-pub type CountedRows<'a> = (&'a Py<PyAny>, u64, u64);
 
 /// Count rows of a connection.
 pub fn counted<'a>(info: &'a Py<PyAny>, rows: impl Iterator<Item = &'a Row>) -> CountedRows<'a> {

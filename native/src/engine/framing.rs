@@ -164,16 +164,16 @@ impl Framing {
     /// Go on by a payload as planned.
     pub fn apply(
         &mut self,
+        py: Python<'_>,
         plan: Plan<'_>,
         packet: &Packet<'_>,
-        payload: &Bound<'_, PyBytes>,
         engine: &Engine,
     ) -> PyResult<()> {
         match (plan, &mut self.under_way) {
-            (Plan::Cut(cuts), _) => self.go_on(payload.py(), &cuts, packet, engine)?,
-            (Plan::Collect, Some(frame)) => frame.collect(packet, payload)?,
+            (Plan::Cut(cuts), _) => self.go_on(py, &cuts, packet, engine)?,
+            (Plan::Collect, Some(frame)) => frame.collect(packet, &PyBytes::new(py, packet.payload))?,
             (Plan::Grow, Some(frame)) => {
-                frame.collect(packet, payload)?;
+                frame.collect(packet, &PyBytes::new(py, packet.payload))?;
                 frame.stop = frame.size.min(frame.have as i64 + COUNTED_BYTES);
                 frame.counted += COUNTED_BYTES;
                 engine.counts().grow(COUNTED_BYTES);

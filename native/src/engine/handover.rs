@@ -7,10 +7,10 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::engine::completed::{Content, FrameRow, Request, Span};
 use crate::engine::framing::{Framing, UnderWay, NO_FRAME};
-use crate::engine::held::{Direction, Lent};
 use crate::engine::kind::{number, pair};
+use crate::engine::lent::{Direction, Lent};
 use crate::engine::shared::Engine;
-use crate::engine::stream::{AckState, AckTimes, Delivered, Stream};
+use crate::engine::stream::{AckState, AckTimes, Delivered, Recent, Stream};
 use crate::engine::talk::Talk;
 
 /// `kdissect.net.streams.recent.Delivered`.
@@ -55,20 +55,19 @@ impl Lent {
 fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> Direction {
     let (next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, rows, acks) = stream;
     let acks = AckTimes::of(acks);
-    let delivered = |(offset, payload, ip_id, time_ns): DeliveredRow<'_>| Delivered {
-        offset,
-        payload: payload.unbind(),
-        ip_id,
-        time_ns,
-    };
-    let recent: VecDeque<_> = rows.into_iter().map(delivered).collect();
+    let mut recent = Recent::default();
+    for (offset, payload, ip_id, time_ns) in rows {
+        let payload = payload.as_bytes();
+        recent.push(Delivered { offset, size: payload.len(), ip_id, time_ns }, payload);
+    }
     let stream = Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent, acks };
     Direction { stream, framing: framing.map(framing_of) }
 }
 
-fn stream_state<'py>(py: Python<'py>, of: Stream) -> StreamState<'py> {
-    let row = |one: Delivered| (one.offset, one.payload.into_bound(py), one.ip_id, one.time_ns);
-    let recent = of.recent.into_iter().map(row).collect();
+fn stream_state<'py>(py: Python<'py>, mut of: Stream) -> StreamState<'py> {
+    let recent = of.recent.each();
+    let recent = recent.map(|(one, payload)| (one.offset, PyBytes::new(py, payload), one.ip_id, one.time_ns));
+    let recent = recent.collect();
     let acks = of.acks.state();
     (of.next_seq, of.offset, of.packets, of.trim_at, of.start_seq, of.syn_id, of.syn_time_ns, recent, acks)
 }

@@ -8,7 +8,8 @@ use crate::engine::exchange_block::{ExchangeBlock, Gathered, Place as PacketPlac
 use crate::engine::flows::{HeldFlows, PassedBy};
 use crate::engine::framing;
 use crate::engine::half_open::Syns;
-use crate::engine::held::{Held, Segment, Turn, Work};
+use crate::engine::held::Held;
+use crate::engine::lent::{Segment, Turn, Work};
 use crate::headers::Packet;
 use crate::places::{Place, Places};
 

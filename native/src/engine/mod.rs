@@ -16,6 +16,7 @@ pub mod handover;
 pub mod held;
 pub mod in_order;
 pub mod kind;
+pub mod lent;
 pub mod logged_rows;
 pub mod shared;
 pub mod stream;

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use crate::engine::completed::CountedRows;
 use crate::engine::counts::Counts;
 use crate::engine::kind::{number_of, pair, Kind, Row};
 use crate::records::quick::QuickMap;
@@ -41,6 +40,9 @@ impl Limits {
         self.5
     }
 }
+
+/// A connection, how many of some rows are complete, and how many ask for no answer.
+pub type CountedRows<'a> = (&'a Py<PyAny>, u64, u64);
 
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct Engine {

@@ -2,9 +2,6 @@
 
 use std::collections::VecDeque;
 
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-
 /// Sequence numbers are 32 bits and wrap around, RFC 9293 section 3.4.
 const MASK: i64 = 0xFFFF_FFFF;
 const HALF: i64 = 1 << 31;
@@ -13,12 +10,57 @@ const HALF: i64 = 1 << 31;
 pub const BYTES: i64 = 0x4000;
 pub const SEGMENTS: usize = 16;
 
-/// A segment that was delivered: its stream offset, its bytes, the number and time of its packet.
+/// A segment that was delivered: its stream offset, how many bytes it has, the number and time of its packet.
 pub struct Delivered {
     pub offset: i64,
-    pub payload: Py<PyBytes>,
+    pub size: usize,
     pub ip_id: i64,
     pub time_ns: i64,
+}
+
+/// The last segments, oldest first, and their bytes one behind the other: nothing is set aside for each.
+#[derive(Default)]
+pub struct Recent {
+    segments: VecDeque<Delivered>,
+    bytes: VecDeque<u8>,
+}
+
+impl Recent {
+    pub fn push(&mut self, delivered: Delivered, payload: &[u8]) {
+        match self.segments.len() {
+            0 => {
+                self.segments.reserve_exact(1); // one exchange on each of many connections: no room for four
+                self.bytes.reserve_exact(payload.len());
+            }
+            SEGMENTS.. => self.pop(),
+            _ => {}
+        }
+        self.segments.push_back(delivered);
+        self.bytes.extend(payload);
+    }
+
+    /// Drop the segments that end at this offset or before.
+    fn forget_before(&mut self, keep_from: i64) {
+        let is_before = |first: &Delivered| first.offset + first.size as i64 <= keep_from;
+        while self.segments.front().is_some_and(is_before) {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        let size = self.segments.pop_front().map_or(0, |first| first.size);
+        self.bytes.drain(..size.min(self.bytes.len()));
+    }
+
+    /// Each with its bytes.
+    pub fn each(&mut self) -> impl Iterator<Item = (&Delivered, &[u8])> {
+        let mut rest = &*self.bytes.make_contiguous();
+        self.segments.iter().map(move |one| {
+            let (payload, behind) = rest.split_at_checked(one.size).unwrap_or_default();
+            rest = behind;
+            (one, payload)
+        })
+    }
 }
 
 pub struct Stream {
@@ -29,8 +71,7 @@ pub struct Stream {
     pub start_seq: i64,
     pub syn_id: i32,
     pub syn_time_ns: i64,
-    /// The last segments, oldest first.
-    pub recent: VecDeque<Delivered>,
+    pub recent: Recent,
     pub acks: AckTimes,
 }
 
@@ -114,36 +155,15 @@ impl Stream {
     }
 
     /// Go on by a segment.
-    pub fn deliver(&mut self, seq: u32, payload: &Bound<'_, PyBytes>, ip_id: i64, time_ns: i64) {
-        let size = payload.as_bytes().len() as i64;
+    pub fn deliver(&mut self, seq: u32, payload: &[u8], ip_id: i64, time_ns: i64) {
+        let size = payload.len() as i64;
         let stop = self.offset + size;
-        let kept = payload.clone().unbind();
-        self.push(Delivered { offset: self.offset, payload: kept, ip_id, time_ns });
+        self.recent.push(Delivered { offset: self.offset, size: payload.len(), ip_id, time_ns }, payload);
         self.offset = stop;
         self.next_seq = (i64::from(seq) + size) & MASK;
         if stop > self.trim_at {
-            self.forget_before(payload.py(), stop - BYTES);
+            self.recent.forget_before(stop - BYTES);
             self.trim_at = stop + BYTES;
-        }
-    }
-
-    fn push(&mut self, delivered: Delivered) {
-        match self.recent.len() {
-            0 => self.recent.reserve_exact(1), // one exchange on each of many connections: no room for four
-            SEGMENTS.. => drop(self.recent.pop_front()),
-            _ => {}
-        }
-        self.recent.push_back(delivered);
-    }
-
-    /// Drop the segments that end at this offset or before.
-    fn forget_before(&mut self, py: Python<'_>, keep_from: i64) {
-        while self
-            .recent
-            .front()
-            .is_some_and(|first| first.offset + first.payload.as_bytes(py).len() as i64 <= keep_from)
-        {
-            self.recent.pop_front();
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Frames of the exchanges of a block that are to be kept: `kdissect.excerpt.find_frames.FrameSearch`.
 
-use std::collections::HashMap;
-
 use pyo3::prelude::*;
 
 use crate::engine::by_kind::ByKind;
@@ -9,6 +7,7 @@ use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::excerpt::plan;
 use crate::excerpt::plans::PlanRuns;
+use crate::records::quick::QuickMap;
 
 /// What `choose` gives for an exchange that is not kept, and for one that Python took: `find_frames.NOT_TAKEN` and
 /// `find_frames.DONE`.
@@ -23,7 +22,7 @@ pub struct FrameChoice {
     is_by_kind: bool,
     known: ByKind,
     /// How many exchanges of a connection were taken, by the address of its info: that is held while it is here.
-    taken: HashMap<usize, (Py<PyAny>, u64)>,
+    taken: QuickMap<usize, (Py<PyAny>, u64)>,
 }
 
 #[pymethods]
@@ -32,7 +31,7 @@ impl FrameChoice {
     /// `is_by_kind` it gives the same for all exchanges of a kind, but for `DONE`.
     #[new]
     fn new(runs: Py<PlanRuns>, choose: Py<PyAny>, is_by_kind: bool) -> Self {
-        FrameChoice { runs, choose, is_by_kind, known: ByKind::default(), taken: HashMap::new() }
+        FrameChoice { runs, choose, is_by_kind, known: ByKind::default(), taken: QuickMap::default() }
     }
 
     /// Take the exchanges of a block. Raises what `choose` does.

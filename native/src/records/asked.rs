@@ -1,16 +1,20 @@
 //! What is asked of Python, by callables that `kdissect.engine.records.compiled_records` gives: about exchanges, names
 //! and batches, nearly all of it once a row group.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::bodies::plan::Layout;
 use crate::bodies::visitor::Program;
+use crate::engine::completed::{Content, Row};
+use crate::engine::exchange_block::ExchangeBlock;
+use crate::engine::shared::Engine;
 
 use super::program::RecordsFields;
 
 /// An exchange: connection, ordinal, client id; request and response, and where their bodies begin.
-type Row<'py> =
+type ExchangeRow<'py> =
     (Bound<'py, PyAny>, i64, Bound<'py, PyAny>, Bound<'py, PyAny>, usize, Bound<'py, PyAny>, usize);
 
 /// On which side an API in a version has records, how that direction is called, and the way to them: None where
@@ -21,10 +25,17 @@ pub struct Way {
     pub steps: Option<Program>,
 }
 
+/// Where a frame comes from.
+pub enum Origin {
+    /// Exchange and frame.
+    Objects(Py<PyAny>, Py<PyAny>),
+    /// A row, which becomes an exchange for who asks for it, and whether the frame is its response.
+    Row(Py<Engine>, Row, bool),
+}
+
 /// The frame with records of an exchange, and what all its rows share.
 pub struct Frame {
-    pub exchange: Py<PyAny>,
-    pub frame: Py<PyAny>,
+    pub origin: Origin,
     pub data: Py<PyBytes>,
     pub body_offset: usize,
     pub connection: Py<PyAny>,
@@ -33,6 +44,42 @@ pub struct Frame {
     pub ordinal: i64,
     pub first_ref: i64,
     pub time_ns: i64,
+}
+
+impl Frame {
+    /// That of a row of a block, kept beyond it; `content` is its request or response.
+    pub fn of_row(
+        py: Python<'_>,
+        block: &ExchangeBlock,
+        (row, content): (&Row, &Content),
+        connection: &Py<PyAny>,
+        is_response: bool,
+    ) -> Frame {
+        Frame {
+            origin: Origin::Row(block.engine.clone_ref(py), row.kept(py), is_response),
+            data: content.data.clone_ref(py),
+            body_offset: content.body,
+            connection: connection.clone_ref(py),
+            client_id: row.request.client_id.clone_ref(py),
+            ordinal: row.request.ordinal,
+            first_ref: content.span.first_ref,
+            time_ns: content.span.first_time,
+        }
+    }
+
+    /// Exchange and frame as objects.
+    pub fn objects<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (engine, row, is_response) = match &self.origin {
+            Origin::Objects(exchange, frame) => {
+                return Ok((exchange.bind(py).clone(), frame.bind(py).clone()))
+            }
+            Origin::Row(engine, row, is_response) => (engine.get(), row, *is_response),
+        };
+        let exchange = row.exchange(py, engine, &self.connection)?;
+        let side = if is_response { intern!(py, "response") } else { intern!(py, "request") };
+        let frame = exchange.getattr(side)?;
+        Ok((exchange, frame))
+    }
 }
 
 /// Id, client and broker of a connection.
@@ -60,7 +107,7 @@ impl Asked {
     ) -> PyResult<Result<Option<Frame>, ()>> {
         let py = exchange.py();
         let row = self.exchanges.1.bind(py).call1((exchange,))?;
-        let Ok(row) = row.extract::<Row<'_>>() else { return Ok(Err(())) };
+        let Ok(row) = row.extract::<ExchangeRow<'_>>() else { return Ok(Err(())) };
         let (connection, ordinal, client_id, request, request_at, response, response_at) = row;
         let (frame, body_offset) = if is_response { (response, response_at) } else { (request, request_at) };
         if frame.is_none() {
@@ -70,20 +117,10 @@ impl Asked {
         let Ok((data, first_ref, time_ns)) = row.extract::<(Bound<'_, PyBytes>, i64, i64)>() else {
             return Ok(Err(()));
         };
-        let (exchange, data) = (exchange.clone().unbind(), data.unbind());
+        let origin = Origin::Objects(exchange.clone().unbind(), frame.unbind());
+        let data = data.unbind();
         let (connection, client_id) = (connection.unbind(), client_id.unbind());
-        let frame = frame.unbind();
-        Ok(Ok(Some(Frame {
-            exchange,
-            frame,
-            data,
-            body_offset,
-            connection,
-            client_id,
-            ordinal,
-            first_ref,
-            time_ns,
-        })))
+        Ok(Ok(Some(Frame { origin, data, body_offset, connection, client_id, ordinal, first_ref, time_ns })))
     }
 
     /// Id, client and broker of a connection; None where one is no text that has bytes.
@@ -105,7 +142,8 @@ impl Asked {
 
     /// The name of a topic id in a frame; None where nobody knows it.
     pub fn name(&self, py: Python<'_>, frame: &Frame, id: &[u8; 16]) -> PyResult<Option<Box<str>>> {
-        let place = (&frame.exchange, &frame.frame, PyBytes::new(py, id));
+        let (exchange, frame) = frame.objects(py)?;
+        let place = (exchange, frame, PyBytes::new(py, id));
         let found: Option<Bound<'_, PyString>> = self.names.1.bind(py).call1(place)?.extract()?;
         found.map(|text| text.to_str().map(Box::from)).transpose()
     }

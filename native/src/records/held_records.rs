@@ -7,15 +7,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::asked::{Asked, Frame, Way};
-use super::batch::Batch;
 use super::content::Contents;
 use super::field::Field;
 use super::program::{run, FieldRow, RecordsField, Topic};
 use super::quick::QuickMap;
+use super::record_choice::{Chosen, RecordChoice};
 use super::record_lines::RecordLines;
-use super::record_reader::Records;
-use super::row_facts::{Known, Shared, Use};
+use super::row_facts::{Known, Use};
+use super::rows::Rows;
 use super::table::RecordColumns;
+use crate::bodies::visitor::Program;
+use crate::engine::exchange_block::ExchangeBlock;
 
 /// Bytes of frames and number of fields after which there is enough: memory stays flat. Fields are small objects:
 /// of empty ones there may be many before the bytes are enough. Columns are the better the longer they are.
@@ -25,25 +27,6 @@ const LINES_GROUP: (usize, usize) = (1 << 20, 2_500);
 const TAKEN: u8 = 0;
 const ENOUGH: u8 = 1;
 const LOOK: u8 = 2;
-
-/// What rows are written to.
-pub trait Rows {
-    /// A field begins, with so many records.
-    fn field(&mut self, shared: &Shared<'_>, count: u32);
-
-    /// The records of a batch and its number in its field; their places are in `data`.
-    fn batch(
-        &mut self,
-        py: Python<'_>,
-        shared: &Shared<'_>,
-        batch: (u32, &Batch),
-        found: &Records,
-        data: &[u8],
-    ) -> PyResult<()>;
-
-    /// Whether those that are held are to be taken.
-    fn is_full(&self) -> bool;
-}
 
 #[derive(FromPyObject)]
 enum Writer {
@@ -106,14 +89,38 @@ impl HeldRecords {
         let Some(steps) = &way.steps else { return Ok(LOOK) };
         let Ok(frame) = self.asked.frame(exchange, way.is_response)? else { return Ok(LOOK) };
         let Some(frame) = frame else { return Ok(TAKEN) };
-        let (before, data) = (self.records_fields.len(), frame.data.as_bytes(py));
-        if run(steps, data, frame.body_offset, &mut self.records_fields).is_none() {
-            self.records_fields.truncate(before);
+        let data = frame.data.as_bytes(py);
+        let Some(count) = find(steps, data, frame.body_offset, &mut self.records_fields) else {
             return Ok(LOOK);
-        }
-        let (count, size) = (self.records_fields.len() - before, data.len());
+        };
+        let size = data.len();
         let held = Held { frame, kind, count, given: None };
         Ok(if count > 0 && self.hold(held, size) { ENOUGH } else { TAKEN })
+    }
+
+    /// Hold the records fields of the exchanges of a block, from one on. Gives the next one and TAKEN or ENOUGH; LOOK where
+    /// that one is Python's. Raises what `choice` does.
+    fn take_block(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        start: usize,
+        choice: &Bound<'_, RecordChoice>,
+    ) -> PyResult<(usize, u8)> {
+        let mut choice = choice.try_borrow_mut()?;
+        let rows = block.borrow().rows.len();
+        for at in start..rows {
+            let taken = match choice.of(block, at)? {
+                Chosen::Passed => TAKEN,
+                Chosen::Watched => LOOK,
+                Chosen::Taken => self.take_row(block, at)?,
+            };
+            match taken {
+                TAKEN => {}
+                ENOUGH => return Ok((at + 1, ENOUGH)),
+                _ => return Ok((at, LOOK)),
+            }
+        }
+        Ok((rows.max(start), TAKEN))
     }
 
     /// Hold one field that Python found in an exchange, and gets back where it has to read it; whether there is
@@ -165,6 +172,28 @@ impl HeldRecords {
 }
 
 impl HeldRecords {
+    /// `take` of a row of a block.
+    fn take_row(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<u8> {
+        let py = block.py();
+        let block = block.borrow();
+        let Some(of) = block.rows.get(at) else { return Ok(TAKEN) };
+        let kind = (of.row.request.kind.api_key, of.row.request.kind.version);
+        self.learn(py, kind)?;
+        let Some(Some(way)) = self.ways.get(&kind) else { return Ok(TAKEN) };
+        let Some(steps) = &way.steps else { return Ok(LOOK) };
+        let content = if way.is_response { of.row.response.as_ref() } else { Some(&of.row.request.content) };
+        let connection = block.connections.get(of.connection as usize);
+        let (Some(content), Some(connection)) = (content, connection) else { return Ok(TAKEN) };
+        let data = content.data.as_bytes(py);
+        let Some(count) = find(steps, data, content.body, &mut self.records_fields) else { return Ok(LOOK) };
+        if count == 0 {
+            return Ok(TAKEN);
+        }
+        let frame = Frame::of_row(py, &block, (&of.row, content), connection, way.is_response);
+        let held = Held { frame, kind, count, given: None };
+        Ok(if self.hold(held, data.len()) { ENOUGH } else { TAKEN })
+    }
+
     /// Know the way of an API in a version.
     fn learn(&mut self, py: Python<'_>, kind: (i16, i16)) -> PyResult<()> {
         if let Entry::Vacant(free) = self.ways.entry(kind) {
@@ -244,6 +273,16 @@ impl HeldRecords {
     }
 }
 
+/// Add the records fields of a body; gives how many there are, None and adds none where Python has to look.
+fn find(steps: &Program, data: &[u8], offset: usize, found: &mut Vec<RecordsField>) -> Option<usize> {
+    let before = found.len();
+    if run(steps, data, offset, found).is_none() {
+        found.truncate(before);
+        return None;
+    }
+    Some(found.len() - before)
+}
+
 /// A field for Python: the object it gave, or exchange, frame, topic, topic id, partition, start, end.
 fn place_of<'py>(py: Python<'py>, held: &Held, records_field: &RecordsField) -> PyResult<Bound<'py, PyAny>> {
     if let Some(records) = &held.given {
@@ -258,14 +297,7 @@ fn place_of<'py>(py: Python<'py>, held: &Held, records_field: &RecordsField) -> 
         }
     };
     let id = records_field.topic_id.as_ref().map(|id| PyBytes::new(py, id));
-    let place = (
-        &held.frame.exchange,
-        &held.frame.frame,
-        topic,
-        id,
-        records_field.partition,
-        records_field.start,
-        records_field.end,
-    );
+    let (exchange, frame) = held.frame.objects(py)?;
+    let place = (exchange, frame, topic, id, records_field.partition, records_field.start, records_field.end);
     Ok(place.into_pyobject(py)?.into_any())
 }

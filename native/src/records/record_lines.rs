@@ -8,9 +8,9 @@ use pyo3::types::{PyBytes, PyString};
 use super::batch::{Batch, CURRENT_MAGIC, NONE, TRANSACTIONAL};
 use super::cells::{Cells, Style};
 use super::form::Form;
-use super::held_records::Rows;
 use super::record_reader::{bytes, Header, Place, Record, Records};
 use super::row_facts::Shared;
+use super::rows::Rows;
 use crate::decimal::{put, put_nanos};
 use crate::json_out::{self, string, uuid_text};
 

@@ -6,9 +6,9 @@ use super::batch::{Batch, NONE, TRANSACTIONAL};
 use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Values};
 use super::field::{GROUP_OUTPUT, MOST_RECORDS};
 use super::form::Form;
-use super::held_records::Rows;
 use super::record_reader::{Header, Place, Record, Records};
 use super::row_facts::Shared;
+use super::rows::Rows;
 use crate::json_out::uuid_text;
 
 /// Numbers whose width is that of their column, by the names of `kdissect.engine.records.record_fields.RECORD_FIELDS`.

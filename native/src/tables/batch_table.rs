@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 
 use super::asked::Turn;
-use super::exchange_tables::{day, micros, Named, Order};
+use super::{day, micros, Named, Order};
 use crate::codecs::NAMES;
 use crate::exchange::Frame;
 use crate::places::NUMBER_MASK;

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
 use super::asked::{Facts, Kind, Turn};
-use super::exchange_tables::{day, micros, Named, Order};
+use super::{day, micros, Named, Order};
 use crate::exchange::Frame;
 use crate::places::NUMBER_MASK;
 use crate::records::column::{Blobs, Lists, Numbers, Spelled};

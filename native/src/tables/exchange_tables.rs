@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 use super::asked::{self, Asked, Connection, Facts, Kind, Lasting, RecordsSide, Source, Turn};
 use super::batch_table::{has_row, BatchTable, PartitionTable, Section, Shared};
 use super::exchange_table::ExchangeTable;
+use super::{Named, Order};
 use crate::bodies::partition_rows::{self, Body, PartitionRows};
 use crate::bodies::summaries::{Mixed, Numbered};
 use crate::engine::by_loan::ByLoan;
@@ -20,30 +21,14 @@ use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::places::{FILE_SHIFT, NUMBER_MASK};
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
-use crate::records::column::Buffers;
 use crate::records::program::{run, RecordsField, Topic};
 use crate::records::quick::QuickMap;
 use crate::transfers::block::may_tell_names;
 
-const US: i64 = 1000;
-const DAY_NS: i64 = 86_400_000_000_000;
 /// Facts and names that are remembered; then they are forgotten.
 const MOST: usize = 4096;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
-
-/// A column with its name.
-pub type Named<'py> = (String, Buffers<'py>);
-/// The place of an event among all (`engine.event_order`).
-pub type Order<'a> = &'a [u8];
-
-pub fn micros(time_ns: i64) -> i64 {
-    time_ns.div_euclid(US)
-}
-
-pub fn day(time_ns: i64) -> i64 {
-    time_ns.div_euclid(DAY_NS)
-}
 
 /// The batches of a records field.
 struct Found {
