@@ -703,10 +703,10 @@ class KindCounts:
 
 @final
 class TrafficCounter:
-    # `by`: kind, client id, state, errors, day, topics.
+    # `by`: kind, client id, state, errors, day, topics; each way by itself.
     def __new__(
         cls,
-        by: tuple[bool, bool, bool, bool, bool, bool],
+        by: Sequence[tuple[bool, bool, bool, bool, bool, bool]],
         kind_of: Callable[
             [int, int],
             tuple[
@@ -718,9 +718,10 @@ class TrafficCounter:
             ]
             | None,
         ],
-        place_of: Callable[[ConnectionInfo], tuple[str, int] | None],
-        # Numbers, and topics whose bytes of records are wanted: whether it is an id.
-        tallies_of: Callable[[Exchange], tuple[list[int], list[tuple[bool, bytes]]] | None],
+        # A number for each way.
+        place_of: Callable[[ConnectionInfo], tuple[str, Sequence[int]] | None],
+        # By a way: numbers, and topics whose bytes of records are wanted: whether it is an id.
+        tallies_of: Callable[[Exchange, int], tuple[list[int], list[tuple[bool, bytes]]] | None],
         changes_of: Callable[[], int],
         # Whether there is a response, and a time of the broker; error codes.
         meet: Callable[[int, bool, bool, list[int]], None],

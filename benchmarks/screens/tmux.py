@@ -46,6 +46,14 @@ class Terminal:
             self._tmux("send-keys", key)
             time.sleep(0.05)
 
+    def send(self, key: str) -> None:
+        """Press one key, and go on at once."""
+        self._tmux("send-keys", key)
+
+    def pane_process(self) -> str:
+        """The id of the process in the window."""
+        return self._tmux("display-message", "-p", "#{pane_pid}").strip()
+
     def type(self, text: str) -> None:
         """Type a text."""
         self._tmux("send-keys", "-l", text)

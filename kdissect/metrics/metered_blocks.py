@@ -54,7 +54,7 @@ class BlockMeter:
         self._numbers: dict[tuple[object, ...], int] = {}
         by = True, True, False, False, False, True  # kind, client id and topics
         self._counter = native.TrafficCounter(
-            by, _kind_of, self._place_of, self._group_of, self._changes, self._meet, self._watermarks,
+            [by], _kind_of, self._place_of, self._group_of, self._changes, self._meet, self._watermarks,
             BOUNDS_NS, True, (), 0, False, None,
         )  # fmt: skip
 
@@ -88,15 +88,15 @@ class BlockMeter:
             for topic, size in zip(self._groups[number].topics, sizes, strict=False):
                 topic.record_bytes += size
 
-    def _place_of(self, info: ConnectionInfo) -> tuple[str, int]:
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]]:
         """Capture set, and a number for all that labels and names are told from."""
         place = info.capture_set, info.broker_address, info.broker_text
-        return info.capture_set, self._places.setdefault(place, len(self._places))
+        return info.capture_set, [self._places.setdefault(place, len(self._places))]
 
     def _changes(self) -> int:
         return self._names.changes
 
-    def _group_of(self, exchange: Exchange) -> tuple[list[int], list[_WireTopic]] | None:
+    def _group_of(self, exchange: Exchange, _way: int) -> tuple[list[int], list[_WireTopic]] | None:
         """The number of the group, and its topics; None where not each topic has a name that is a label."""
         labels = self._metrics.labels_of(ExchangeView(exchange))
         wire_topics = self._wire_topics(exchange)

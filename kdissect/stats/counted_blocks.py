@@ -6,7 +6,7 @@ that rows, and what is left out as `other`, are those of `Traffic.add`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -40,7 +40,8 @@ class BlockCounter:
     """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
 
     `by` are the dimensions that the keys of the traffic are made of, and `day`; `context` is what they look
-    things up in, which learns of the exchanges that are left to Python.
+    things up in, which learns of the exchanges that are left to Python. `others` are traffics that count the
+    same exchanges by other dimensions, and have the total and the series of the first.
 
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
     and client id. `close` every connection that is over.
@@ -53,27 +54,20 @@ class BlockCounter:
         context: Context | None = None,
         takes: Callable[[Exchange], bool] | None = None,
         latencies: LatencySeries | None = None,
+        others: Sequence[tuple[Traffic, Collection[str]]] = (),
     ) -> None:
-        self._by = frozenset(by)
+        self._by = frozenset(by).union(*(names for _, names in others))
         self._context = context
-        self._places: dict[tuple[object, ...], int] = {}
-        self._place_numbers = count()
-        self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
-        if "group" in by or CLIENT_RACK in by:
-            self._parts.append(lambda info: (info.capture_set, info.client.host))  # of `client_key_of`
-        if "topic" in by:
-            self._parts.append(lambda info: (info.capture_set, info.broker_address))  # `topic_names` asks
+        self._ways = [_Way(traffic, by), *(_Way(*other) for other in others)]
         self._latencies = latencies
         self._traffic = traffic
         self._tallies: list[Tally] = [traffic.total]
         self._numbers = {id(traffic.total): 0}
-        traffic.watermarks = watermarks = native.Watermarks(PARTITIONS_KEPT)
-        of_kind = not _OF_KIND.isdisjoint(by)
-        # Who names no group speaks for that of its client.
-        of_client = not {"client_id", "group", CLIENT_RACK}.isdisjoint(by)
-        of = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by
+        watermarks = native.Watermarks(PARTITIONS_KEPT)
+        for way in self._ways:
+            way.traffic.watermarks = watermarks
         self._counter = native.TrafficCounter(
-            of, self._kind_of, self._place_of, self._tallies_of, self._changes, self._meet, watermarks,
+            [way.tells_apart for way in self._ways], self._kind_of, self._place_of, self._tallies_of, self._changes, self._meet, watermarks,
             bin_multiplier(), False, WIDTHS_NS, MAX_POINTS, latencies is not None, takes,
         )  # fmt: skip
 
@@ -105,9 +99,9 @@ class BlockCounter:
                 times.at(index * width_ns).add_bins(*times_counted)
             self._latencies.merge(times)
 
-    def _tallies_of(self, exchange: Exchange) -> tuple[list[int], list[tuple[bool, bytes]]]:
-        numbers = [0]
-        for tally in self._traffic.tallies_of(ExchangeView(exchange)):
+    def _tallies_of(self, exchange: Exchange, way: int) -> tuple[list[int], list[tuple[bool, bytes]]]:
+        numbers = [] if way else [0]
+        for tally in self._ways[way].traffic.tallies_of(ExchangeView(exchange)):
             number = self._numbers.setdefault(id(tally), len(self._tallies))
             if number == len(self._tallies):
                 self._tallies.append(tally)
@@ -131,17 +125,11 @@ class BlockCounter:
             return api_key in GroupLinks.api_keys or names_groups(api_key)
         return False
 
-    def _place_of(self, info: ConnectionInfo) -> tuple[str, int] | None:
-        """Capture set, and a number for all that dimensions are told from; None where it does not count."""
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]] | None:
+        """Capture set, and a number for all that each way is told from; None where it does not count."""
         if info.same_as is not None:
             return None
-        if len(self._places) >= _PLACES_KEPT:
-            self._places.clear()
-        place = tuple(tuple(part_of(info)) for part_of in self._parts)
-        number = self._places.get(place)
-        if number is None:
-            number = self._places[place] = next(self._place_numbers)
-        return info.capture_set, number
+        return info.capture_set, [way.place_of(info) for way in self._ways]
 
     def _changes(self) -> int:
         """How often changed what the groups of exchanges are told from, beside themselves."""
@@ -155,6 +143,34 @@ class BlockCounter:
             tally.states[str(State.NO_RESPONSE_EXPECTED)] += 0
         for code in errors:
             tally.errors[error_name(code)] += 0
+
+
+class _Way:
+    """How a traffic tells exchanges apart."""
+
+    def __init__(self, traffic: Traffic, by: Collection[str]) -> None:
+        self.traffic = traffic
+        of_kind = not _OF_KIND.isdisjoint(by)
+        # Who names no group speaks for that of its client.
+        of_client = not {"client_id", "group", CLIENT_RACK}.isdisjoint(by)
+        self.tells_apart = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by
+        self._places: dict[tuple[object, ...], int] = {}
+        self._numbers = count()
+        self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
+        if "group" in by or CLIENT_RACK in by:
+            self._parts.append(lambda info: (info.capture_set, info.client.host))  # of `client_key_of`
+        if "topic" in by:
+            self._parts.append(lambda info: (info.capture_set, info.broker_address))  # `topic_names` asks
+
+    def place_of(self, info: ConnectionInfo) -> int:
+        """A number for all of a connection that exchanges are told apart by."""
+        if len(self._places) >= _PLACES_KEPT:
+            self._places.clear()
+        place = tuple(tuple(part_of(info)) for part_of in self._parts)
+        number = self._places.get(place)
+        if number is None:
+            number = self._places[place] = next(self._numbers)
+        return number
 
 
 def kind_row(api_key: int, version: int, *, reads_topics: bool) -> tuple[Any, ...] | None:

@@ -85,6 +85,38 @@ type GroupRow = (Vec<usize>, Vec<(bool, Vec<u8>)>);
 /// Instead of the number of a summary, without a response.
 const NO_ANSWER: u64 = u64::MAX;
 
+/// Groups of one way to tell exchanges apart.
+struct Grouping {
+    by: By,
+    groups: Mixed<Group, OfGroup>,
+    /// Client ids of groups, which are known by where they are.
+    client_ids: Vec<Py<PyAny>>,
+}
+
+impl Grouping {
+    fn forget(&mut self) {
+        self.groups.clear();
+        self.client_ids.clear();
+    }
+
+    /// The group of an exchange, and what is known of it.
+    fn known(&self, row: &Row, place: u32, topics: Topics, errors: &[i16]) -> (Group, Option<OfGroup>) {
+        let By(by_kind, by_client_id, by_state, by_errors, by_day, by_topics) = self.by;
+        let errors: &[i16] = if by_errors { errors } else { &[] };
+        let group = (
+            if by_kind { row.request.kind.number() } else { 0 },
+            if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
+            u8::from(by_state && row.response.is_some()),
+            place,
+            (!errors.is_empty()).then(|| errors.into()),
+            if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
+            if by_topics { topics } else { (0, 0) },
+        );
+        let known = self.groups.get(&group).cloned();
+        (group, known)
+    }
+}
+
 /// What Python answers.
 struct Asked {
     kind_of: Py<PyAny>,
@@ -259,40 +291,41 @@ type Taken = (
 #[pyclass(module = "kdissect._native")]
 pub struct TrafficCounter {
     asked: Arc<Asked>,
-    by: By,
+    groupings: Vec<Grouping>,
     bins: Bins,
     leaves_errors: bool,
     watermarks: Py<Watermarks>,
     kinds: Mixed<u32, Option<Arc<OfKind>>>,
-    /// The number of each connection's capture set, and its place; None for one that does not count.
-    places: ByLoan<Option<(u32, u32)>>,
+    /// The number of each connection's capture set, and its place by grouping; None for one that does not count.
+    places: ByLoan<Option<(u32, Arc<[u32]>)>>,
     /// How often that changed from which groups are told.
     changes: i64,
-    groups: Mixed<Group, OfGroup>,
-    /// Client ids of groups, which are known by where they are.
-    client_ids: Vec<Py<PyAny>>,
     tallies: Vec<Tally>,
     /// None where nobody asks for it.
     series: Option<Series>,
     /// Which exchanges `takes` takes.
     taken: ByKind,
     room: Room,
+    /// Of the exchange that is counted: its groups, and the tallies of all of them.
+    found: Vec<(Group, Option<OfGroup>)>,
+    counted_in: Vec<usize>,
 }
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart `by` kind, client id, state, errors, day and topics, and by the place of their connection.
+    /// Exchanges are told apart, each way by itself, `by` kind, client id, state, errors, day and topics, and by the place of
+    /// their connection.
     /// `kind_of` says of an API key and a version how they are read, None for one that is Python's; `place_of` of a
-    /// connection the name of its set and a number, the same for those that are told alike, None for one that does not
-    /// count; `tallies_of` gives the numbers of the tallies of an exchange, and the topics whose bytes of records the first of
-    /// them has, which hold until `changes_of` gives another number, None for an exchange that is Python's; `meet` is called with the
+    /// connection the name of its set and a number for each way, the same for those that are told alike, None for one that does
+    /// not count; `tallies_of` gives the numbers of the tallies of an exchange by a way, and the topics whose bytes of records
+    /// the first of the first way has, which hold until `changes_of` gives another number, None for an exchange that is Python's; `meet` is called with the
     /// number of a tally, whether there is a response, whether it is known how long the broker took, and error codes, where one of them is new to it. Exchanges with
     /// errors are Python's where it `leaves_errors`. `bins` are the multiplier of the sketch's bins, or upper bounds. A series has so many intervals at `most`, of these `widths`; there is none without one. Exchanges that `takes` does
     /// not take are not counted; it answers the same for those of one connection, API, version and client id.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
-        by: By,
+        by: Vec<By>,
         kind_of: Py<PyAny>,
         place_of: Py<PyAny>,
         tallies_of: Py<PyAny>,
@@ -315,19 +348,19 @@ impl TrafficCounter {
         };
         TrafficCounter {
             asked: Arc::new(Asked { kind_of, place_of, tallies_of, changes_of, meet, takes }),
-            by,
+            groupings: by.into_iter().map(|by| Grouping { by, groups: Mixed::default(), client_ids: Vec::new() }).collect(),
             bins,
             leaves_errors,
             watermarks,
             kinds: Mixed::default(),
             places: ByLoan::default(),
             changes: 0,
-            groups: Mixed::default(),
-            client_ids: Vec::new(),
             tallies: Vec::new(),
             series: widths.first().copied().map(of_widths),
             taken: ByKind::default(),
             room: Room::default(),
+            found: Vec::new(),
+            counted_in: Vec::new(),
         }
     }
 
@@ -371,7 +404,7 @@ impl TrafficCounter {
         let number = found.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let loan = rows.loans.get(number).copied().unwrap_or_default();
-        let Some((capture_set, place)) = self.place(py, loan, info)? else { return Ok(true) };
+        let Some((capture_set, places)) = self.place(py, loan, info)? else { return Ok(true) };
         let row = &found.row;
         let Some(kind) = self.kind(py, row)? else { return Ok(false) };
         let is_taken = match &self.asked.takes {
@@ -394,33 +427,47 @@ impl TrafficCounter {
             return Ok(true);
         }
         let Some(topics) = topics(py, row, &kind)? else { return Ok(false) };
-        // What is Python's should have taught nothing: who knows the group without the errors looks for it first.
-        let mut known = (!self.by.3).then(|| self.known_group(row, place, topics));
-        if matches!(known, Some((_, Some(None)))) {
-            return Ok(false);
+        // What is Python's should have taught nothing: who knows the groups without the errors looks for them first.
+        let is_early = !self.groupings.iter().any(|of| of.by.3);
+        if is_early {
+            self.find_groups(row, &places, topics);
+            if self.found.iter().any(|(_, known)| matches!(known, Some(None))) {
+                return Ok(false);
+            }
         }
         let Some(times) = self.times(py, row, &kind.reading, capture_set) else { return Ok(false) };
-        let (group, known) = known.take().unwrap_or_else(|| self.known_group(row, place, topics));
+        if !is_early {
+            self.find_groups(row, &places, topics);
+        }
         drop(rows);
-        let of_group = match known {
-            Some(of_group) => of_group,
-            None => self.new_group(block, at, group)?,
-        };
-        let Some(of_group) = of_group else { return Ok(false) };
+        let mut first = None;
+        let mut found = std::mem::take(&mut self.found);
+        self.counted_in.clear();
+        for (number, (group, known)) in found.drain(..).enumerate() {
+            let of_group = match known {
+                Some(of_group) => of_group,
+                None => self.new_group(block, at, number, group)?,
+            };
+            let Some(of_group) = of_group else { return Ok(false) };
+            self.counted_in.extend(&of_group.0);
+            first.get_or_insert(of_group);
+        }
+        self.found = found;
+        let Some(first) = first else { return Ok(true) };
         let rows = block.borrow();
         let Some(row) = rows.rows.get(at).map(|found| &found.row) else { return Ok(false) };
-        if !self.add_records(py, row, &kind, &of_group.0, &of_group.1) {
+        if !self.add_records(py, row, &kind, &first.0, &first.1) {
             return Ok(false);
         }
-        self.add(py, row, times.as_ref(), &of_group.0)?;
+        self.add(py, row, times.as_ref())?;
         Ok(true)
     }
 
-    fn place(&mut self, py: Python<'_>, loan: u64, info: &Py<PyAny>) -> PyResult<Option<(u32, u32)>> {
+    fn place(&mut self, py: Python<'_>, loan: u64, info: &Py<PyAny>) -> PyResult<Option<(u32, Arc<[u32]>)>> {
         let (asked, watermarks) = (&self.asked, &self.watermarks);
         self.places.of(loan, || {
-            let place: Option<(PyBackedStr, u32)> = asked.place_of.bind(py).call1((info,))?.extract()?;
-            Ok(place.map(|(name, number)| (watermarks.bind(py).borrow_mut().set_of(&name), number)))
+            let place: Option<(PyBackedStr, Vec<u32>)> = asked.place_of.bind(py).call1((info,))?.extract()?;
+            Ok(place.map(|(name, numbers)| (watermarks.bind(py).borrow_mut().set_of(&name), numbers.into())))
         })
     }
 
@@ -448,8 +495,7 @@ impl TrafficCounter {
         let changes = self.asked.changes_of.call0(py)?.extract(py)?;
         if changes != self.changes {
             self.changes = changes;
-            self.groups.clear();
-            self.client_ids.clear();
+            self.groupings.iter_mut().for_each(Grouping::forget);
         }
         Ok(())
     }
@@ -472,41 +518,34 @@ impl TrafficCounter {
         self.room.times(reading, &request, &response, capture_set, &mut watermarks).map(Some)
     }
 
-    fn group(&self, row: &Row, place: u32, topics: Topics) -> Group {
-        let By(by_kind, by_client_id, by_state, by_errors, by_day, by_topics) = self.by;
-        let errors: &[i16] = if by_errors { &self.room.answer.errors } else { &[] };
-        (
-            if by_kind { row.request.kind.number() } else { 0 },
-            if by_client_id { row.request.client_id.as_ptr() as usize } else { 0 },
-            u8::from(by_state && row.response.is_some()),
-            place,
-            (!errors.is_empty()).then(|| errors.into()),
-            if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
-            if by_topics { topics } else { (0, 0) },
-        )
+    /// The groups of an exchange, and what is known of them, in `found`.
+    fn find_groups(&mut self, row: &Row, places: &[u32], topics: Topics) {
+        let errors = &self.room.answer.errors;
+        let ways = self.groupings.iter().zip(places);
+        self.found.clear();
+        self.found.extend(ways.map(|(of, place)| of.known(row, *place, topics, errors)));
     }
 
-    /// The group of an exchange, and what is known of it.
-    fn known_group(&self, row: &Row, place: u32, topics: Topics) -> (Group, Option<OfGroup>) {
-        let group = self.group(row, place, topics);
-        let known = self.groups.get(&group).cloned();
-        (group, known)
-    }
-
-    fn new_group(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize, group: Group) -> PyResult<OfGroup> {
+    fn new_group(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        at: usize,
+        number: usize,
+        group: Group,
+    ) -> PyResult<OfGroup> {
         let py = block.py();
         let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(None) };
-        let found: Option<GroupRow> = self.asked.tallies_of.bind(py).call1((exchange,))?.extract()?;
+        let found: Option<GroupRow> = self.asked.tallies_of.bind(py).call1((exchange, number))?.extract()?;
         self.follow_changes(py)?;
-        if self.groups.len() >= MOST {
-            self.groups.clear();
-            self.client_ids.clear();
+        let Some(of) = self.groupings.get_mut(number) else { return Ok(None) };
+        if of.groups.len() >= MOST {
+            of.forget();
         }
         if let Some(found) = block.borrow().rows.get(at) {
-            self.client_ids.push(found.row.request.client_id.clone_ref(py)); // so that no other one is there
+            of.client_ids.push(found.row.request.client_id.clone_ref(py)); // so that no other one is there
         }
         let found = found.map(Arc::new);
-        self.groups.insert(group, found.clone());
+        of.groups.insert(group, found.clone());
         Ok(found)
     }
 
@@ -549,7 +588,8 @@ impl TrafficCounter {
         true
     }
 
-    fn add(&mut self, py: Python<'_>, row: &Row, times: Option<&Times>, tallies: &[usize]) -> PyResult<()> {
+    /// Count the exchange in the tallies of its groups.
+    fn add(&mut self, py: Python<'_>, row: &Row, times: Option<&Times>) -> PyResult<()> {
         let bin = |value: i64| self.bins.of(value);
         let bins = times.map_or([None; 4], |times| {
             [bin(times.latency), times.broker.and_then(bin), bin(times.throttle), bin(times.wait)]
@@ -564,7 +604,7 @@ impl TrafficCounter {
             times,
             bins,
         };
-        for number in tallies {
+        for number in &self.counted_in {
             if *number >= self.tallies.len() {
                 self.tallies.resize_with(number + 1, Tally::default);
             }
