@@ -34,7 +34,7 @@ from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, ConnectionView, Earlier
+from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, Earlier
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
