@@ -104,7 +104,7 @@ class FetchSession:
         return True
 
     def agrees(self, stated: StatedTopics) -> bool:
-        """Whether these belong to the session, and no offset is lower than before, as far as that is known."""
+        """Whether these belong to the session, and no offset is lower than it was, as far as known."""
         known = self.partitions
         if known is None:
             return True
