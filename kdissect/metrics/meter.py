@@ -65,7 +65,7 @@ class Meter:
                 BlockTaker(self._blocks.count, lambda event, _: self._add(event)),
                 BlockTaker(self._groups.count_block, lambda event, _: self._groups.add(event)),
             )
-            take_block(events, takers, _raise, want_bodies=False)
+            take_block(events, takers, _raise)
 
     def _add(self, event: Event) -> None:
         if isinstance(event, Exchange):

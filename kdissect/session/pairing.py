@@ -49,12 +49,13 @@ frame, where its body begins, whether it asks for no response."""
 class PairingState(NamedTuple):
     """What the compiled engine needs of a pairing.
 
-    Requests in the order in which they wait, ordinals of those that ask for no response, answered ids, bytes
-    of all that wait, the last correlation id.
+    Requests in the order in which they wait, ordinals of those that ask for no response, whether responses
+    may be among bytes that were not captured, answered ids, bytes of all that wait, the last correlation id.
     """
 
     waiting: list[WaitingRow]
     silent: list[int]
+    may_lack: bool
     answered: list[int]
     bytes: int
     last_correlation_id: int | None
@@ -117,7 +118,8 @@ class Pairing:
             for one in self._silent or ()
             if one.state is _NO_RESPONSE and pending.get(one.correlation_id or 0) is one
         ]
-        return PairingState(rows, silent, self._answered, self._bytes, self.last_correlation_id)
+        may_lack = self._lost_before >= 0
+        return PairingState(rows, silent, may_lack, self._answered, self._bytes, self.last_correlation_id)
 
     @property
     def losses(self) -> Losses:
@@ -126,7 +128,7 @@ class Pairing:
 
     def take_over(self, info: ConnectionInfo, state: PairingState, losses: Losses) -> None:
         """Go on where the compiled engine came to."""
-        rows, silent, self._answered, self._bytes, self.last_correlation_id = state
+        rows, silent, _, self._answered, self._bytes, self.last_correlation_id = state
         self._given_up, self._lost_before, self._overtaker, self._misnamed_before = losses
         by_ordinal: dict[int, Exchange] = {}
         for ordinal, key, version, correlation_id, client_id, frame, body_offset, is_silent in rows:

@@ -33,10 +33,8 @@ class BlockTaker(NamedTuple):
         return cls(take, add_counting)
 
 
-def take_block(
-    block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note, want_bodies: bool = True
-) -> None:
-    """Have all take the exchanges of a block. Those that `want_bodies` are told once of one that is at fault.
+def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note) -> None:
+    """Have all take the exchanges of a block. Bodies are decoded for the first who asks, and once for all.
 
     None is given an exchange before all have taken those before it. So names of topics are learned and asked
     for in the order of the exchanges: whoever asks leaves exchanges that may say names to `add`.
@@ -44,26 +42,14 @@ def take_block(
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
-        is_read = not want_bodies or _is_read(event, note)
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:
-                    if is_read:
-                        taker.add(event, at)
+                    taker.add(event, at)
                 except Exception as error:
                     note(error, event)
                 places[number] = _take(taker, block, at + 1, note)
         event.forget_bodies()
-
-
-def _is_read(event: Exchange, note: Note) -> bool:
-    """Decode the bodies, once for all."""
-    try:
-        event.bodies()
-    except Exception as error:
-        note(error, event)
-        return False
-    return True
 
 
 def _take(taker: BlockTaker, block: native.ExchangeBlock, start: int, note: Note) -> int:

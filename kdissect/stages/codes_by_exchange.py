@@ -54,7 +54,7 @@ def codes_by_exchange(dissection: Dissection) -> CodesByExchange:
 
     def take(events: Events) -> None:
         if is_compiled and isinstance(events, native.ExchangeBlock):
-            take_block(events, takers, guard.note, want_bodies=False)
+            take_block(events, takers, guard.note)
         else:
             guard.each(events, judge.add)
 

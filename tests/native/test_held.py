@@ -89,6 +89,16 @@ def in_order(number: int) -> list[tuple[int, bytes, int]]:
     ]
 
 
+def among_silent(number: int) -> list[tuple[int, bytes, int]]:
+    """The same one by one, with Produces before and behind each that ask for no answer."""
+    said = []
+    for at in range(number):
+        one, other = (request(0, 0, 100 + 2 * at + more, bytes(14), b"me") for more in (0, 1))
+        said.append((CLIENT, one + request(3, 1, 10 + at, b"\0\0\0\0", b"me") + other, 1448))
+        said.append((BROKER, response(10 + at, b"\0" * 8), 1448))
+    return said
+
+
 @SETTINGS
 @given(said=st.lists(SAID, max_size=12), limits=LIMITS, cuts=st.lists(st.integers(1, 9), max_size=4))
 @example([(CLIENT, request(0, 0, number, bytes(14)), 1448) for number in range(9)], Limits(), [])
@@ -109,7 +119,22 @@ def test_large_frames_are_counted(python_side: PythonSide, most: int, lost: tupl
     assert asked.told_of_talk(said, limits, [], lost) == right
 
 
-def test_most_exchanges_are_those_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lost", [(), (9,), (10,), (12,), (10, 15), (11, 14)])
+@pytest.mark.parametrize("out_of_order", [(), (2, 0, 1), (1, 2, 0)])
+def test_answers_among_requests_without_one(
+    python_side: PythonSide, lost: tuple[int, ...], out_of_order: tuple[int, ...]
+) -> None:
+    more = [(BROKER, response(60 + at, b"\0" * 8), 1448) for at in out_of_order]
+    asked_first = [(CLIENT, request(3, 1, 60 + at, b"\0\0\0\0", b"me"), 1448) for at in out_of_order]
+    said = [*in_order(2), *among_silent(4), *asked_first, *among_silent(1)[:1], *more, *among_silent(6)]
+    right = python_side.call(asked.told_of_talk, said, Limits(), [], lost)
+    assert asked.told_of_talk(said, Limits(), [], lost) == right
+
+
+@pytest.mark.parametrize("said", [[*in_order(2), *in_order(50)], [*in_order(2), *among_silent(20)]])
+def test_most_exchanges_are_those_of_the_engine(
+    monkeypatch: pytest.MonkeyPatch, said: list[tuple[int, bytes, int]]
+) -> None:
     """Or the tests above compare one way with itself."""
     made: list[int] = []
 
@@ -118,7 +143,7 @@ def test_most_exchanges_are_those_of_the_engine(monkeypatch: pytest.MonkeyPatch)
         return Exchange(info, ordinal)
 
     monkeypatch.setattr(Exchange, "of_row", of_row)
-    asked.told_of_talk([*in_order(2), *in_order(50)], Limits(), [])
+    asked.told_of_talk(said, Limits(), [])
     assert len(made) > 90  # twice: in blocks, and packet by packet
 
 

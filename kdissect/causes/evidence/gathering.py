@@ -84,7 +84,7 @@ class Gathering:
     def take(self, events: Events, note: Note) -> None:
         """Take the analyzer's next events, but for what raises."""
         if self._wants is None and is_compiled and isinstance(events, native.ExchangeBlock):
-            take_block(events, self.takers(), note, want_bodies=False)
+            take_block(events, self.takers(), note)
             return
         for event in events:
             if event.connection.same_as is not None:

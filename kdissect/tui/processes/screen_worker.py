@@ -124,7 +124,7 @@ class Worker:
         first = self._exchanges
         if is_compiled and isinstance(events, native.ExchangeBlock):
             self._exchanges += len(events)
-            take_block(events, self._takers(first), self._dissection.guard.note, want_bodies=False)
+            take_block(events, self._takers(first), self._dissection.guard.note)
             if self._writer.waiting >= _ROWS_A_PARCEL:
                 self._flush()
             return

@@ -37,6 +37,8 @@ pub struct Talk {
     pub pending: VecDeque<Request>,
     /// Ordinals of those of them that ask for no answer.
     pub silent: Vec<i64>,
+    /// Whether answers to some may be among bytes that were not captured.
+    pub may_lack: bool,
     pub answered: Vec<i32>,
     pub bytes: i64,
     pub last_id: Option<i32>,
@@ -47,8 +49,8 @@ pub struct Talk {
 /// What a frame is.
 pub enum Told {
     Request(Asked),
-    /// Of the first that waits; where its body begins.
-    Response(usize),
+    /// Of the request with this ordinal; where its body begins.
+    Response(i64, usize),
 }
 
 pub struct Asked {
@@ -137,8 +139,19 @@ impl Talk {
     /// A frame from the broker, behind so many others of its payload; None where Python is to look at it.
     pub fn response(&self, data: &[u8], number: usize) -> Option<Told> {
         let id = i32::from_be_bytes(*data.first_chunk()?);
-        let first = self.pending.get(number).filter(|first| first.id == id && self.silent.is_empty())?;
-        first.kind.body_offset(data).filter(|_| first.kind.is_ordinary).map(Told::Response)
+        let next = if self.silent.is_empty() { self.pending.get(number) } else { self.next_due(number) };
+        let next = next.filter(|next| next.id == id && next.kind.is_ordinary)?;
+        next.kind.body_offset(data).map(|body| Told::Response(next.ordinal, body))
+    }
+
+    /// The request whose answer is due, among others that ask for none; None where it takes Python to know.
+    fn next_due(&self, number: usize) -> Option<&Request> {
+        if number > 0 || self.may_lack || self.pending.len() > LOOKED_THROUGH {
+            return None;
+        }
+        let next = self.pending.iter().find(|request| !request.is_silent)?;
+        let is_next = |request: &Request| request.is_silent || request.ordinal >= next.ordinal;
+        self.pending.iter().all(is_next).then_some(next)
     }
 
     /// Take a frame that was looked at; `rows` are what it brings to its end.
@@ -156,11 +169,15 @@ impl Talk {
                 content.body = asked.body;
                 self.meet(py, engine, info, &asked.kind)?;
                 self.wait(py, engine, asked, content);
-                self.release(py, engine, rows);
+                self.release(py, engine, self.next - 1 - NO_RESPONSE_HOLD, rows);
             }
-            Told::Response(body) => {
+            Told::Response(ordinal, body) => {
                 content.body = body;
-                let Some(request) = self.pending.pop_front() else { return Ok(()) };
+                if self.pending.front().is_some_and(|first| first.ordinal != ordinal) {
+                    self.release(py, engine, ordinal, rows);
+                }
+                let found = self.pending.iter().position(|request| request.ordinal == ordinal);
+                let Some(request) = found.and_then(|at| self.pending.remove(at)) else { return Ok(()) };
                 self.answered.push(request.id);
                 if self.answered.len() >= 2 * ANSWERED_KEPT {
                     self.answered.drain(..ANSWERED_KEPT);
@@ -199,10 +216,10 @@ impl Talk {
         }
     }
 
-    /// `Pairing._release`: requests with acks=0 whose answer is not coming.
-    fn release(&mut self, py: Python<'_>, engine: &Engine, rows: &mut Vec<Row>) {
+    /// `Pairing._release`: requests with acks=0 up to an ordinal, whose answer is not coming.
+    fn release(&mut self, py: Python<'_>, engine: &Engine, up_to: i64, rows: &mut Vec<Row>) {
         while let Some(&ordinal) = self.silent.first() {
-            if ordinal >= self.next - NO_RESPONSE_HOLD {
+            if ordinal > up_to {
                 return;
             }
             self.silent.remove(0); // they are few
