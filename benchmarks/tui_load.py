@@ -179,6 +179,9 @@ def in_thread() -> Any:
 
             threading.Thread(target=run, daemon=True).start()
 
+        def want(self, studies: Any) -> None:
+            """Results are told at the end."""
+
         def stop(self) -> None:
             self.is_stopped = True
 

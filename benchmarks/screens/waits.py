@@ -3,9 +3,10 @@
     python -m benchmarks.screens.waits capture.pcap            each view once everything is worked out
     python -m benchmarks.screens.waits --at-once capture.pcap  each view asked for as soon as rows are there
 
-By the clock, from the start of the process or from a key, to what stands in a tmux window: first rows, and rows
-that are those of the whole input. `--at-once` opens the screen anew for each view, and tells what stood there
-meanwhile. At the end: CPU time of all processes of the screen, peak memory of the screen's process and of its workers.
+By the clock, from the start of the process or from a key, to what stands in a tmux window: first rows, and
+rows that are those of the whole input. `--at-once` opens the screen anew for each view, and tells what stood
+there meanwhile. At the end: CPU time of all processes of the screen, peak memory of its process and of its
+workers.
 """
 
 import argparse
@@ -81,9 +82,9 @@ class Screen:
         """Wait until all is read, judged and worked out ahead."""
         for lines in self.screens():
             top = lines[0] if lines else ""
-            if re.search(r"\d exchange", top) and not re.search(r"reading|judging|opening|counting", top):
-                if not self._workers():
-                    return
+            is_read = re.search(r"\d exchange", top) and not re.search(r"reading|judging|opening", top)
+            if is_read and not self._workers():
+                return
 
     def ask(self, key: str, wanted: str) -> Waited:
         """Press a key; what was waited for a table with `wanted` in its summary."""
@@ -138,7 +139,8 @@ def when_ready(capture: str) -> None:
     try:
         print(f"first rows after {screen.first_rows():.2f} s")
         screen.is_ready()
-        print(f"all is known after {time.monotonic() - screen.started:.1f} s: {screen.terminal.screen().splitlines()[0]}")
+        ready = time.monotonic() - screen.started
+        print(f"all is known after {ready:.1f} s: {screen.terminal.screen().splitlines()[0]}")
         for name, keys, wanted in views():
             waited = screen.ask(keys[-1], wanted)
             print(f"{name:26} {waited.whole_s:6.2f} s")
@@ -160,7 +162,8 @@ def at_once(capture: str, only: str) -> None:
                 screen.terminal.send(key)
                 time.sleep(KEYS_S)
             waited = screen.ask(keys[-1], wanted)
-            print(f"{name:26} {waited.first_s:6.2f} s, whole {waited.whole_s:6.2f} s; after 1 s: {waited.meanwhile}", flush=True)
+            times = f"{waited.first_s:6.2f} s, whole {waited.whole_s:6.2f} s"
+            print(f"{name:26} {times}; after 1 s: {waited.meanwhile}", flush=True)
         finally:
             screen.close()
 
@@ -169,12 +172,16 @@ def tell_memory(screen: Screen) -> None:
     """Peaks in MB."""
     own = screen.memory.pop(screen.process, 0)
     workers = ", ".join(f"{peak / 1024:.0f}" for peak in screen.memory.values())
-    print(f"memory of the screen's process: {own / 1024:.0f} MB at most; of workers, in their order: {workers}")
+    print(
+        f"memory of the screen's process: {own / 1024:.0f} MB at most; of workers, in their order: {workers}"
+    )
 
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("capture")
     parser.add_argument("--at-once", action="store_true")
     parser.add_argument("--only", default="", help="views with this in their names")

@@ -67,8 +67,9 @@ class BlockCounter:
         for way in self._ways:
             way.traffic.watermarks = watermarks
         self._counter = native.TrafficCounter(
-            [way.tells_apart for way in self._ways], self._kind_of, self._place_of, self._tallies_of, self._changes, self._meet, watermarks,
-            bin_multiplier(), False, WIDTHS_NS, MAX_POINTS, latencies is not None, takes,
+            [way.tells_apart for way in self._ways], self._kind_of, self._place_of, self._tallies_of,
+            self._changes, self._meet, watermarks, bin_multiplier(), False, WIDTHS_NS, MAX_POINTS,
+            latencies is not None, takes,
         )  # fmt: skip
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kdissect.history.exchange_view import ExchangeView
@@ -182,18 +182,26 @@ class Traffic:
         self.total = Tally()
         self.series = Series()
 
-    def add(self, view: ExchangeView) -> ResponseTime | None:
-        """Count the next exchange, in the order in which the analyzer reports them; gives its times."""
+    def add(self, view: ExchangeView, others: Iterable[Traffic] = ()) -> ResponseTime | None:
+        """Count the next exchange, in the order in which the analyzer reports them; gives its times.
+
+        `others` have the total and the series of this one (`share`): it counts in their rows too.
+        """
         exchange = view.exchange
         errors = exchange.response_summary().errors
         times = response_time(view, self.watermarks)
-        for tally in self.tallies_of(view):
-            tally.add(exchange, errors, times)
+        for traffic in (self, *others):
+            for tally in traffic.tallies_of(view):
+                tally.add(exchange, errors, times)
         self.total.add(exchange, errors, times)
         self.series.add(
             time_of(exchange), bytes_of(exchange.request), bytes_of(exchange.response), 1 if errors else 0
         )
         return times
+
+    def share(self, other: Traffic) -> None:
+        """Take the total and the series of another one, which counts the same exchanges."""
+        self.total, self.series = other.total, other.series
 
     def tallies_of(self, view: ExchangeView) -> list[Tally]:
         """The tallies of the rows of an exchange."""

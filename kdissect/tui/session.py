@@ -28,10 +28,16 @@ from kdissect.tui.views import VIEWS
 
 FINDINGS = "findings"
 CAUSES = "causes"
-# Of inputs up to so many bytes studies run before a view asks for them, in one more pass: it takes some 20 s
-# for a GB, and gives way to others.
+# Of inputs up to so many bytes studies run before a view asks for them, in passes that give way to others.
 AHEAD_BYTES = 2 << 30
-AHEAD = "study ahead"
+STATISTICS_AHEAD, CAUSES_AHEAD = "study statistics ahead", "study causes ahead"
+AHEAD = {
+    STATISTICS_AHEAD: frozenset(
+        name for view in VIEWS for name in (*view.studies, *view.more) if name not in (FINDINGS, CAUSES)
+    ),
+    CAUSES_AHEAD: frozenset({CAUSES}),
+}
+"""What each of them is for. Causes take longer than all statistics together, and are not waited for."""
 
 
 class Change(Enum):
@@ -76,6 +82,12 @@ class Session:
         self._studies: set[str] = set()
         self._loader: WorkerProcess | None = None
         self._workers: dict[str, WorkerProcess] = {}
+        self._ahead: set[str] = set()
+        """Passes ahead that were begun."""
+        self._passes: dict[str, tuple[str, ...]] = {}
+        """By worker, the studies it was begun for."""
+        self._read: dict[str, float] = {}
+        """By study, how much of the inputs it has seen."""
         self._is_listening = False
 
     @property
@@ -116,8 +128,21 @@ class Session:
         new = set(studies) - self._studies
         self._studies |= new
         new -= self.final  # they ran ahead
+        for key, names in AHEAD.items():
+            wanted = new & names
+            if not wanted:
+                continue
+            self._go_ahead(key)
+            worker = self._workers.get(key)
+            if worker is not None:
+                worker.want(wanted)
+                new -= wanted
         if new and not self.is_stream:
             self._study(new)  # also while the rows come in: it gives way to their worker
+
+    def how_far(self, study: str) -> float:
+        """How much of the inputs a study has seen that is not over: 0 to 1."""
+        return self._read.get(study, 0.0)
 
     def set_filter(self, text: str) -> None:
         """Show only what a filter takes. Raises FilterError; then nothing changes."""
@@ -173,17 +198,23 @@ class Session:
         self.final &= {FINDINGS}
         self._study(self._studies - {FINDINGS})
 
-    def _study_ahead(self) -> None:
-        """One pass for all that views may ask for, as they would wait for each."""
-        names = {name for view in VIEWS for name in (*view.studies, *view.more)} - self._studies
-        if names and not self.filter_text and (self.progress.total or 0) <= AHEAD_BYTES:
-            order = self.order._replace(studies=tuple(sorted(names)), nice=True, is_final_only=True)
-            self._run(AHEAD, order)
+    def _go_ahead(self, key: str) -> None:
+        """Begin one pass for what views may ask for, as they would wait for each. Once, where it is due."""
+        total = self.progress.total
+        is_due = FINDINGS in self._studies and total is not None and total <= AHEAD_BYTES
+        if key in self._ahead or not is_due or self.filter_text or self.is_stream:
+            return
+        self._ahead.add(key)
+        names = AHEAD[key] - self.final
+        wanted = tuple(sorted(names & self._studies))
+        self._run(key, self.order._replace(studies=tuple(sorted(names)), nice=True, wanted=wanted))
 
     def _run(self, key: str, order: Order) -> None:
         old = self._workers.pop(key, None)
         if old is not None:
             old.stop()
+        self._passes[key] = order.studies
+        self._read |= dict.fromkeys(order.studies, 0.0)
         worker = self._workers[key] = WorkerProcess(order)
         self._listen(key, worker)
 
@@ -206,6 +237,7 @@ class Session:
         if isinstance(message, Rows):
             self.log.extend(message.batch)
             self.changed(Change.ROWS, "")
+            self._go_ahead(STATISTICS_AHEAD)  # the first rows are there
         elif isinstance(message, Progress):
             self._take_progress(key, message)
         elif isinstance(message, Result):
@@ -227,6 +259,8 @@ class Session:
         if key == "load":
             self.progress = message
             self.changed(Change.PROGRESS, "")
+        elif message.total:
+            self._read |= dict.fromkeys(self._passes[key], min(message.done / message.total, 1.0))
 
     def _take_codes(self, message: Codes) -> None:
         for connection, ordinal, code in message.codes:
@@ -266,7 +300,8 @@ class Session:
         self.changed(Change.LOADED, "")
         if not self.is_stream and FINDINGS in self._studies:
             self._study({FINDINGS})
-            self._study_ahead()
+            for ahead in AHEAD:
+                self._go_ahead(ahead)
 
     def _trouble(self, text: str) -> None:
         self.troubles.append(text)

@@ -249,3 +249,13 @@ def test_an_answer_before_its_question(python_side: PythonSide, tmp_path: Path) 
     asked = [(11, wait, 1, 0, 0, 0, 7, [], [], -5) for wait in (0, 0, 1, -1)]
     path = write_pcap(tmp_path / "clocks.pcap", conversation([*asked, *asked]).packets)
     assert_same(python_side, [path], ["api"])
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "kafka44_java_errors.pcapng"])
+def test_ways_counted_together_are_those_counted_alone(native: Any, name: str) -> None:
+    """Rows that are left out, too."""
+    ways = ["api"], ["client_id"], ["broker"], ["software"], ["connection"], ["topic"]
+    path = str(CAPTURES / name)
+    for most in (2, 1000):
+        alone = [traffic_said.counted([path], by, most) for by in ways]
+        assert traffic_said.counted_together(path, ways, most) == alone

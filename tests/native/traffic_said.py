@@ -1,5 +1,6 @@
 """What both sides count of captures: functions that give values that can be pickled and compared."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from kdissect.api import Dissection
@@ -44,6 +45,25 @@ def counted(paths: list[str], by: list[str], most: int = 1000, expression: str =
         count_blocks(dissection, BlockCounter(traffic, by, context, takes), take)
     else:
         read_views(dissection, take)
+    return _facts(traffic)
+
+
+def counted_together(path: str, ways: Sequence[list[str]], most: int) -> list[Any]:
+    """What `counted` gives for each way, by one counter that tells exchanges apart in all of them."""
+    dissection = Dissection(path)
+    context = Context(dissection.topics, GroupLinks())
+    traffics = [Traffic(key_maker(by, context)) for by in ways]
+    for traffic in traffics:
+        traffic.most = most
+    first, *others = traffics
+    for traffic in others:
+        traffic.share(first)
+    counter = BlockCounter(first, ways[0], context, others=list(zip(others, ways[1:], strict=True)))
+    count_blocks(dissection, counter, lambda turn: first.add(turn, others))
+    return [_facts(traffic) for traffic in traffics]
+
+
+def _facts(traffic: Traffic) -> Any:
     rows = [(key, _tally(tally)) for key, tally in traffic.rows.items()]
     series = traffic.series
     return rows, _tally(traffic.other), _tally(traffic.total), (series.width_ns, series.points())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kdissect.engine.exchange_log.log import ExchangeLog
@@ -32,17 +32,25 @@ class ThreadWorker:
         self.is_stopped = False
         self._order = order
         self._thread: threading.Thread | None = None
+        self._worker: Sending | None = None
 
     def listen(self, take: Callable[[Any], None], ended: Callable[[], None]) -> None:
         """Run the worker."""
 
+        self._worker = worker = Sending(self._order, take)
+
         def run() -> None:
-            Sending(self._order, take).run()
+            worker.run()
             if not self.is_stopped:
                 ended()
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
+
+    def want(self, studies: Iterable[str]) -> None:
+        """Tell it."""
+        if self._worker is not None:
+            self._worker.want(tuple(studies))
 
     def stop(self) -> None:
         """Nothing of it is heard any more."""

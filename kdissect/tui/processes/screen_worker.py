@@ -4,7 +4,7 @@
 
 A process and not a thread, because analysis is work for the CPU in pure Python: a thread would take the
 interpreter's lock from the keys (docs/tui.md has the figures). IN and OUT are inherited pipes: an `Order`
-comes in, messages go out. When IN is closed the screen is gone, and the worker ends.
+comes in, then what is `Wanted`; messages go out. When IN is closed the screen is gone, and the worker ends.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ from kdissect.tui.processes.worker_messages import (
     Progress,
     Result,
     Rows,
+    Wanted,
     receive,
     send,
 )
-from kdissect.tui.studies.study import Study, StudyContext, new_study
+from kdissect.tui.studies.study import Study, StudyContext, new_studies
 
 if TYPE_CHECKING:
     from kdissect.capture.live.live_settings import LiveSettings
@@ -82,6 +83,8 @@ class Worker:
         self._matches = array("I")
         self._next_flush = time.monotonic() + _FIRST_FLUSH_S
         self._next_result = time.monotonic() + _FIRST_RESULT_S
+        self._wanted = frozenset(order.studies if order.wanted is None else order.wanted)
+        self._told: frozenset[str] = frozenset()  # studies of which a result was sent
         self._points: dict[int, int] = {}
         self._named = 0  # topic ids whose names were sent
         self._lock = Lock()
@@ -97,11 +100,15 @@ class Worker:
             for study in self.studies:
                 study.finish()
             self._flush()
-            self._tell_results(is_final=True)
+            self._tell_results(frozenset(self._order.studies), is_final=True)
             captures, guard = self._dissection.captures, self._dissection.guard
             errors = (*captures.errors, *guard.errors, *_cut(captures))
             self._send(Done(tuple(map(str, errors)), tuple(self._dissection.unread().lines())))
             self._is_over = True
+
+    def want(self, studies: Sequence[str]) -> None:
+        """Send what these studies know before they are over, too. Called by another thread."""
+        self._wanted |= frozenset(studies)
 
     def _step(self, events: Events) -> None:
         with self._lock:
@@ -203,7 +210,7 @@ class Worker:
                 self._dissection.file_names,
                 self._accepts if self._is_by_kind else None,
             )
-            self._studies = [new_study(name, context) for name in self._order.studies]
+            self._studies = new_studies(self._order.studies, context)
         return self._studies
 
     def _connection(self, event: ConnectionOpened | ConnectionClosed) -> None:
@@ -254,8 +261,9 @@ class Worker:
         self._tell_progress()
         now = time.monotonic()
         self._next_flush = now + _FLUSH_S
-        if now > self._next_result and not self._order.is_final_only:
-            self._tell_results(is_final=False)
+        wanted = self._wanted
+        if wanted and (now > self._next_result or not wanted <= self._told):
+            self._tell_results(wanted, is_final=False)
             self._next_result = time.monotonic() + _RESULT_S
 
     def _new_names(self) -> dict[bytes, str]:
@@ -273,9 +281,11 @@ class Worker:
         drops = sum(file.drops for file in files)
         self._send(Progress(done, captures.total_bytes, packets, drops, tuple(self._dissection.file_names)))
 
-    def _tell_results(self, is_final: bool) -> None:
+    def _tell_results(self, wanted: frozenset[str], is_final: bool) -> None:
         for study in self.studies:
-            self._send(Result(study.name, study.result(), is_final))
+            if study.name in wanted:
+                self._send(Result(study.name, study.result(), is_final))
+        self._told = wanted
 
 
 def _each(_block: native.ExchangeBlock, start: int) -> int:
@@ -323,9 +333,11 @@ def main(arguments: Sequence[str]) -> int:
         os.dup2(order.stdin, 0)
     if order.nice:
         os.nice(10)
-    _end_with(order_pipe)
+    workers: list[Worker] = []
+    _listen(order_pipe, workers)
     try:
-        Worker(order, out).run()
+        workers.append(Worker(order, out))
+        workers[0].run()
     except KdissectError as error:  # no live capture
         send(out, Done((str(error),)))
     except OSError:
@@ -336,12 +348,19 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _end_with(pipe: int) -> None:
-    """End when the screen's process ends, also while waiting for a packet that never comes."""
+def _listen(pipe: int, workers: list[Worker]) -> None:
+    """Hear what is wanted, and end when the screen's process ends, also while waiting for a packet that never
+    comes.
+    """
 
     def watch() -> None:
-        os.read(pipe, 1)
-        os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            while True:
+                message: Wanted = receive(pipe)
+                for worker in workers:
+                    worker.want(message.studies)
+        except (EOFError, OSError):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     Thread(target=watch, daemon=True).start()
 

@@ -24,8 +24,9 @@ class Order(NamedTuple):
 
     `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
-    inherited file descriptors, -1: none. `nice`: give way to others. `is_final_only`: send no result of a
-    study before the end. `live`: capture, instead of reading `paths`. `limits` hold in the worker.
+    inherited file descriptors, -1: none. `nice`: give way to others. `wanted`: the studies of which results
+    are sent before the end, None: all; `Wanted` adds to them. `live`: capture, instead of reading `paths`.
+    `limits` hold in the worker.
     """
 
     paths: tuple[str, ...]
@@ -40,9 +41,15 @@ class Order(NamedTuple):
     spool: int = -1
     stdin: int = -1
     nice: bool = False
-    is_final_only: bool = False
+    wanted: tuple[str, ...] | None = None
     live: LiveSettings | None = None
     limits: Limits = DEFAULT_LIMITS
+
+
+class Wanted(NamedTuple):
+    """Somebody looks at these studies: to a worker that runs."""
+
+    studies: tuple[str, ...]
 
 
 class Rows(NamedTuple):

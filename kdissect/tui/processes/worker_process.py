@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Thread
 from typing import Any
 
-from kdissect.tui.processes.worker_messages import Order, receive, send
+from kdissect.tui.processes.worker_messages import Order, Wanted, receive, send
 
 # Time for a worker to end by itself, before it is killed.
 GRACE_S = 1.0
@@ -41,6 +41,11 @@ class WorkerProcess:
         """Call `take` with each message, then `ended`; both from another thread."""
         self._thread = Thread(target=self._listen, args=(take, ended), daemon=True)
         self._thread.start()
+
+    def want(self, studies: Iterable[str]) -> None:
+        """Have it send what these studies know before they are over."""
+        with suppress(OSError):  # it has ended meanwhile
+            send(self._orders, Wanted(tuple(studies)))
 
     def stop(self) -> None:
         """End it, whatever it does."""

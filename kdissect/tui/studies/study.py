@@ -18,7 +18,7 @@ the value by `View.result(name)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -62,6 +62,9 @@ class Study:
     def __init__(self, context: StudyContext) -> None:
         self.context = context
 
+    def meet(self, studies: Sequence[Study]) -> None:
+        """All studies of the pass are made: some may work together."""
+
     def add(self, event: Event) -> None:
         """Take what happened."""
         raise NotImplementedError
@@ -90,3 +93,11 @@ def new_study(name: str, context: StudyContext) -> Study:
         if kind.name == name:
             return kind(context)
     raise KeyError(name)
+
+
+def new_studies(names: Iterable[str], context: StudyContext) -> list[Study]:
+    """The studies of a pass."""
+    studies = [new_study(name, context) for name in names]
+    for study in studies:
+        study.meet(studies)
+    return studies

@@ -37,27 +37,55 @@ class TrafficStudy(Study):
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
         self._links = GroupLinks()
-        looked_up_in = Context(context.topics, self._links)
-        self._key_of = key_maker([self.by], looked_up_in)
-        self._traffic = Traffic(self._keys)
+        self._looked_up_in = Context(context.topics, self._links)
+        self._key_of = key_maker([self.by], self._looked_up_in)
+        self.traffic = Traffic(self._keys)
         self._latency = LatencySeries()
         self._counter: BlockCounter | None = None
-        is_asked = context.is_filtered and context.takes_kind is None
-        if is_compiled and BlockCounter.counts([self.by]) and not is_asked:
-            self._counter = BlockCounter(
-                self._traffic, [self.by], looked_up_in, context.takes_kind, self._latency
-            )
-        self.takes_blocks = self._counter is not None
+        self._together: list[TrafficStudy] = [self]
+        """Those whose rows are counted with its own, itself first; empty where another one counts for it."""
+
+    def meet(self, studies: Sequence[Study]) -> None:
+        """The first of those that count blocks reads each exchange for all of them."""
+        if not self.may_count_blocks or not self._together:
+            return
+        alike = [study for study in studies if isinstance(study, TrafficStudy) and study.may_count_blocks]
+        # Of groups whole APIs are learned from, one exchange after the other: others need not wait for that.
+        with_it = [study for study in alike if study is not self and "group" not in (study.by, self.by)]
+        parts = [study.follow(self.traffic, self._latency) for study in with_it]
+        self._together = [self, *with_it]
+        self._counter = BlockCounter(
+            self.traffic, [self.by], self._looked_up_in, self.context.takes_kind, self._latency, parts
+        )
+        for study in with_it:
+            study._counter = self._counter  # noqa: SLF001  one of us
+        self.takes_blocks = True
+
+    def follow(self, traffic: Traffic, latency: LatencySeries) -> tuple[Traffic, list[str]]:
+        """Leave the counting to another study, which has the total and the series; gives what it counts."""
+        self._together, self._latency, self.takes_blocks = [], latency, True
+        self.traffic.share(traffic)
+        return self.traffic, [self.by]
+
+    @property
+    def may_count_blocks(self) -> bool:
+        """Whether the compiled part can tell exchanges apart as it does."""
+        is_asked = self.context.is_filtered and self.context.takes_kind is None
+        return is_compiled and BlockCounter.counts([self.by]) and not is_asked
 
     def _keys(self, view: ExchangeView) -> Sequence[Key]:
         return self._key_of(view)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Take what fits."""
+        if not self._together:
+            return len(block)
         return start if self._counter is None else self._counter.count(block, start)
 
     def add(self, event: Event) -> None:
         """Take an event."""
+        if not self._together:
+            return
         if not isinstance(event, Exchange):
             if isinstance(event, ConnectionClosed) and self._counter is not None:
                 self._counter.close(event.connection)
@@ -66,7 +94,7 @@ class TrafficStudy(Study):
         if self.by == "group":
             self._links.learn(view)
         if self.takes:
-            self._traffic.add(view)
+            self.traffic.add(view, [study.traffic for study in self._together[1:]])
             if event.latency_ns is not None:
                 self._latency.add(time_of(event), event.latency_ns)
         else:
@@ -76,8 +104,8 @@ class TrafficStudy(Study):
         """Rows, totals and the points over time (`stats.traffic_rows`)."""
         if self._counter is not None:
             self._counter.catch_up()
-        facts = traffic_facts(self._traffic, [self.by], _TOP, _POINTS)
-        found = dict(self._latency.like(self._traffic.series.narrowed(_POINTS)).points())
+        facts = traffic_facts(self.traffic, [self.by], _TOP, _POINTS)
+        found = dict(self._latency.like(self.traffic.series.narrowed(_POINTS)).points())
         for point in facts["over_time"]["points"]:
             point["latency_ns"] = _percentiles(found.get(point["time_ns"]))
         return facts
@@ -135,7 +163,7 @@ class TrafficByConnection(TrafficStudy):
         self._ends: dict[str, str] = {}
 
     def _keys(self, view: ExchangeView) -> Sequence[Key]:
-        if len(self._ends) < self._traffic.most:
+        if len(self._ends) < self.traffic.most:
             info = view.info
             self._ends.setdefault(info.id, f"{info.client_text} > {info.broker_text}")
         return super()._keys(view)

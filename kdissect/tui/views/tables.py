@@ -128,16 +128,26 @@ class TablesView(View):
         if facts is None:
             return
         columns, rows = self.main(facts)
-        self.table.show(columns, rows, self.nothing)
+        self.table.show(columns, rows, self.nothing if self.is_whole else self.waiting)
         self._count = len(rows)
         self._share()
         how = self.summary(facts, len(rows))
-        if self.study not in self.session.final:
-            how += "; still counting"
+        if not self.is_whole:
+            how += f"; still counting{self.read_text}"
         if self.session.filter_text and self.study != FINDINGS:
             how += _OF_ALL if self.session.is_stream else "; of the exchanges that the filter takes"
         self.query_one(".summary", Static).update(Text(how, no_wrap=True, overflow="ellipsis", end=""))
         self._show_details()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what is shown is that of the whole input."""
+        return self.study in self.session.final
+
+    @property
+    def read_text(self) -> str:
+        """How much of the input what is shown is about; empty of a stream."""
+        return "" if self.session.is_stream else f", {self.session.how_far(self.study):.0%} read"
 
     def _share(self) -> None:
         """Give what few rows do not need to the pane below."""

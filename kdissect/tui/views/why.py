@@ -63,16 +63,12 @@ class WhyView(LinesBelowView):
     def summary(self, facts: Any, count: int) -> str:
         """How many, and how much was looked at."""
         left_out = f"; {facts.left_out} more cost less" if facts.left_out else ""
-        looked_at = f"; looked at {'; '.join(facts.looked_at)}" if self._is_whole else ""
+        looked_at = f"; looked at {'; '.join(facts.looked_at)}" if self.is_whole else ""
         return printable(f"{self._so_far}{headline(facts)}{left_out}{looked_at}")
 
     @property
-    def _is_whole(self) -> bool:
-        return self.study in self.session.final
-
-    @property
     def _so_far(self) -> str:
-        return "" if self._is_whole else "so far: "
+        return "" if self.is_whole else "so far: "
 
     def row_filter(self, row: Row) -> str | None:
         """The exchanges that the command is about, or of those that the cause concerns."""
@@ -134,7 +130,7 @@ class WhyView(LinesBelowView):
     def lines_of_none(self) -> Sequence[Line]:
         """What was looked at, and what could not be: beside causes, and beside none."""
         diagnosis = self._diagnosis
-        if diagnosis is None or not self._is_whole:  # connections count when they are over
+        if diagnosis is None or not self.is_whole:  # connections count when they are over
             return ()
         parts = [("looked at", "; ".join(diagnosis.looked_at))]
         parts += [("not seen", line) for line in diagnosis.not_seen]
