@@ -9,6 +9,7 @@ each guard needs. The compiled library takes the rows and looks at the bytes (na
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from kdissect.decoders.decoded import Decoded
@@ -93,6 +94,12 @@ class _Side:
         self.version = version
         self.fields = tuple(_fields(Layout(message, version)))
         self.tests: list[FieldRow] = []
+
+    def copied(self) -> _Side:
+        """The same, to which tests are added."""
+        made = copy(self)
+        made.tests = self.tests.copy()
+        return made
 
     def named(self, names: Iterable[str]) -> list[_FieldAt]:
         return [at for at in self.fields if any(map(at.is_named, names))]
@@ -209,12 +216,17 @@ class BodyGuards:
 
     def with_others(self, others: Iterable[Guard]) -> native.Guards:
         """The same and others about the response, for bodies that nobody decoded. Compiled only."""
-        made = BodyGuards(*((side.message, side.version) for side in self._sides))
-        for is_response, guard in self.numbers:
-            made.add(guard, is_response)
+        return copy(self).adding(others)
+
+    def adding(self, others: Iterable[Guard]) -> native.Guards:
+        """The same of a copy, whose parts are its own from then on."""
+        self.numbers, self.bits = self.numbers.copy(), self.bits.copy()
+        self._conditions, self._slots = self._conditions.copy(), self._slots.copy()
+        self._late, self._terms = self._late.copy(), self._terms.copy()
+        self._sides = self._sides[0].copied(), self._sides[1].copied()
         for guard in others:
-            made.add(guard, True)
-        return made._native()
+            self.add(guard, True)
+        return self._native()
 
     def _compile(self) -> Callable[..., int]:
         self._marks = self._native().marks
