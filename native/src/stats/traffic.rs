@@ -348,7 +348,10 @@ impl TrafficCounter {
         };
         TrafficCounter {
             asked: Arc::new(Asked { kind_of, place_of, tallies_of, changes_of, meet, takes }),
-            groupings: by.into_iter().map(|by| Grouping { by, groups: Mixed::default(), client_ids: Vec::new() }).collect(),
+            groupings: by
+                .into_iter()
+                .map(|by| Grouping { by, groups: Mixed::default(), client_ids: Vec::new() })
+                .collect(),
             bins,
             leaves_errors,
             watermarks,
