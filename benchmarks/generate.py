@@ -32,6 +32,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--codec", choices=[*CODEC_BITS, "mixed"], default="mixed", help="zstd becomes lz4 before KIP-110")
     add("--seed", type=int, default=1)
     add("--link", choices=list(LINK_TYPES), default="ethernet")
+    add("--silent", type=int, default=0, metavar="N", help="N connections that greet and fall silent, alone")
     add("--truth", type=Path, help="write what is in the capture to this JSON file")
     add("-o", "--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
@@ -58,7 +59,8 @@ def main(arguments: list[str]) -> int:
     from traffic.world import World
 
     with chosen.output.open("wb") as file:
-        truth = World(options, file).run()
+        world = World(options, file)
+        truth = world.run_silent(chosen.silent) if chosen.silent else world.run()
     if chosen.truth:
         chosen.truth.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
     counts = ", ".join(f"{truth[name]} {name}" for name in ("bytes", "packets", "connections", "requests"))

@@ -1,9 +1,15 @@
 """What a stream of rotated files costs: time, state and memory, batch by batch.
 
     python benchmarks/spark_watch.py --size 200MB --files 100 --batch 5 --work growth
+    python benchmarks/spark_watch.py --here --profile small --size 10MB --files 10 --batch 1 --connections 6 \
+        --silent 0,10000,50000 --work growth
 
 Makes a synthetic capture and cuts it into files (generate.py, rotate.py), lets `pipeline watch --once` catch
-up with them, and prints a line for each batch and one for all. Reported, never asserted.
+up with them, and prints a line for each batch and one for all. With `--silent` a file stands before them in
+which so many connections are opened and fall silent; what comes behind it is the same for all of the numbers.
+`--arriving`: the files of a batch come when the one before is through, and each batch has caught up.
+`--here` runs the batches in this process, without Spark, each when its files have come: what a batch costs
+beside Spark, with the bytes of state that it reads and writes. Reported, never asserted.
 """
 
 from __future__ import annotations
@@ -11,15 +17,22 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spark_growth import followed
+from spark_growth import TICKS, family, followed
 
 HERE = Path(__file__).parent
+_STEM = "whole"
+_LOOK_S = 0.2
 
 
 def main(arguments: list[str]) -> int:
@@ -31,14 +44,31 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--files", type=int, default=100)
     parser.add_argument("--batch", type=int, default=5, help="files of a micro-batch")
     parser.add_argument("--connections", type=int, default=100)
+    parser.add_argument("--silent", default="0", help="silent open connections beside them: 0,10000")
     parser.add_argument("--profile", default="mtu")
     parser.add_argument("--cores", default="2")
     parser.add_argument("--tables", default="")
+    parser.add_argument("--arriving", action="store_true", help="files come when the batch before is through")
+    parser.add_argument("--here", action="store_true", help="in this process, without Spark")
     parser.add_argument("--work", type=Path, required=True, help="folder for captures and tables")
     chosen = parser.parse_args(arguments)
-    captures = rotated(chosen)
-    for name in ("tables", "checkpoint"):
-        shutil.rmtree(chosen.work / name, ignore_errors=True)
+    median: dict[int, float] = {}
+    for silent in map(int, chosen.silent.split(",")):
+        captures = rotated(chosen, silent)
+        for name in ("tables", "checkpoint"):
+            shutil.rmtree(chosen.work / name, ignore_errors=True)
+        print(f"{silent:,} silent open connections")
+        run = batches_here if chosen.here else batches_arriving if chosen.arriving else batches_on_spark
+        median[silent] = run(chosen, captures)
+    for silent, seconds in median.items():
+        ratio = seconds / next(iter(median.values()))
+        told = f"half of the last batches took {seconds:.2f} s or less, {ratio:.2f} of the first"
+        print(f"{silent:,} silent open connections: {told}")
+    return 0
+
+
+def batches_on_spark(chosen: argparse.Namespace, captures: Path) -> float:
+    """Run the command; seconds of a batch."""
     log = chosen.work / "progress.jsonl"
     log.unlink(missing_ok=True)
     seconds, cpu, peak = watched(command(chosen, captures, log))
@@ -54,29 +84,185 @@ def main(arguments: list[str]) -> int:
         f"{peak / 1e6:.0f} MB of memory, {rows:,} rows, {rows / seconds:,.0f} rows a second, "
         f"{size / seconds / 1e6:.2f} MB a second"
     )
-    return 0
+    return statistics.median(steady([batch["durationMs"]["triggerExecution"] / 1000 for batch in batches]))
 
 
-def rotated(chosen: argparse.Namespace) -> Path:
+def batches_arriving(chosen: argparse.Namespace, captures: Path) -> float:
+    """Run the command, whose files come batch by batch; seconds of a batch."""
+    log = chosen.work / "progress.jsonl"
+    log.write_text("")
+    there = emptied(chosen.work / "in")
+    used: list[float] = []
+    print(f"{'batch':>5} {'seconds':>8} {'CPU':>8} {'state rows':>10}")
+    with subprocess.Popen(command(chosen, there, log)) as process:
+        ticks = Ticks(process.pid)
+        for number, some in enumerate(in_batches(captures, chosen.batch), 1):
+            before = ticks.seconds()
+            for path in some:
+                (there / path.name).hardlink_to(path)
+            while len(lines := log.read_text().splitlines()) < number:
+                if process.poll() is not None:
+                    raise SystemExit(f"pipeline watch ended with {process.returncode}")
+                ticks.look()
+                time.sleep(_LOOK_S)
+            told = json.loads(lines[-1])
+            seconds = told["durationMs"]["triggerExecution"] / 1000
+            rows = told["stateOperators"][0]["numRowsTotal"]
+            print(
+                f"{told['batchId']:5} {seconds:7.2f}s {ticks.seconds() - before:7.2f}s {rows:10,}", flush=True
+            )
+            used.append(seconds)
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    return statistics.median(steady(used))
+
+
+class Ticks:
+    """Seconds of CPU of a process and of all below it."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._ticks: dict[int, int] = {}
+
+    def look(self) -> None:
+        """See what runs: what ends before it is seen again counts as it was."""
+        self._ticks |= {pid: used for pid, used, _, _ in family(self._process)}
+
+    def seconds(self) -> float:
+        """Up to now."""
+        self.look()
+        return sum(self._ticks.values()) / TICKS
+
+
+def emptied(folder: Path) -> Path:
+    """A folder with nothing in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def batches_here(chosen: argparse.Namespace, captures: Path) -> float:
+    """Run the batches as tests do; seconds of CPU of one."""
+    sys.path.insert(0, str(HERE.parent))
+    # Imported here: with Spark nobody needs them.
+    from tests.pipeline.streaming.drive import ALL, Stream, settings_of
+
+    tables = frozenset(chosen.tables.split(",")) if chosen.tables else ALL - {"records"}
+    there = emptied(chosen.work / "in")
+    stream = Stream(settings_of(chosen.work, there, tables=tables))
+    used: list[float] = []
+    titles = f"{'batch':>5} {'seconds':>8} {'CPU':>8} {'flows':>7}"
+    print(f"{titles} {'state read':>11} {'written':>11} {'tables':>11}")
+    with counted_files() as counts:
+        for some in in_batches(captures, chosen.batch):
+            for path in some:
+                (there / path.name).hardlink_to(path)
+            stores = Counter({"read": sum(store.bytes_read for store in stream.stores.values())})
+            stores["written"] = sum(store.bytes_written for store in stream.stores.values())
+            counts.clear()
+            started, cpu = time.monotonic(), time.process_time()
+            done = stream.step()
+            assert done is not None, some
+            seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+            counts["read"] += sum(store.bytes_read for store in stream.stores.values()) - stores["read"]
+            counts["written"] += (
+                sum(store.bytes_written for store in stream.stores.values()) - stores["written"]
+            )
+            made = sum(entry.bytes for entry in stream.directory.entries() if entry.batch == done.batch)
+            used.append(cpu)
+            print(
+                f"{done.batch:5} {seconds:7.2f}s {cpu:7.2f}s {done.flows:7,} {counts['read']:11,}"
+                f" {counts['written']:11,} {made:11,}"
+            )
+    return statistics.median(steady(used))
+
+
+def in_batches(captures: Path, size: int) -> Iterator[list[Path]]:
+    """The files as they arrive: so many at a time."""
+    paths = sorted(captures.iterdir(), key=lambda path: int(path.suffix.removeprefix(".pcap") or 0))
+    for first in range(0, len(paths), size):
+        yield paths[first : first + size]
+
+
+def steady(seconds: list[float]) -> list[float]:
+    """Those of the second half: connections are open, caches are warm."""
+    return seconds[len(seconds) // 2 :]
+
+
+@contextmanager
+def counted_files() -> Iterator[Counter[str]]:
+    """Counts bytes of the checkpoint's own files while they are read and written."""
+    from kdissect.pipeline.table_files import whole_object
+
+    counts: Counter[str] = Counter()
+    read, write = whole_object.read_whole, whole_object.write_whole
+
+    def counting_read(filesystem: Any, path: str) -> bytes | None:
+        found = read(filesystem, path)
+        counts["read"] += len(found or b"")
+        return found
+
+    def counting_write(filesystem: Any, path: str, content: bytes) -> None:
+        counts["written"] += len(content)
+        write(filesystem, path, content)
+
+    before: list[tuple[Any, str, Callable[..., Any]]] = []
+    for module in [
+        one for name, one in sys.modules.items() if name.startswith("kdissect.pipeline.streaming")
+    ]:
+        for name, ours, counting in (
+            ("read_whole", read, counting_read),
+            ("write_whole", write, counting_write),
+        ):
+            if getattr(module, name, None) is ours:
+                before.append((module, name, ours))
+                setattr(module, name, counting)
+    try:
+        yield counts
+    finally:
+        for module, name, ours in before:
+            setattr(module, name, ours)
+
+
+def rotated(chosen: argparse.Namespace, silent: int) -> Path:
     """The folder of files, made when it is not there."""
-    folder: Path = chosen.work / f"{chosen.profile}-{chosen.size}-{chosen.files}"
+    folder: Path = chosen.work / f"{chosen.profile}-{chosen.size}-{chosen.files}-{silent}"
     if not folder.is_dir():
         chosen.work.mkdir(parents=True, exist_ok=True)
-        whole = chosen.work / "whole.pcap"
-        shape = ["--size", chosen.size, "--profile", chosen.profile, "--connections", str(chosen.connections)]
-        run = [sys.executable, str(HERE / "generate.py"), *shape, "--reorder", "0.1%", "-o", str(whole)]
-        subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
+        whole = chosen.work / f"{_STEM}.pcap"
+        profile = ["--profile", chosen.profile]
+        generate(
+            *profile,
+            "--size",
+            chosen.size,
+            "--connections",
+            str(chosen.connections),
+            "--reorder",
+            "0.1%",
+            output=whole,
+        )
         cut = ["--files", str(chosen.files), "--output", str(folder)]
         run = [sys.executable, str(HERE / "rotate.py"), str(whole), *cut]
         subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
         whole.unlink()
+        if silent:
+            for number in reversed(range(len(list(folder.iterdir())))):
+                (folder / f"{_STEM}.pcap{number or ''}").rename(folder / f"{_STEM}.pcap{number + 1}")
+            generate(*profile, "--silent", str(silent), output=folder / f"{_STEM}.pcap")
     return folder
+
+
+def generate(*options: str, output: Path) -> None:
+    """Make a capture."""
+    run = [sys.executable, str(HERE / "generate.py"), *options, "-o", str(output)]
+    subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
 
 
 def command(chosen: argparse.Namespace, captures: Path, log: Path) -> list[str]:
     """The command of a stream that catches up."""
     places = ["--output", str(chosen.work / "tables"), "--checkpoint", str(chosen.work / "checkpoint")]
-    pace = ["--once", "--max-files", str(chosen.batch), "--settle", "0.1", "--progress-log", str(log)]
+    pace = ["--max-files", str(chosen.batch), "--settle", "0.1", "--progress-log", str(log)]
+    pace += ["--interval", "1"] if chosen.arriving else ["--once"]
     more = ["--tables", chosen.tables] if chosen.tables else []
     start = [sys.executable, "-m", "kdissect", "pipeline", "watch", str(captures)]
     return [*start, *places, *pace, *more, "--master", f"local[{chosen.cores}]"]

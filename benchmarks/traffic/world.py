@@ -19,6 +19,7 @@ from .members import Member
 from .options import RELEASES, Options
 from .producers import Producer, ProducerProgram
 from .role import Role
+from .silent import write_silent
 from .sink import START_NS, Sink
 from .truth import Truth
 
@@ -151,6 +152,13 @@ class World:
             serial += 1
             heapq.heapreplace(queue, (resume, serial, slot))
         sink.flush()
+        return self._summary()
+
+    def run_silent(self, count: int) -> dict[str, Any]:
+        """Write connections that fall silent, and nothing else; the truth counts connections and bytes."""
+        clients = [self._client(turn) for turn in range(PROGRAMS)]
+        write_silent(self._random, self._sink, self.options, clients, count)
+        self.truth.connections += count
         return self._summary()
 
     def _summary(self) -> dict[str, Any]:

@@ -175,6 +175,14 @@ class History:
         else:
             track.go_on(ordinal)
 
+    def has_track(self, connection: str) -> bool:
+        """Whether more is known of a connection than what is due next."""
+        return connection in self._tracks
+
+    def set_aside(self, connection: str) -> int:
+        """Forget a connection without a track; gives the ordinal that is due next."""
+        return self._due.pop(connection, 0)
+
     def _goes_on(self, exchange: Exchange) -> bool:
         """Whether an exchange is due and no other is held back; it went by then."""
         connection, ordinal = exchange.connection.id, exchange.ordinal

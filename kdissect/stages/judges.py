@@ -10,8 +10,11 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from kdissect.history.connections.connection_problems import PlainEnd
+from kdissect.history.fact import Fact
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
@@ -23,6 +26,7 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.kept_exchanges import Away
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
@@ -96,14 +100,80 @@ class FlowJudge(Judge):
         self._told(exchange, NO_CODES)
 
 
+class JudgedAside(NamedTuple):
+    """What a judge keeps of one connection alone: its view, its last exchanges (None: no longer), and the
+    ordinal that is due next.
+    """
+
+    view: JudgedConnection | None
+    recent: list[Exchange] | None
+    due: int
+
+
 class CaptureSetJudge(Judge):
-    """Judges the facts of machines that cross connections."""
+    """Judges the facts of machines that cross connections.
+
+    `wake` is called with the connection of each fact before it is judged: it may `take_up` that.
+    """
 
     def __init__(
         self, rules: Sequence[Rule] = ALL_RULES, judge: Who | None = None, labels: Labels | None = None
     ) -> None:
         super().__init__(rules, judge, labels, ACROSS)
         self._silenced: dict[tuple[str, int], Codes] = {}
+        self._rested: set[str] = set()
+        """Connections whose turn it was to rest while they were set aside."""
+        self.wake: Callable[[str], object] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"wake": None}
+
+    def set_aside(self, connection: str) -> JudgedAside | None:
+        """Give what is kept of a connection alone, which is kept here no more; None where exchanges wait."""
+        if self._history.has_track(connection):
+            return None
+        view = self._views.pop(connection, None)
+        if view is not None:
+            view.let_go()
+            self.coverage.exercises.close(view.info)
+        return JudgedAside(view, self._recent.set_aside(connection), self._history.set_aside(connection))
+
+    def take_up(self, connection: str, aside: JudgedAside) -> None:
+        """Go on with a connection as if it had been here all the time."""
+        view, recent, due = aside
+        if due:
+            self._history.go_on(connection, due)
+        has_rested = connection in self._rested
+        self._rested.discard(connection)
+        if view is None:
+            return
+        view.hold(self._large, self._recent)
+        self._views[connection] = view
+        if has_rested:
+            view.rest()
+        elif recent is not None:
+            self._recent.take_up(view, recent)
+
+    def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[str]:
+        """Take the ends of connections that are set aside; gives those that are to be taken one by one."""
+        problems = self._history.connection_problems
+        often = [one for one in connections if problems.asked_often(one)] if end.only_asks else []
+        plain = set(connections).difference(often) if often else connections
+        if plain:
+            self._problems(problems.close_plain(end, plain))
+        return often
+
+    def _rest(self, view: ConnectionView | Away) -> None:
+        if isinstance(view, Away):
+            self._rested.add(view.connection)
+        else:
+            super()._rest(view)
+
+    def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
+        if self.wake is not None:
+            for fact in facts:
+                self.wake(fact.evidence.connection)
+        super()._facts(facts, event)
 
     def take_block(self, _block: native.ExchangeBlock, start: int) -> int:
         """Each exchange comes with what is silent about it."""

@@ -7,17 +7,18 @@ bytes are those of the exchanges without records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
+from kdissect.history.connections.connection_problems import PlainEnd
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker
 from kdissect.stages.forwarding import Silenced
-from kdissect.stages.judges import CaptureSetJudge, Judgement
+from kdissect.stages.judges import CaptureSetJudge, JudgedAside, Judgement
 from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
 from kdissect.stages.rows.latency_rows import LatencyRows
 from kdissect.stages.rows.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
@@ -28,6 +29,13 @@ from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+
+
+class Aside(NamedTuple):
+    """What a stage keeps of one connection alone: its judge, and who counts producers."""
+
+    judged: JudgedAside | None
+    due: int
 
 
 class CaptureSetStage:
@@ -78,6 +86,36 @@ class CaptureSetStage:
                 self._groups.add(event)
         if self._producers is not None:
             self._producers.add(event)
+
+    def set_aside(self, connection: str) -> Aside | None:
+        """Give what is kept of a silent connection alone, which is kept here no more; None where that is not
+        all.
+        """
+        producers = None if self._producers is None else self._producers.history
+        if producers is not None and producers.has_track(connection):
+            return None
+        judged = None if self._judge is None else self._judge.set_aside(connection)
+        if self._judge is not None and judged is None:
+            return None
+        return Aside(judged, 0 if producers is None else producers.set_aside(connection))
+
+    def take_up(self, connection: str, aside: Aside) -> None:
+        """Go on with a connection as if it had been here all the time."""
+        if self._judge is not None and aside.judged is not None:
+            self._judge.take_up(connection, aside.judged)
+        if self._producers is not None and aside.due:
+            self._producers.history.go_on(connection, aside.due)
+
+    def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[str]:
+        """Take the ends of connections that are set aside, which are alike, and behind which only ends come;
+        gives those whose events are to be added one by one.
+        """
+        return [] if self._judge is None else self._judge.close_plain(end, connections)
+
+    def asks(self, wake: Callable[[str], object]) -> None:
+        """Call `wake` with each connection that is judged for something others did."""
+        if self._judge is not None:
+            self._judge.wake = wake
 
     def takers(self) -> list[BlockTaker]:
         """Who takes the exchanges of a block, instead of `add_kept`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
@@ -40,13 +40,36 @@ class Replay:
     def __init__(self) -> None:
         self._open: dict[str, ConnectionInfo] = {}
 
-    def events(self, blobs: Iterable[bytes], without: Collection[str] = ()) -> Iterator[Replayed]:
-        """The next events, but for those of the connections named in `without`."""
+    @property
+    def open(self) -> Collection[str]:
+        """The connections that are open."""
+        return self._open.keys()
+
+    def set_aside(self, connection: str) -> ConnectionInfo:
+        """Give what is known of an open connection, which is known here no more."""
+        return self._open.pop(connection)
+
+    def take_up(self, info: ConnectionInfo) -> None:
+        """Know it again."""
+        self._open[info.id] = info
+
+    def events(
+        self,
+        blobs: Iterable[bytes],
+        without: Collection[str] = (),
+        wake: Callable[[str], object] | None = None,
+    ) -> Iterator[Replayed]:
+        """The next events, but for those of the connections named in `without`.
+
+        `wake` is called with a connection that is not known: it may `take_up` that.
+        """
         open_ = self._open
         for blob in blobs:
             what, connection, news, *rest = pickle.loads(blob)  # made by this run
             if connection in without:
                 continue
+            if wake is not None and connection not in open_:
+                wake(connection)
             info = open_.get(connection)
             if news is not None:
                 info = open_[connection] = _connection(connection, info, news)

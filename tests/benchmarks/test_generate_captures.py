@@ -225,3 +225,19 @@ def test_bad_options_are_refused(generate: Generate) -> None:
     for options in (["--size", "much"], ["--reorder", "200%"], ["--connections", "0"]):
         with pytest.raises(AssertionError, match=options[0]):
             generate(*options)
+
+
+def test_silent_connections_greet_and_say_nothing_more(generate: Generate) -> None:
+    """Each has its handshake, and requests that are answered whole, as dpkt counts them."""
+    path, truth = generate("--silent", "40", "--profile", "small")
+    flags: Counter[int] = Counter()
+    sent: Counter[frozenset[tuple[bytes, int]]] = Counter()
+    with path.open("rb") as file:
+        for _, data in dpkt.pcap.Reader(file):
+            ip = dpkt.ethernet.Ethernet(data).data
+            flags[ip.data.flags & (dpkt.tcp.TH_SYN | dpkt.tcp.TH_FIN | dpkt.tcp.TH_RST)] += 1
+            sent[frozenset(((ip.src, ip.data.sport), (ip.dst, ip.data.dport)))] += bool(ip.data.data)
+    assert truth["connections"] == 40 == len(sent)
+    assert flags[dpkt.tcp.TH_SYN] == 80, "a SYN each way"
+    assert set(flags) == {0, dpkt.tcp.TH_SYN}, "none ends"
+    assert min(sent.values()) >= 4, "ApiVersions and Metadata, and an answer to each"

@@ -10,7 +10,7 @@ else at the end of the input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from ipaddress import ip_address
 from typing import Any, ClassVar, NamedTuple
 
@@ -84,6 +84,36 @@ Client = tuple[str, str]
 End = tuple[str, Endpoint]
 
 
+class PlainEnd(NamedTuple):
+    """What the end of a connection that came to something proves: the same of many.
+
+    A client connected to a port, and to an end that was reached, and that may be proven to speak Kafka.
+    `only_asks`: it did nothing but ask any node, as far as its APIs tell.
+    """
+
+    client: Client
+    port: int
+    broker: End
+    is_reached: bool
+    is_kafka: bool
+    only_asks: bool
+
+
+def plain_end(event: ConnectionClosed) -> PlainEnd | None:
+    """What an end proves; None of a connection that came to nothing, or is none of Kafka."""
+    info = event.connection
+    if event.problem is not None or info.kind is not ConnectionKind.KAFKA or not info.exchanges:
+        return None
+    host, port = info.attempt()
+    is_reached = info.tcp is not None and bool(info.tcp.broker_bytes)
+    end = info.capture_set, info.broker
+    return PlainEnd((info.capture_set, host), port, end, is_reached, bool(info.complete), _only_asks(info))
+
+
+def _only_asks(info: ConnectionInfo) -> bool:
+    return all(key in _ASKING for key, _ in info.api_versions_seen)
+
+
 class _Asking:
     """A connection that asks where the brokers are."""
 
@@ -144,13 +174,29 @@ class ConnectionProblems:
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
         """Take a connection that is over; gives what is known of connections that came to nothing."""
         info = event.connection
+        end = info.capture_set, info.broker
         self._note_tried(info)
         if info.tcp is not None and info.tcp.broker_bytes:
-            self._reached.put((info.capture_set, info.broker), None)
-        given = self._of_addresses(info) if info.complete and info.kind is ConnectionKind.KAFKA else []
+            self._reached.put(end, None)
+        given = self._of_addresses(end) if info.complete and info.kind is ConnectionKind.KAFKA else []
         if event.problem is None:
             return given
         return [*given, *self._judge(event, event.problem)]
+
+    def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[ConnectionProblem]:
+        """`close` of connections whose ends are alike, and of which none `asked_often`; nothing comes after
+        them but ends and `finish`.
+        """
+        if not end.only_asks or any(one not in self._asking for one in connections):
+            self._note_port(end.client, end.port)
+        if end.is_reached:
+            self._reached.put(end.broker, None)
+        return self._of_addresses(end.broker) if end.is_kafka else []
+
+    def asked_often(self, connection: str) -> bool:
+        """Whether a connection was told where to go so often that it is of interest if it only asks."""
+        asking = self._asking.peek(connection)
+        return asking is not None and asking.answers >= ASKED_OFTEN
 
     def forget(self, info: ConnectionInfo) -> None:
         """Tell nothing of a connection for what it asked."""
@@ -158,12 +204,14 @@ class ConnectionProblems:
 
     def _note_tried(self, info: ConnectionInfo) -> None:
         asking = self._asking.pop(info.id) if info.exchanges else None  # an id is worked out when asked for
-        if asking is not None and all(key in _ASKING for key, _ in info.api_versions_seen):
+        if asking is not None and _only_asks(info):
             if asking.answers >= ASKED_OFTEN:
                 self._asked.put(info.id, (info, asking))
             return
         host, port = info.attempt()
-        client = info.capture_set, host
+        self._note_port((info.capture_set, host), port)
+
+    def _note_port(self, client: Client, port: int) -> None:
         tried = self._tried.get(client)
         if tried is None:
             self._tried.put(client, self._alone.setdefault(port, frozenset((port,))))
@@ -172,9 +220,8 @@ class ConnectionProblems:
         elif port not in tried:
             self._tried.put(client, {*tried, port})
 
-    def _of_addresses(self, info: ConnectionInfo) -> list[ConnectionProblem]:
+    def _of_addresses(self, end: End) -> list[ConnectionProblem]:
         """What waited for the proof that an end speaks Kafka."""
-        end = info.capture_set, info.broker
         if end in self._kafka:
             return []
         self._kafka.put(end, None)
@@ -192,7 +239,7 @@ class ConnectionProblems:
             return []
         end = info.capture_set, info.broker
         if problem.reason is Reason.PLAINTEXT_TO_TLS:  # a client of Kafka was told to go there
-            return [*self._of_addresses(info), _problem(event, True)]
+            return [*self._of_addresses(end), _problem(event, True)]
         if advertised is not None or end in self._kafka or info.kind is ConnectionKind.KAFKA:
             return [_problem(event, True)]
         self._pending.setdefault(end, []).append(event)

@@ -52,7 +52,7 @@ ALWAYS = "files"
 _EMPTY_TABLES = "empty tables"
 _INDEX = ".index"
 # What a capture set has in the checkpoint, in the order in which a `SetTask` takes the paths.
-_OF_SETS = (".state", ".segment", ".open", ".judgement")
+_OF_SETS = (".state", ".silent", ".segment", ".open", ".judgement")
 
 
 class Index(NamedTuple):
@@ -201,6 +201,8 @@ class Batches:
         for number in sorted({report.facts.capture_set for report in reports}):
             own = [report for report in reports if report.facts.capture_set == number]
             replaced[f"open {number}"] = write(file for report in own for file in report.open_files)
+            for report in own:
+                replaced |= {part: write(held) for part, held in report.settled_files.items()}
         findings: list[Row] = []
         is_told = amends.since or any(report.facts.is_last for report in reports)
         if self._settings.tables & OF_JUDGES and is_told:
@@ -338,10 +340,14 @@ def _stepped(task: SetTask, report: SetReport) -> SetRecord:
     """A capture set behind a batch."""
     record, last = task.record, task.record.steps[-1]
     last_ns = _last_times(task.reports).get(task.capture_set, last.last_ns)
-    step = Step(task.batch, task.after, task.segment if task.reports else None, report.segment_bytes, last_ns)
+    segment = task.segment if task.reports else None
+    step = Step(task.batch, task.after, segment, report.segment_bytes, last_ns, report.silent)
     stepped = record.stepped(step, task.since)
     if task.reports:
-        stepped = stepped._replace(flows=tuple(one.open_ for one in task.reports if one.open_ is not None))
+        stepped = stepped._replace(
+            flows=tuple(path for one in task.reports for path in one.kept),
+            settled=tuple(group for one in task.reports for group in one.settled),
+        )
     if not task.is_last:
         return stepped._replace(open_=None)
     return stepped._replace(open_=task.open_, judgement=task.judgement)

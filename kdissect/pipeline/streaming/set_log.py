@@ -17,14 +17,14 @@ import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kdissect.pipeline.streaming.flows.ends_digest import Ordered
 from kdissect.pipeline.streaming.flows.flow import Judged
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import KEPT_NS, Mark
+from kdissect.pipeline.streaming.flows.settled_flows import Group
 
 # Of one capture set: compressed events, some 300 bytes each.
 _LOG_BYTES = 256 << 20
 _FAST = 1  # of zlib
-Ordered = tuple[bytes, bytes]
-"""`event_order` and blob of a forwarded event."""
 
 
 class Segment(NamedTuple):
@@ -45,7 +45,7 @@ class Segment(NamedTuple):
 
 class Step(NamedTuple):
     """One batch of a capture set: where the state behind it is, None where it is kept no more or was none,
-    and what it brought. `last_ns` is how far the capture was.
+    and what it brought. `last_ns` is how far the capture was. `silent` are the files that the state names.
     """
 
     batch: int
@@ -53,6 +53,7 @@ class Step(NamedTuple):
     segment: str | None
     bytes: int
     last_ns: int | None
+    silent: tuple[str, ...] = ()
 
 
 class SetRecord(NamedTuple):
@@ -61,8 +62,8 @@ class SetRecord(NamedTuple):
 
     `open_` is what was open when the set had caught up, None while it has not. `marks` are connections that
     others count instead, with those, and how far the capture was when something of them came last: one that
-    is open has a packet, or comes to its end, within half an hour. `flows` are what its shards made of open
-    flows.
+    is open has a packet, or comes to its end, within half an hour. `flows` are all files of its shards, and
+    `settled` the groups of flows among them of which nothing comes.
     """
 
     set_name: str
@@ -70,12 +71,14 @@ class SetRecord(NamedTuple):
     open_: str | None = None
     judgement: str | None = None
     flows: tuple[str, ...] = ()
+    settled: tuple[Group, ...] = ()
     marks: dict[str, tuple[str, int]] = {}  # noqa: RUF012  replaced, never changed
 
     @property
     def paths(self) -> set[str]:
         """All files that it names."""
         found = {path for step in self.steps for path in (step.state, step.segment)}
+        found |= {path for step in self.steps if step.state is not None for path in step.silent}
         return {path for path in (*found, *self.flows, self.open_, self.judgement) if path is not None}
 
     def begin(self, since: int | None) -> tuple[Step, tuple[Step, ...]]:

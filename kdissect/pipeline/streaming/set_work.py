@@ -5,28 +5,27 @@ from __future__ import annotations
 import pickle
 from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.exchange_rows import Row
-from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.limits import use
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
+from kdissect.pipeline.streaming.flows.ends_digest import Ordered
 from kdissect.pipeline.streaming.flows.flow import Judged
 from kdissect.pipeline.streaming.flows.freezer import Freezer
+from kdissect.pipeline.streaming.flows.settled_flows import Group
 from kdissect.pipeline.streaming.flows.shard import TOO_LATE, Report
-from kdissect.pipeline.streaming.set_log import Ordered, Segment, SetRecord, Step
+from kdissect.pipeline.streaming.set_log import Segment, SetRecord, Step
+from kdissect.pipeline.streaming.set_state import SetState
+from kdissect.pipeline.streaming.settled_ends import settled_ends
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
 from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
-from kdissect.stages.forwarding import NAMES
-from kdissect.stages.judges import Judgement
-from kdissect.stages.per_capture_set import CaptureSetStage
-from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, OF_JUDGES, OF_STATES
-from kdissect.stages.replay import Replay
-from kdissect.stages.rows.file_rows import EMPTY, FileRows
+from kdissect.stages.per_flow import FORWARDED, OF_JUDGES, OF_STATES
+from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import TableRows
 from kdissect.stages.topic_id_names import Names
 
@@ -43,6 +42,7 @@ class SetTask(NamedTuple):
     record: SetRecord
     since: int | None
     after: str
+    silent: str
     segment: str
     open_: str
     judgement: str
@@ -52,11 +52,18 @@ class SetTask(NamedTuple):
         """Whether it is told what is open: nothing more of the set waits."""
         return self.reports[0].facts.is_last if self.reports else self.record.open_ is not None
 
+    @property
+    def settled(self) -> tuple[Group, ...]:
+        """The open flows of which nothing came."""
+        if not self.reports:
+            return self.record.settled
+        return tuple(group for report in self.reports for group in report.settled)
+
 
 class SetReport(NamedTuple):
     """Files that add rows, and those that hold until the next batch of the set; what could not be read.
 
-    `segment_bytes` are those of what the batch brought.
+    `segment_bytes` are those of what the batch brought; `silent` are the files that the state names.
     """
 
     capture_set: int
@@ -65,6 +72,7 @@ class SetReport(NamedTuple):
     unread: tuple[tuple[str, str], ...]
     state_bytes: int
     segment_bytes: int
+    silent: tuple[str, ...]
 
 
 class SetWork:
@@ -78,18 +86,25 @@ class SetWork:
     def __call__(self, task: SetTask) -> SetReport:
         use(self._settings.limits)
         filesystem, _ = filesystem_of(self._settings.own)
-        freezer = Freezer({"names": self._names.topics})
+        freezer = Freezer({"names": self._names.topics, "read": self._read})
         uncounted = task.record.marks.keys()
         state = self._begun(task, freezer)
         told, late = self._told(task) if task.reports else ([], frozenset[str]())
         final_rows = state.files.take(told, late)
         segment_bytes = self._go_on(task, state, uncounted) if task.reports else 0
-        frozen = freezer.freeze(state)
+        silent = state.set_aside(task.silent)
+        if silent is not None:
+            write_whole(filesystem, task.silent, silent)
+        frozen = state.frozen(freezer)
         write_whole(filesystem, task.after, frozen)
+        files_of_silent = state.silent.paths
         files = self._files(final_rows)
         open_files = self._open(task, state, uncounted) if task.is_last else ()
         unread = tuple((row.file["file"], row.file["error"]) for row in told if row.file["error"] is not None)
-        return SetReport(task.capture_set, files, open_files, unread, len(frozen), segment_bytes)
+        state_bytes = len(frozen) + len(silent or b"")
+        return SetReport(
+            task.capture_set, files, open_files, unread, state_bytes, segment_bytes, files_of_silent
+        )  # fmt: skip
 
     def _begun(self, task: SetTask, freezer: Freezer) -> SetState:
         """The state behind the batch before, with the marks and names of now."""
@@ -108,8 +123,15 @@ class SetWork:
         filesystem, _ = filesystem_of(self._settings.own)
         frozen = None if step.state is None else read_whole(filesystem, step.state)
         if frozen is None:
-            return SetState(task.record.set_name, self._settings.tables, self._names.topics)
-        found: SetState = freezer.thaw(frozen)
+            names = self._names.topics
+            return SetState(task.record.set_name, self._settings.tables, names, self._read)
+        return SetState.thawed(frozen, freezer)
+
+    def _read(self, path: str) -> bytes:
+        """A file of silent connections."""
+        filesystem, _ = filesystem_of(self._settings.own)
+        found = read_whole(filesystem, path)
+        assert found is not None, path
         return found
 
     def _go_on(self, task: SetTask, state: SetState, uncounted: Collection[str]) -> int:
@@ -129,7 +151,11 @@ class SetWork:
         else:
             segment = Segment.unpacked(read_whole(filesystem, task.record.open_ or "") or b"")
         self._kept(task.open_, segment)
-        state.take(segment, uncounted)
+        for judged in segment.judged:
+            state.merge(judged, uncounted)
+        if self._settings.tables & (OF_JUDGES | OF_STATES):
+            settled = settled_ends(task.settled, uncounted, self._read)
+            state.end(segment.forwarded, settled, uncounted)
         if self._settings.tables & (OF_JUDGES | OF_STATES):
             for table, batch in state.close():
                 parts.add(table, batch)
@@ -190,73 +216,6 @@ class SetWork:
 
     def _parts(self) -> ParquetParts:
         return parts_in(self._staging, self._settings.partition_by)
-
-
-# What of a capture set goes on from batch to batch beside its flows: its stage, and its files.
-#
-# Events come in their order: all of a batch stand behind all of the batch before (`shard`), so that machines
-# and statistics see what one process would show them.
-class _FileTurns:
-    """Rows of files. That of the newest file may change yet, and so may those of files without packets."""
-
-    def __init__(self) -> None:
-        self._is_alive = False
-        self._waiting: dict[str, FileRows] = {}
-
-    def take(self, told: Iterable[FileRows], late: frozenset[str]) -> list[FileRows]:
-        """Take the rows of a batch, in the order of the files; gives those that are final now."""
-        final: list[FileRows] = []
-        for rows in told:
-            name = rows.file["file"]
-            if name in late:
-                final.append(rows)
-                continue
-            self._waiting.pop(name, None)
-            if rows.file["packets"]:
-                self._is_alive = True
-                final += [other for other in self._waiting.values() if other.file["packets"]]
-                self._waiting = {n: other for n, other in self._waiting.items() if not other.file["packets"]}
-            self._waiting[name] = rows
-        if self._is_alive:
-            final += [rows for rows in self._waiting.values() if not rows.file["packets"]]
-            self._waiting = {n: rows for n, rows in self._waiting.items() if rows.file["packets"]}
-        return final
-
-    def open(self) -> Iterator[FileRows]:
-        """Those that hold until the next batch."""
-        for rows in self._waiting.values():
-            file = rows.file
-            is_empty = not (file["packets"] or file["error"] or file["anomalies"])
-            yield rows._replace(file=file | {"error": EMPTY}) if is_empty and not self._is_alive else rows
-
-
-class SetState:
-    """One capture set. Picklable by a `Freezer` that keeps `names` apart."""
-
-    def __init__(self, set_name: str, tables: frozenset[str], names: TopicNames) -> None:
-        self._stage = CaptureSetStage(set_name, tables, names)
-        self._replay = Replay()
-        self.judgement = Judgement()
-        """Of connections that are over."""
-        self.files = _FileTurns()
-
-    def take(self, segment: Segment, uncounted: Collection[str]) -> None:
-        """Take what a batch brought, but for connections that another set counts; names were learned."""
-        blobs = (blob for order, blob in segment.forwarded if not order.startswith(NAMES))
-        for event, silenced in self._replay.events(blobs, uncounted):
-            self._stage.add(event, silenced)
-        for connection, judgement in segment.judged:
-            if connection not in uncounted:
-                self.judgement.merge(pickle.loads(judgement))
-
-    def close(self) -> Iterator[tuple[str, Any]]:
-        """As if the capture ended here: (table, record batch). Then the state is of no use any more."""
-        for name, batch in self._stage.close():
-            if name == JUDGEMENT:
-                for blob in batch.column("blob").to_pylist():
-                    self.judgement.merge(pickle.loads(blob))
-            else:
-                yield name, batch
 
 
 def rows_of(told: Iterable[FileRows]) -> Iterator[tuple[str, Row]]:

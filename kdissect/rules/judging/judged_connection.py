@@ -39,6 +39,11 @@ class JudgedConnection(ConnectionView):
         super().take_back(recent, last, numbers, waiting)
         self.repeated = None
 
+    def let_go(self) -> None:
+        """What counts for it is found anew, and nothing of it comes again."""
+        super().let_go()
+        self.exercise, self.software, self.repeated = None, (None, None), None
+
     def rest(self) -> None:
         """Of what is at rest nothing comes again."""
         super().rest()

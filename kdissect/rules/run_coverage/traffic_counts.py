@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import repeat
 from operator import floordiv
+from typing import Any
 
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution, DistributionRow
@@ -72,6 +73,11 @@ class Traffic:
         self._waiting: dict[Kind, list[int]] = {}
         self.open_times: list[int] = []
         """Times of exchanges that have the answers they should have, to be counted; see `wait`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Numbers that wait would be most of the state of a connection."""
+        self.settle()
+        return self.__dict__
 
     @property
     def latencies(self) -> dict[Kind, Distribution]:

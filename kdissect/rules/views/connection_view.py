@@ -387,6 +387,14 @@ class ConnectionView:
         large = self._large.get(self.info.id, ordinal)
         return large or self._recent.get(self.info.id, ordinal)
 
+    def let_go(self) -> None:
+        """Hold nothing that others hold, too, until `hold`."""
+        del self._large, self._recent
+
+    def hold(self, large: LargeExchanges, recent: RecentExchanges[ConnectionView]) -> None:
+        """Go on with what a judge keeps of its exchanges."""
+        self._large, self._recent = large, recent
+
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
         self.info.forget_ends()

@@ -26,6 +26,15 @@ class Connected(Protocol):
 View = TypeVar("View", bound=Connected)
 
 
+class Away:
+    """Stands for a view that is kept elsewhere for as long as its connection is silent."""
+
+    __slots__ = ("connection",)
+
+    def __init__(self, connection: str) -> None:
+        self.connection = connection
+
+
 class RecentExchanges(Generic[View]):
     """A few exchanges of each connection, by its view; `rest` is told of a view whose own are let go.
 
@@ -73,6 +82,21 @@ class RecentExchanges(Generic[View]):
         """The exchange with this number, if it is one of those that are kept; the last of them."""
         _, exchanges = self._kept.get(connection, (None, ()))
         return next((e for e in reversed(exchanges) if e.ordinal == ordinal), None)
+
+    def set_aside(self, connection: str) -> list[Exchange] | None:
+        """Give what is kept of a connection, whose place among those that spoke stays; None if nothing is.
+
+        `rest` is told of an `Away` when it is let go.
+        """
+        held = self._kept.get(connection)
+        if held is None:
+            return None
+        self._kept[connection] = Away(connection), []  # type: ignore[assignment]
+        return held[1]
+
+    def take_up(self, view: View, exchanges: list[Exchange]) -> None:
+        """Keep in its place what was set aside."""
+        self._kept[view.info.id] = view, exchanges
 
     def forget(self, connection: str) -> None:
         """The connection is over."""

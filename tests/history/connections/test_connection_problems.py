@@ -6,7 +6,12 @@ import pytest
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.connections import connection_problems
-from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
+from kdissect.history.connections.connection_problems import (
+    ConnectionProblem,
+    ConnectionProblems,
+    PlainEnd,
+    plain_end,
+)
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
@@ -96,3 +101,54 @@ def test_asked_again_and_again() -> None:
 def test_the_end_that_told_it_may_be_meant(host: str) -> None:
     """By its address, or by a name that nobody knows."""
     assert shown(told(asking(3, {"brokers": [{"node_id": 1, "host": host, "port": 9092}]}))) == []
+
+
+def _worker(number: int, port: int) -> list[Packet]:
+    """A connection that does more than ask, to an end of its own."""
+    there = ScriptedConnection(handshake=False, negotiate=False)
+    there.talk = connection(number, port).handshake()
+    there.exchange("ApiVersions", 0, {}, VERSIONS)
+    there.exchange("ListGroups", 0, {}, {"error_code": 0, "groups": []})
+    return there.close()
+
+
+@pytest.mark.parametrize("most", [4000, 1])
+@pytest.mark.parametrize(
+    "packets",
+    [
+        all_of(silent(0, CLIENT), kafka(1), kafka(2)),
+        all_of(kafka(), refused(1, 9093), refused(2, 9093)),
+        all_of(kafka(), refused(1, 9093), _worker(2, 9093), _worker(3, 9093)),
+        all_of(asking(4), refused(1, 9093)),
+        all_of(asking(4), _worker(1, 9093)),
+        all_of(asking(2), kafka(1), silent(2, CLIENT)),
+    ],
+)
+def test_ends_alike_told_together(packets: list[Packet], most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends that prove the same, taken first and at once, are as all of them in their order."""
+    monkeypatch.setattr(connection_problems, "ASKING_KEPT", most)
+    singly, together = ConnectionProblems(), ConnectionProblems()
+    closed: list[ConnectionClosed] = []
+    for event in events(packets):
+        if isinstance(event, ConnectionClosed):
+            closed.append(event)
+        elif isinstance(event, Exchange) and event.api_key in connection_problems.ANNOUNCING:
+            singly.feed(ExchangeView(event))
+            together.feed(ExchangeView(event))
+    expected = [one for event in closed for one in singly.close(event)] + singly.finish()
+    plain: dict[PlainEnd, list[str]] = {}
+    rest = []
+    for event in closed:
+        end = plain_end(event)
+        if end is None or (end.only_asks and together.asked_often(event.connection.id)):
+            rest.append(event)
+        else:
+            plain.setdefault(end, []).append(event.connection.id)
+    assert plain or len(closed) < 3, "nothing is plain"
+    found = [one for end, names in plain.items() for one in together.close_plain(end, names)]
+    found += [one for event in rest for one in together.close(event)] + together.finish()
+    assert sorted(map(repr, map(_named, found))) == sorted(map(repr, map(_named, expected)))
+
+
+def _named(one: ConnectionProblem) -> tuple[str, str, bool]:
+    return one.connection.id, str(one.problem), one.is_kafka

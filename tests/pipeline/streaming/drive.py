@@ -38,13 +38,17 @@ class Memory:
     def __init__(self) -> None:
         self.entries: dict[bytes, tuple[bytes, bytes]] = {}
         self.reads = self.writes = 0
+        self.bytes_read = self.bytes_written = 0
 
     def get(self, key: bytes) -> tuple[bytes, bytes] | None:
         self.reads += 1
-        return self.entries.get(key)
+        found = self.entries.get(key)
+        self.bytes_read += sum(map(len, found or ()))
+        return found
 
     def put(self, key: bytes, first: bytes, second: bytes) -> None:
         self.writes += 1
+        self.bytes_written += len(first) + len(second)
         self.entries[key] = first, second
 
     def remove(self, key: bytes) -> None:
@@ -75,6 +79,8 @@ class Stream:
         self.settings = settings
         self.offset = Offset()
         self.stores: dict[int, Memory] = {}
+        self.reports: list[Report] = []
+        """What the shards made of the last batch."""
         self._dice = random.Random(seed)
         self._filesystem, self._root = filesystem_of(settings.own)
         self.registry = Registry(self._filesystem, self._root)
@@ -98,7 +104,7 @@ class Stream:
         end = next_offset(start, self.registry.entries, settings.max_files, settings.max_bytes)
         if end == start:
             return None
-        reports = self.shards(start, end)
+        self.reports = reports = self.shards(start, end)
         done = self.batches.commit(Frames(), reports)  # type: ignore[arg-type]
         self.offset = Offset.of(end.journaled())
         return done

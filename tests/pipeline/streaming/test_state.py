@@ -10,6 +10,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
 from kdissect.model.packets.packet import Packet
+from kdissect.pipeline.streaming.flows import settled_flows
 from kdissect.pipeline.streaming.flows.shard import REORDER_NS
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal
@@ -140,4 +141,70 @@ def test_open_connections_that_have_nothing_new_are_not_touched(tmp_path: Path) 
         assert done.flows == 60 + number
         assert store.reads <= 8, "the head, the flow that is new, and those that waited"
         assert store.writes <= 8
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+def _written_for_one(folder: Path, idle: int) -> dict[str, int]:
+    """What a batch writes in which one of so many open connections speaks after a silence."""
+    stream = Stream(settings_of(folder, folder / "in", shards=1))
+    talks = [_versions(START_NS + n, 43000 + n, ends=False) for n in range(idle)]
+    folder.mkdir()
+    arrive(folder / "in", 0, _at([p for talk in talks for p in talk.packets]))
+    stream.step()
+    for number in (1, 2, 3):  # they settle
+        start = START_NS + number * MINUTE_NS
+        arrive(folder / "in", number, _versions(start, 50000 + number, ends=False).packets)
+        stream.step()
+    one = talks[7]
+    one.packets.clear()
+    one.wait(START_NS + 4 * MINUTE_NS - one.now).client(request(18, 0, 2))
+    one.broker(response(2, b"\0\0\0\0\0\0")).wait(2 * REORDER_NS).client(request(18, 0, 3))
+    arrive(folder / "in", 4, one.packets)
+    store = stream.stores[0]
+    store.writes = store.reads = 0
+    done = stream.step()
+    assert done is not None
+    assert_equal(folder / "tables", [folder / "in"])
+    sets = folder / "checkpoint" / "kdissect" / "sets"
+    ours = [path for path in sets.iterdir() if path.name.startswith(f"{done.batch:010}")]
+    parts = {entry.part for entry in stream.directory.entries() if entry.batch == done.batch}
+    return {
+        "files": len(ours),
+        "flow files": sum(path.suffix == ".flows" for path in ours),
+        "bytes": sum(path.stat().st_size for path in ours),
+        "parts": sum(part is not None and part.startswith("open ") for part in parts),
+        "writes": store.writes,
+        "reads": store.reads,
+    }
+
+
+def test_a_batch_writes_what_the_one_that_spoke_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 24 or of 96 silent connections speaks: as many files, parts and entries, hardly more bytes."""
+    monkeypatch.setattr(settled_flows, "LEAF_FLOWS", 8)
+    monkeypatch.setattr(settled_flows, "GROUP_FLOWS", 16)
+    few, many = (_written_for_one(tmp_path / str(idle), idle) for idle in (24, 96))
+    room = 200 * 72  # of several thousand that each of them takes: names
+    assert many.pop("bytes") <= few.pop("bytes") + room
+    assert many == few
+    assert few["parts"] <= 3, "groups in which one was and to which one comes, and what speaks"
+
+
+def test_silent_connections_that_wait_for_an_answer(tmp_path: Path) -> None:
+    """They end unanswered with each batch, though nothing comes of them; then the answer comes."""
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    talks = [_versions(START_NS + n, 43000 + n, ends=False).client(request(18, 0, 2)) for n in range(4)]
+    arrive(tmp_path / "in", 0, _at([p for talk in talks for p in talk.packets]))
+    stream.step()
+    for number in (1, 2, 3):
+        start = START_NS + number * MINUTE_NS
+        arrive(tmp_path / "in", number, _versions(start, 50000 + number, ends=False).packets)
+        stream.step()
+    assert sum(group.flows for report in stream.reports for group in report.settled) >= 4
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+    talks[0].packets.clear()
+    talks[0].wait(START_NS + 4 * MINUTE_NS - talks[0].now).broker(response(2, b"\0\0\0\0\0\0"))
+    arrive(tmp_path / "in", 4, talks[0].packets)
+    stream.step()
     assert_equal(tmp_path / "tables", [tmp_path / "in"])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copyreg
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any
 
@@ -39,6 +39,10 @@ _BY_TYPE = {
 }
 
 
+Reduce = Callable[[Any], tuple[Any, ...]]
+_NO_TYPES: Mapping[type, Reduce] = {}
+
+
 class Freezer:
     """`shared` are objects by name, which stay out of pickles."""
 
@@ -52,11 +56,11 @@ class Freezer:
         )
         self._before = b"".join((pickle.PROTO, b"\5", *memoized, pickle.NONE, pickle.STOP))
 
-    def freeze(self, state: object) -> bytes:
-        """A state as bytes."""
+    def freeze(self, state: object, by_type: Mapping[type, Reduce] = _NO_TYPES) -> bytes:
+        """A state as bytes. `by_type` reduces further types."""
         stream = BytesIO()
         pickler = pickle.Pickler(stream, protocol=5)
-        pickler.dispatch_table = _BY_TYPE
+        pickler.dispatch_table = {**_BY_TYPE, **by_type} if by_type else _BY_TYPE
         pickler.memo = self._memo  # both implementations of CPython have it
         pickler.dump(state)
         return stream.getvalue()

@@ -8,10 +8,10 @@ Rules:
 - A file that begins before the horizon came too late: it is told, and not analysed.
 - State of a flow without an open connection goes. A flow that is silent is not touched before its time is up.
 - Where there are several capture sets, what they share of a flow outlives its connections for a while
-  (`twin_memory`).
+  (`known_duplicate_taps`).
 - If nothing more waits for its turn, copies of what is open are closed: what comes of that is told until the
-  next batch tells better. What the batch before made of flows that have nothing new holds still
-  (`open_flows`).
+  next batch tells better. What the batch before made of flows that have nothing new holds still: they settle
+  (`settled_flows`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
@@ -32,7 +33,8 @@ from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.streaming.flows.flow import Flow, Judged, Surroundings
 from kdissect.pipeline.streaming.flows.flow_store import NOTHING, ShardStore, Store
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import KnownDuplicateTaps, Mark
-from kdissect.pipeline.streaming.flows.open_flows import FlowRows, OpenFlows
+from kdissect.pipeline.streaming.flows.open_flows import FlowRows, OpenFlows, without_flows
+from kdissect.pipeline.streaming.flows.settled_flows import Due, Files, Group, Index, SettledFlows
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
@@ -55,25 +57,28 @@ TOO_LATE = (
 
 
 class Head(NamedTuple):
-    """What a shard knows. `due_ns` says for each flow when it must be looked at, whatever comes.
+    """What a shard knows. `due` says for each flow that did not settle when it must be looked at, whatever
+    comes, and how many bytes its state has.
 
-    `sizes` are the bytes of each flow's state. `timers` are times, each with the number of the entry that
-    says which flows are to be forgotten then. `open_` is where it stands what the batch before made of open
-    ones, None if it did not.
+    `timers` are times, each with the number of the entry that says which flows are to be forgotten then.
+    `open_` is where it stands what the batch before made of open ones that did not settle, None if it did
+    not; `settled` are the others.
     """
 
     horizon_ns: int = -(1 << 63)
     last_ns: int | None = None
     secrets: tuple[tuple[int, bytes], ...] = ()
-    due_ns: dict[bytes, int] = {}  # noqa: RUF012  replaced, never changed
-    sizes: dict[bytes, int] = {}  # noqa: RUF012
+    due: dict[bytes, Due] = {}  # noqa: RUF012  replaced, never changed
     timers: tuple[tuple[int, int], ...] = ()
     open_: str | None = None
+    settled: Index = Index()
 
 
 class Report(NamedTuple):
-    """What became of a shard in a batch. `judged` are connections that are over; `open_` is what holds until
-    the next batch only. `marks` are those of all capture sets, in the last report of a group of flows.
+    """What became of a shard in a batch. `judged` are connections that are over; `open_files` and
+    `open_judged` are what holds until the next batch only. `settled` are flows of which nothing came, and
+    `settled_files`, by the name of a part, their rows, where these changed. `kept` are the files that the
+    shard names. `marks` are those of all capture sets, in the last report of a group of flows.
     """
 
     facts: BatchFacts
@@ -87,7 +92,9 @@ class Report(NamedTuple):
     state_bytes: int
     segments: int
     last_ns: int | None
-    open_: str | None
+    settled: tuple[Group, ...]
+    settled_files: dict[str, tuple[WrittenFile, ...]]
+    kept: tuple[str, ...]
     marks: tuple[Mark, ...] = ()
 
 
@@ -131,6 +138,7 @@ class Shard:
         self._news = News()
         self._ends: dict[int, int] = {}
         self._segments = 0
+        self._named = 0
         self._forget: dict[bytes, int] = {}
 
     def run(self, rows: Iterable[Run]) -> Report:
@@ -141,26 +149,29 @@ class Shard:
         late = self._late(head)
         self._take_news(told, late, head)
         self._horizon_ns = self._horizon(head, late)
-        self._due, self._sizes = dict(head.due_ns), dict(head.sizes)
+        self._due = dict(head.due)
+        self._settled = SettledFlows(head.settled, self._own_files())
         around, parts = self._surroundings(TableRows(self._settings.tables)), self._parts()
         visited = self._visited(runs)
+        self._due |= self._settled.take_out(visited)
         for key in visited:
             kept = [run for run in runs.get(key, ()) if run.ref >> FILE_SHIFT not in late]
             self._go_on(key, kept, around)
             self._write(around, parts, _FORWARDED)
         files = self._close(around, parts)
         timers = self._forgotten(head, set(runs))
-        is_last = facts.is_last
-        open_files, open_judged, open_ = self._open(head, visited) if is_last else ((), (), None)
         last_ns = self._news.last_times.get(facts.capture_set, head.last_ns)
-        secrets = tuple(self._news.secrets)
-        after = Head(
-            self._horizon_ns, last_ns, secrets, self._due, self._sizes, self._timers(timers), open_,
-        )  # fmt: skip
+        self._settle(head, set(visited), last_ns)
+        open_files, open_judged, open_ = self._open() if facts.is_last else ((), (), None)
+        index, settled_files = self._close_settled()
+        secrets, groups = tuple(self._news.secrets), tuple(index.groups.values())
+        after = Head(self._horizon_ns, last_ns, secrets, self._due, self._timers(timers), open_, index)
         self._store.put_head(pickle.dumps(after))
+        own = [path for group in groups for path in group.paths] + ([] if open_ is None else [open_])
         return Report(
-            facts, files, open_files, tuple(around.judged), open_judged, tuple(self._news.files),
-            late, len(self._due), sum(self._sizes.values()), self._segments, last_ns, open_,
+            facts, files, open_files, tuple(around.judged), open_judged, tuple(self._news.files), late,
+            len(self._due) + sum(group.flows for group in groups), self._state_bytes(groups),
+            self._segments, last_ns, groups, settled_files, tuple(own),
         )  # fmt: skip
 
     # what the batch brings
@@ -186,8 +197,8 @@ class Shard:
         return head.horizon_ns if not ends else max(head.horizon_ns, max(ends)[1] - REORDER_NS)
 
     def _visited(self, runs: dict[bytes, list[Run]]) -> list[bytes]:
-        due = {key for key, due_ns in self._due.items() if due_ns < self._horizon_ns}
-        return sorted(due | runs.keys())
+        due = {key for key, due in self._due.items() if due.ns < self._horizon_ns}
+        return sorted(due.union(runs, self._settled.due(self._horizon_ns)))
 
     # flows
 
@@ -211,48 +222,65 @@ class Shard:
         due = [ns for ns in (ends_ns, rest[0][0] if rest else None) if ns is not None]
         if not due:
             self._due.pop(key, None)
-            self._sizes.pop(key, None)
             if before is not None:
                 self._store.remove_flow(key)
             return
         waiting = pickle.dumps(tuple(packed(0, key, rest))) if rest else NOTHING
         self._store.put_flow(key, flow, waiting)
-        self._due[key] = min(due)
-        self._sizes[key] = len(flow) + len(waiting)
+        self._due[key] = Due(min(due), len(flow) + len(waiting))
 
-    def _open(
-        self, head: Head, visited: Collection[bytes]
-    ) -> tuple[tuple[WrittenFile, ...], tuple[Judged, ...], str]:
-        """What is open, as if the capture ended here. The state of flows stays as it is."""
+    def _settle(self, head: Head, visited: Collection[bytes], last_ns: int | None) -> None:
+        """Flows of which the batch brought nothing settle; those whose time is up with the last packet, which
+        nobody knows before that, do so no longer. Those whose segments wait are among the latter.
+        """
+        until_ns = -(1 << 63) if last_ns is None else last_ns + 1
+        self._due |= self._settled.take_out(self._settled.due(until_ns))
+        if head.open_ is None:
+            return
+        quiet = [
+            k for k, due in head.due.items() if k not in visited and k in self._due and due.ns >= until_ns
+        ]
+        if quiet:
+            held = OpenFlows.thawed(self._own_files().read(head.open_)).only(quiet)
+            self._settled.add(held, {key: self._due.pop(key) for key in quiet})
+
+    def _close_settled(self) -> tuple[Index, dict[str, tuple[WrittenFile, ...]]]:
+        """Write what changed of settled flows: the files of the parts of the tables that their rows are."""
+        index, changed = self._settled.close()
+        files = {}
+        for number, batches in changed.items():
+            parts = self._parts()
+            for name, batch in without_flows(batches):
+                parts.add(name, batch)
+            files[f"open {self._part}/{number}"] = tuple(parts.close())
+        return index, files
+
+    def _state_bytes(self, groups: Iterable[Group]) -> int:
+        settled = sum(leaf.bytes for group in groups for leaf in group.leaves.values())
+        return settled + sum(due.bytes for due in self._due.values())
+
+    def _open(self) -> tuple[tuple[WrittenFile, ...], tuple[Judged, ...], str]:
+        """What is open and did not settle, as if the capture ended here. State of flows stays as it is."""
         rows = FlowRows(self._settings.tables)
         around = self._surroundings(rows)
         last_ns = self._news.last_times.get(self._facts.capture_set)
         ends = {} if last_ns is None else {self._facts.set_name: last_ns}
-        found, again = self._open_before(head, visited, last_ns)
-        for key in sorted(again):
+        found = OpenFlows([], {})
+        for key in sorted(self._due):
             rows.flow = key
             self._close_copy(key, around, ends)
             found.take(key, around)
-        found.settle(rows)
-        path = self._open_path()
-        write_whole(filesystem_of(self._settings.own)[0], path, found.frozen())
+        found.batches += rows.with_flows()
+        files = self._own_files()
+        path = files.name()
+        files.write(path, found.frozen())
         parts = self._parts()
-        for name, batch in found.batches():
-            self._add(parts, name, batch)
+        for name, batch in without_flows(found.batches):
+            parts.add(name, batch)
+        forwarded = found.forwarded()
+        for first in range(0, len(forwarded), _FORWARDED):
+            self._add(parts, FORWARDED, forwarded_batch(forwarded[first : first + _FORWARDED]))
         return tuple(parts.close()), found.judged(), path
-
-    def _open_before(
-        self, head: Head, visited: Collection[bytes], last_ns: int | None
-    ) -> tuple[OpenFlows, Collection[bytes]]:
-        """What holds of what the batch before made of open flows, and those to be looked at again."""
-        filesystem, _ = filesystem_of(self._settings.own)
-        data = None if head.open_ is None else read_whole(filesystem, head.open_)
-        if data is None:
-            return OpenFlows(), self._due.keys()
-        # Those whose segments wait are among them: none is behind the last packet.
-        up = {key for key, due_ns in self._due.items() if last_ns is not None and due_ns <= last_ns}
-        again = (up | set(visited)) & self._due.keys()
-        return OpenFlows.thawed(data).without(again | set(visited)), again
 
     def _close_copy(self, key: bytes, around: Surroundings, ends: Mapping[str, int]) -> None:
         frozen, waiting = self._store.flow(key) or (NOTHING, NOTHING)
@@ -262,9 +290,20 @@ class Shard:
         flow.hand_over(around)
         self._see(key, [one for one in flow.sightings() if one.is_news], False)
 
-    def _open_path(self) -> str:
-        _, root = filesystem_of(self._settings.own)
-        return f"{root}/sets/{self._facts.batch:010}-{self._part:06}{OF_FLOWS}"
+    def _own_files(self) -> Files:
+        """The files of the checkpoint that hold what is open."""
+        filesystem, root = filesystem_of(self._settings.own)
+
+        def read(path: str) -> bytes:
+            found = read_whole(filesystem, path)
+            assert found is not None, path
+            return found
+
+        def name() -> str:
+            self._named += 1
+            return f"{root}/sets/{self._facts.batch:010}-{self._part:06}-{self._named:05}{OF_FLOWS}"
+
+        return Files(read, partial(write_whole, filesystem), name)
 
     # what capture sets share
 
@@ -284,8 +323,9 @@ class Shard:
                 left.append((time_ns, number))
                 continue
             keys = pickle.loads(self._store.take_timer(number) or _NO_KEYS)
-            for key in sorted(set(keys).difference(seen, self._due)):  # those go on, and will be seen
-                self._see(key, (), True)
+            for key in sorted(set(keys).difference(seen, self._due)):
+                if key not in self._settled:  # else it goes on, and will be seen
+                    self._see(key, (), True)
         return left
 
     def _timers(self, left: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

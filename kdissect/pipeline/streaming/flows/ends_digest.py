@@ -1,0 +1,86 @@
+"""What the ends of many open flows come to for their capture set, told once: merged judgements, ends alike.
+
+Ends that complete nothing but their connection differ in what they prove of clients and brokers alone
+(`history.connections.connection_problems`). So many of them are told as one, with the names of connections.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from kdissect.history.connections.connection_problems import PlainEnd, plain_end
+from kdissect.pipeline.streaming.flows.open_flows import Told
+from kdissect.session.events import ConnectionClosed
+from kdissect.stages.forwarding import NAMES
+from kdissect.stages.judges import Judgement
+from kdissect.stages.replay import Replay
+
+Ordered = tuple[bytes, bytes]
+"""`event_order` and blob of a forwarded event."""
+
+
+class EndsDigest(NamedTuple):
+    """`plain` are names of connections by what their ends prove; `rest` the events of all others."""
+
+    judgement: Judgement
+    plain: dict[PlainEnd, frozenset[str]]
+    rest: tuple[Ordered, ...]
+    connections: frozenset[str]
+    """All of them."""
+
+
+def digest_of(flows: Iterable[Told], without: Collection[str] = ()) -> EndsDigest:
+    """What flows come to, but for the connections named in `without`."""
+    judgement, rest, names = Judgement(), list[Ordered](), set[str]()
+    plain: dict[PlainEnd, set[str]] = defaultdict(set)
+    for told in flows:
+        for connection, judged in told.judged:
+            names.add(connection)
+            if connection not in without:
+                judgement.merge(pickle.loads(judged))
+        for connection, events in events_of(told).items():
+            names.add(connection)
+            if connection in without:
+                continue
+            end = _plain_end(events)
+            if end is None:
+                rest += events
+            else:
+                plain[end].add(connection)
+    alike = {end: frozenset(connections) for end, connections in plain.items()}
+    return EndsDigest(judgement, alike, tuple(rest), frozenset(names))
+
+
+def merged(digests: Iterable[EndsDigest]) -> EndsDigest:
+    """Several digests as one."""
+    judgement, rest, names = Judgement(), list[Ordered](), set[str]()
+    plain: dict[PlainEnd, set[str]] = defaultdict(set)
+    for digest in digests:
+        judgement.merge(digest.judgement)
+        rest += digest.rest
+        names |= digest.connections
+        for end, connections in digest.plain.items():
+            plain[end] |= connections
+    alike = {end: frozenset(connections) for end, connections in plain.items()}
+    return EndsDigest(judgement, alike, tuple(rest), frozenset(names))
+
+
+def events_of(told: Told) -> dict[str, list[Ordered]]:
+    """The events of a flow by connection, without those that tell names of topics alone."""
+    found: dict[str, list[Ordered]] = defaultdict(list)
+    for _, order, blob in told.forwarded:
+        if not order.startswith(NAMES):
+            _, connection, *_ = pickle.loads(blob)
+            found[connection].append((order, blob))
+    return found
+
+
+def _plain_end(events: list[Ordered]) -> PlainEnd | None:
+    """What the only event of a connection proves, if it is an end that completes nothing else."""
+    if len(events) != 1:
+        return None
+    ((event, silenced),) = Replay().events(blob for _, blob in events)
+    return plain_end(event) if isinstance(event, ConnectionClosed) and not silenced else None
