@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -14,43 +12,18 @@ from textual.pilot import Pilot
 from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.tui import session as session_module
 from kdissect.tui.app import KdissectApp
-from kdissect.tui.processes.screen_worker import Worker
 from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
 from kdissect.tui.user_state import State
 from tests.support.patience import PATIENCE_S
+from tests.tui.inline import ThreadWorker
 
 
-class _Telling(Worker):
-    """Hands over its messages instead of sending them."""
-
-    def __init__(self, order: Order, tell: Callable[[Any], None]) -> None:
-        self._tell = tell
-        super().__init__(order, -1)
-
-    def _send(self, message: object) -> None:
-        self._tell(message)
-
-
-class WorkerThread:
+class WorkerThread(ThreadWorker):
     """In the place of a `WorkerProcess`, without half a second of start."""
 
-    def __init__(self, order: Order) -> None:
-        self.is_stopped = False
-        self._order = order
-
-    def listen(self, take: Callable[[Any], None], ended: Callable[[], None]) -> None:
-        """Run it."""
-
-        def run() -> None:
-            _Telling(self._order, take).run()
-            if not self.is_stopped:
-                ended()
-
-        threading.Thread(target=run, daemon=True).start()
-
     def stop(self) -> None:
-        """Nothing of it is heard any more."""
+        """Nothing of it is heard any more. It is not waited for: what it tells goes through this thread."""
         self.is_stopped = True
 
 
