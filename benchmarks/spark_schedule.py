@@ -48,9 +48,8 @@ class Figures(NamedTuple):
     states: float
 
 
-# Of a machine with other work on it (docs/decisions/spark-shuffle.md): what tasks took, less the reading.
-# `traffic` and `states` are one number there, 1.1, split as `--measure` found it for 20 MB (1.06 to 1.18).
-FIGURES = {"small": Figures(reading=0.25, connections=1.35, judges=0.75, traffic=0.52, states=0.58)}
+# `--measure` of 106 MB of small frames in all codecs and versions, nothing else running (docs/spark.md).
+FIGURES = {"small": Figures(reading=0.15, connections=0.58, judges=1.16, traffic=0.48, states=0.39)}
 _MB_100 = 100e6
 
 
