@@ -305,7 +305,7 @@ def test_so_do_those_of_a_connection_whose_beginning_was_not_captured(native: An
     packets = _steady()
     opens = next(at for at, packet in enumerate(packets) if HEARTBEAT_V4 in packet.data)
     passed = _assert_same(native, write_pcap(tmp_path / "later.pcap", packets[opens:]))
-    assert passed >= 5 * (ROUNDS - 4)
+    assert passed >= 5 * (ROUNDS - 2)  # a Fetch a round fewer, were they not judged by rows
 
 
 def test_topics_asked_for_by_name_pass(native: Any, tmp_path: Path) -> None:
