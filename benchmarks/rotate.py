@@ -24,10 +24,10 @@ DESTINATION_AT = SOURCE_AT + 4
 _LITTLE = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
 
 
-def packets(capture: BinaryIO, network: int) -> Iterator[bytes]:
-    """Packets with their headers, behind the file's header; with other addresses where `network` is not 0."""
-    capture.seek(0)
-    order = "<" if capture.read(FILE_HEADER)[:4] in _LITTLE else ">"
+def packets(capture: BinaryIO, order: str, network: int) -> Iterator[bytes]:
+    """Packets with their headers, from where the capture stands; with other addresses where `network` is not
+    0.
+    """
     while len(header := capture.read(PACKET_HEADER)) == PACKET_HEADER:
         packet = header + capture.read(struct.unpack_from(f"{order}I", header, 8)[0])
         if network:
@@ -46,7 +46,7 @@ def rotate(path: Path, files: int, output: Path, network: int = 0) -> list[Path]
     with path.open("rb", buffering=1 << 20) as capture:
         header = capture.read(FILE_HEADER)
         read = len(header)
-        rest = packets(capture, network)
+        rest = packets(capture, "<" if header[:4] in _LITTLE else ">", network)
         for number in range(files):
             written.append(output / f"{path.stem}.pcap{number or ''}")
             with written[-1].open("wb", buffering=1 << 20) as part:

@@ -245,7 +245,7 @@ class History:
 
     def lends(self, info: ConnectionInfo) -> bool:
         """Whether nothing is missing, so far, for which exchanges of a connection are taken one by one."""
-        return not (self._missed or info.anomaly_counts)
+        return self.lends_each((info,))[0]
 
     def lends_each(self, infos: Iterable[ConnectionInfo]) -> list[bool]:
         """The same of several connections."""

@@ -156,7 +156,6 @@ class SetWork:
         if self._settings.tables & (OF_JUDGES | OF_STATES):
             settled = settled_ends(task.settled, uncounted, self._read)
             state.end(segment.forwarded, settled, uncounted)
-        if self._settings.tables & (OF_JUDGES | OF_STATES):
             for table, batch in state.close():
                 parts.add(table, batch)
         self._add_rows(parts, state.files.open())
