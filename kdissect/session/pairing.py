@@ -49,13 +49,12 @@ frame, where its body begins, whether it asks for no response."""
 class PairingState(NamedTuple):
     """What the compiled engine needs of a pairing.
 
-    Requests in the order in which they wait, ordinals of those that ask for no response, whether responses
-    may be among bytes that were not captured, answered ids, bytes of all that wait, the last correlation id.
+    Requests in the order in which they wait, ordinals of those that ask for no response, answered ids, bytes
+    of all that wait, the last correlation id.
     """
 
     waiting: list[WaitingRow]
     silent: list[int]
-    may_lack: bool
     answered: list[int]
     bytes: int
     last_correlation_id: int | None
@@ -118,8 +117,7 @@ class Pairing:
             for one in self._silent or ()
             if one.state is _NO_RESPONSE and pending.get(one.correlation_id or 0) is one
         ]
-        may_lack = self._lost_before >= 0
-        return PairingState(rows, silent, may_lack, self._answered, self._bytes, self.last_correlation_id)
+        return PairingState(rows, silent, self._answered, self._bytes, self.last_correlation_id)
 
     @property
     def losses(self) -> Losses:
@@ -128,7 +126,7 @@ class Pairing:
 
     def take_over(self, info: ConnectionInfo, state: PairingState, losses: Losses) -> None:
         """Go on where the compiled engine came to."""
-        rows, silent, _, self._answered, self._bytes, self.last_correlation_id = state
+        rows, silent, self._answered, self._bytes, self.last_correlation_id = state
         self._given_up, self._lost_before, self._overtaker, self._misnamed_before = losses
         by_ordinal: dict[int, Exchange] = {}
         for ordinal, key, version, correlation_id, client_id, frame, body_offset, is_silent in rows:
@@ -303,6 +301,8 @@ class Pairing:
     def _overtaken(self, exchange: Exchange) -> list[Exchange]:
         ordinal = exchange.ordinal
         released = self._release(ordinal) if self._holding else []
+        if not self._waits_before(ordinal):
+            return released  # all that waited before it ask for no answer
         if self._lost_before >= 0:
             last = min(ordinal - 1, self._lost_before)
             # In stream order, but for the few that waited behind another of their id.
@@ -311,12 +311,15 @@ class Pairing:
                 earlier.note(AnomalyKind.GAP, "the response may be among bytes that were not captured")
                 released.append(earlier)
             self._lost_before = -1
-        if any(earlier.ordinal < ordinal for earlier in islice(self._pending.values(), FIRST_LOOKED_AT)):
+        if self._waits_before(ordinal):
             exchange.note(
                 AnomalyKind.OUT_OF_ORDER_RESPONSE, "answered before an earlier request of the connection"
             )
             self._overtaker = max(self._overtaker, ordinal)
         return sorted(released, key=_ordinal)
+
+    def _waits_before(self, ordinal: int) -> bool:
+        return any(earlier.ordinal < ordinal for earlier in islice(self._pending.values(), FIRST_LOOKED_AT))
 
     def was_answered(self, correlation_id: int) -> bool:
         """Whether a response with this id came lately."""

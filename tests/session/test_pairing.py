@@ -2,6 +2,8 @@
 
 import struct
 
+import pytest
+
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, State
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.run import connections_of, exchanges_of, kinds
@@ -49,6 +51,14 @@ def test_a_request_that_is_passed_over_is_named() -> None:
     )
     found = sorted(exchanges_of(talk.packets), key=lambda e: e.ordinal)
     assert [kinds(e) for e in found] == [{"passed_over"}, {"out_of_order_response"}, set()]
+
+
+@pytest.mark.parametrize("silent", [b"", request(PRODUCE, 0, 9, produce(0))], ids=["none", "one"])
+def test_a_request_for_no_answer_in_front_takes_no_loss_from_those_behind(silent: bytes) -> None:
+    talk = Conversation().handshake().client(silent + heartbeats(1, 2, 3))
+    talk.lose(BROKER, response(7, OK)).broker(response(1, OK)).broker(response(3, OK)).fin(CLIENT).fin(BROKER)
+    found = {e.correlation_id: kinds(e) for e in exchanges_of(talk.packets)}
+    assert (found[1], found[2], found[3]) == (set(), {"gap"}, set())
 
 
 def test_reused_correlation_id_pairs_first_with_first() -> None:

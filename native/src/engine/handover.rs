@@ -23,7 +23,7 @@ type FramingState<'py> =
 /// `kdissect.session.pairing.WaitingRow`.
 type WaitingRow<'py> = (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, usize, bool);
 /// `kdissect.session.pairing.PairingState`.
-type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, bool, Vec<i32>, i64, Option<i32>);
+type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<i32>);
 /// `kdissect.session.conversation.ConversationState`.
 type ConversationState<'py> =
     (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>);
@@ -90,7 +90,7 @@ fn framing_state<'py>(py: Python<'py>, of: Framing) -> FramingState<'py> {
 
 fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyResult<Talk> {
     let (next, client_id, client_bytes, client_length, seen, pairing) = state;
-    let (rows, silent, may_lack, answered, bytes, last_id) = pairing;
+    let (rows, silent, answered, bytes, last_id) = pairing;
     let mut pending = VecDeque::with_capacity(rows.len());
     for row in rows {
         pending.push_back(request_of(py, engine, row)?);
@@ -104,7 +104,6 @@ fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyR
         seen: seen.into_iter().map(|(api_key, version)| number(api_key, version)).collect(),
         pending,
         silent,
-        may_lack,
         answered,
         bytes,
         last_id,
@@ -129,7 +128,7 @@ fn request_of(py: Python<'_>, engine: &Engine, row: WaitingRow<'_>) -> PyResult<
 fn talk_state<'py>(py: Python<'py>, of: Talk) -> PyResult<ConversationState<'py>> {
     let seen = of.seen.iter().copied().map(pair).collect();
     let rows = of.pending.into_iter().map(|request| waiting_row(py, request)).collect::<PyResult<_>>()?;
-    let pairing = (rows, of.silent, of.may_lack, of.answered, of.bytes, of.last_id);
+    let pairing = (rows, of.silent, of.answered, of.bytes, of.last_id);
     let client_bytes = of.client_bytes.into_bound(py);
     Ok((of.next, of.client_id.into_bound(py), client_bytes, of.client_length, seen, pairing))
 }

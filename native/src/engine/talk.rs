@@ -37,8 +37,6 @@ pub struct Talk {
     pub pending: VecDeque<Request>,
     /// Ordinals of those of them that ask for no answer.
     pub silent: Vec<i64>,
-    /// Whether answers to some may be among bytes that were not captured.
-    pub may_lack: bool,
     pub answered: Vec<i32>,
     pub bytes: i64,
     pub last_id: Option<i32>,
@@ -146,7 +144,7 @@ impl Talk {
 
     /// The request whose answer is due, among others that ask for none; None where it takes Python to know.
     fn next_due(&self, number: usize) -> Option<&Request> {
-        if number > 0 || self.may_lack || self.pending.len() > LOOKED_THROUGH {
+        if number > 0 || self.pending.len() > LOOKED_THROUGH {
             return None;
         }
         let next = self.pending.iter().find(|request| !request.is_silent)?;
