@@ -38,6 +38,9 @@ AHEAD = {
     CAUSES_AHEAD: frozenset({CAUSES}),
 }
 """What each of them is for. Causes take longer than all statistics together, and are not waited for."""
+# How far passes give way (nice): most views are of statistics, which on few cores do not wait for the others.
+STUDY_NICE = 10
+NICE = {STATISTICS_AHEAD: 5, CAUSES_AHEAD: 15}
 
 
 class Change(Enum):
@@ -179,12 +182,12 @@ class Session:
         names = set(names)
         if FINDINGS in names:
             self.is_judging = True
-            self._run(FINDINGS, self.order._replace(studies=(FINDINGS,), nice=True))
+            self._run(FINDINGS, self.order._replace(studies=(FINDINGS,), nice=STUDY_NICE))
             names.discard(FINDINGS)
         if names:
             key = "study " + " ".join(sorted(names))
             self._run(key, self.order._replace(
-                studies=tuple(sorted(names)), nice=True, filter=self.filter_text
+                studies=tuple(sorted(names)), nice=STUDY_NICE, filter=self.filter_text
             ))  # fmt: skip
 
     def _restudy(self) -> None:
@@ -207,7 +210,8 @@ class Session:
         self._ahead.add(key)
         names = AHEAD[key] - self.final
         wanted = tuple(sorted(names & self._studies))
-        self._run(key, self.order._replace(studies=tuple(sorted(names)), nice=True, wanted=wanted))
+        order = self.order._replace(studies=tuple(sorted(names)), nice=NICE[key], wanted=wanted)
+        self._run(key, order)
 
     def _run(self, key: str, order: Order) -> None:
         old = self._workers.pop(key, None)

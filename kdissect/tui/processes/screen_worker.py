@@ -331,8 +331,7 @@ def main(arguments: Sequence[str]) -> int:
     faults.use(lambda _error: None)  # what an input brings to light does not keep the others off the screen
     if order.stdin >= 0:
         os.dup2(order.stdin, 0)
-    if order.nice:
-        os.nice(10)
+    os.nice(order.nice)
     workers: list[Worker] = []
     _listen(order_pipe, workers)
     try:

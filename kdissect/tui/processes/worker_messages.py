@@ -24,9 +24,9 @@ class Order(NamedTuple):
 
     `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
-    inherited file descriptors, -1: none. `nice`: give way to others. `wanted`: the studies of which results
-    are sent before the end, None: all; `Wanted` adds to them. `live`: capture, instead of reading `paths`.
-    `limits` hold in the worker.
+    inherited file descriptors, -1: none. `nice`: how far it gives way to others, 0 to 19. `wanted`: the
+    studies of which results are sent before the end, None: all; `Wanted` adds to them. `live`: capture,
+    instead of reading `paths`. `limits` hold in the worker.
     """
 
     paths: tuple[str, ...]
@@ -40,7 +40,7 @@ class Order(NamedTuple):
     matches: bool = False
     spool: int = -1
     stdin: int = -1
-    nice: bool = False
+    nice: int = 0
     wanted: tuple[str, ...] | None = None
     live: LiveSettings | None = None
     limits: Limits = DEFAULT_LIMITS
