@@ -22,16 +22,17 @@ def spec(version: str, release: str = "") -> Spec:
 
 def life(lab: Lab, client_version: str, *, brief: bool = False) -> None:
     """A replicated topic is written, one node is stopped and returns, unless `brief` the next is killed."""
-    _work(lab, client_version, "first")
+    work(lab, client_version, "first")
     for number, kill in ((1, False), (2, True))[: 1 if brief else 2]:
         lab.cluster.stop_node(number, kill=kill)
         lab.truth.note(f"node {number} was {'killed' if kill else 'stopped'}")
-        _work(lab, client_version, f"without-{number}")
+        work(lab, client_version, f"without-{number}")
         lab.cluster.launch(number)
         lab.cluster.wait_ready(number)
 
 
-def _work(lab: Lab, version: str, name: str) -> None:
+def work(lab: Lab, version: str, name: str) -> None:
+    """Records are written and read, in transactions and without; `name` stands in the client ids."""
     client = java(version)
     lab.run_driver(
         client, "Produce", client_id=f"{name}-producer", topic="kept", count=4, properties={"acks": "all"}

@@ -1,7 +1,5 @@
 """The report as JSON: for programs. Keys are added, never renamed; `report_version` counts changes."""
 
-import json
-import os
 from typing import Any
 
 from kdissect.config.suppression import Suppression
@@ -10,7 +8,7 @@ from kdissect.model.finding import Finding, Location, Party
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.version import __version__
 from kdissect.report.baseline import Known
-from kdissect.report.printable import whole_text
+from kdissect.report.json_pages import json_page, schema_beside
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
 from kdissect.rules.fingerprint import fingerprint
@@ -28,15 +26,12 @@ Row = dict[str, Any]
 
 def report_schema() -> str:
     """The JSON Schema (2020-12) of the report."""
-    # Start-up: `importlib.resources` and `pathlib` take 8 ms.
-    path = os.path.join(os.path.dirname(__file__), SCHEMA)  # noqa: PTH118, PTH120
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        return file.read()
+    return schema_beside(__file__, SCHEMA)
 
 
 def report_json(verdict: Verdict) -> str:
-    """The whole report, ASCII only, so that nothing from the wire can act on a terminal."""
-    return json.dumps(whole_text(report_row(verdict)), indent=2, ensure_ascii=True) + "\n"
+    """The whole report."""
+    return json_page(report_row(verdict))
 
 
 def report_row(verdict: Verdict) -> Row:

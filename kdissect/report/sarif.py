@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from base64 import b64encode
 from pathlib import PurePath
@@ -14,7 +13,8 @@ from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.version import __version__
 from kdissect.model.wording import path_of
 from kdissect.report.json import finding_row, report_row
-from kdissect.report.printable import printable, whole_text
+from kdissect.report.json_pages import json_page
+from kdissect.report.printable import printable
 from kdissect.report.text import command, party_text, place_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.fingerprint import fingerprint
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 def report_sarif(verdict: Verdict) -> str:
     """The whole report, ASCII only."""
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(verdict)]}
-    return json.dumps(whole_text(log), indent=1, ensure_ascii=True) + "\n"
+    return json_page(log, indent=1)
 
 
 def _run(verdict: Verdict) -> Row:

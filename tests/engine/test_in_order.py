@@ -26,6 +26,7 @@ MINUTE = 60 * 10**9
 AT = {"type": 13, "fragment": 20, "sequence": 40, "flags": 47, "window": 48}
 WHAT = ("swap", "late", "lose", "copy", "cut", "link", "idle", *AT)
 DAMAGE = st.lists(st.tuples(st.integers(0, 2000), st.sampled_from(WHAT), st.integers(1, 255)), max_size=10)
+FLIPS = st.lists(st.tuples(st.integers(0, 2000), st.integers(78, 312), st.integers(1, 255)), max_size=30)
 CUTS = st.lists(st.integers(1, 150), max_size=5)
 
 
@@ -75,6 +76,17 @@ def damaged(packets: list[PlainPacket], damage: list[tuple[int, str, int]]) -> l
         elif what in AT:
             found[at] = ref, time_ns, link, changed(data, what, by), wire
     return [(number, *packet[1:]) for number, packet in enumerate(found, 1)]
+
+
+def flipped(packets: list[PlainPacket], flips: list[tuple[int, int, int]]) -> list[PlainPacket]:
+    """The packets with bits changed behind a frame's headers: of which packet, at which byte, by what."""
+    found = list(packets)
+    for where, at, by in flips:
+        ref, time_ns, link, data, wire = found[where % len(found)]
+        if at + 1 < len(data):
+            changed_data = data[:at] + bytes([data[at] ^ by]) + data[at + 1 :]
+            found[where % len(found)] = ref, time_ns, link, changed_data, wire
+    return found
 
 
 def changed(data: bytes, what: str, by: int) -> bytes:

@@ -12,13 +12,13 @@ from kdissect.api import Dissection
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.decoders.body_schemas import body_message
 from kdissect.history.state_table import Table
-from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.packet import Packet
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.watermarks import Watermarks
-from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
+from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.native import traffic_said
 from tests.native.python_side import PythonSide
 from tests.support.messages.encoder import encode
@@ -105,18 +105,9 @@ def test_damaged_captures(
 
 
 @SETTINGS
-@given(
-    flips=st.lists(st.tuples(st.integers(0, 2000), st.integers(66, 300), st.integers(1, 255)), max_size=30),
-    name=st.sampled_from(SHIPPED),
-)
+@given(flips=FLIPS, name=st.sampled_from(SHIPPED))
 def test_damaged_bodies(python_side: PythonSide, tmp_path: Path, flips: Any, name: str) -> None:
-    packets: list[PlainPacket] = list(shipped(name))
-    for where, at, by in flips:
-        ref, time_ns, link, data, wire = packets[where % len(packets)]
-        if at + 13 < len(data):  # behind the headers of a frame
-            changed = data[: at + 12] + bytes([data[at + 12] ^ by]) + data[at + 13 :]
-            packets[where % len(packets)] = ref, time_ns, link, changed, wire
-    path = write_pcap(tmp_path / "damaged.pcap", map(Packet._make, packets))
+    path = write_pcap(tmp_path / "damaged.pcap", map(Packet._make, flipped(shipped(name), flips)))
     assert_same(python_side, [path], ["api"])
 
 

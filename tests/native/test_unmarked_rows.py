@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.capture import byte_source, files
-from kdissect.model.packets.packet import Packet, PlainPacket, packet_ref
+from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
@@ -22,7 +22,7 @@ from kdissect.rules.views import connection_view as views
 from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.kept_exchanges import RECENT
 from kdissect.session.exchange import Exchange
-from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, damaged, shipped
+from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.rules.fixtures.batches import BASE, batch
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection
 from tests.rules.test_damaged_captures import DAMAGES, packets_of
@@ -120,18 +120,10 @@ def test_damaged_captures(native: Any, tmp_path: Path, damage: Any, name: str) -
 
 
 @SETTINGS
-@given(
-    flips=st.lists(st.tuples(st.integers(0, 2000), st.integers(66, 300), st.integers(1, 255)), max_size=30),
-    name=st.sampled_from(SHIPPED),
-)
+@given(flips=FLIPS, name=st.sampled_from(SHIPPED))
 def test_damaged_bodies(native: Any, tmp_path: Path, flips: Any, name: str) -> None:
-    packets: list[PlainPacket] = list(shipped(name))
-    for where, at, by in flips:
-        ref, time_ns, link, data, wire = packets[where % len(packets)]
-        if at + 13 < len(data):  # behind the headers of a frame
-            changed = data[: at + 12] + bytes([data[at + 12] ^ by]) + data[at + 13 :]
-            packets[where % len(packets)] = ref, time_ns, link, changed, wire
-    _assert_same(native, write_pcap(tmp_path / "damaged.pcap", map(Packet._make, packets)))
+    packets = map(Packet._make, flipped(shipped(name), flips))
+    _assert_same(native, write_pcap(tmp_path / "damaged.pcap", packets))
 
 
 def test_exchanges_that_no_rule_is_shown_become_no_object(native: Any) -> None:

@@ -8,6 +8,7 @@ transaction state is kept on replicated topics; a fourth controller joins the vo
 from captures.record.broker import directory_id
 from captures.record.java import java
 from captures.record.lab import Lab
+from captures.record.quorum import work
 from captures.record.spec import CONTROLLER, HOST, Node, Spec, properties
 
 NAME = "kafka44_quorum_failover"
@@ -32,7 +33,7 @@ BROKER = Spec(
 def run(lab: Lab) -> None:
     """Work, fail over, change the quorum."""
     client = java("4.4.0")
-    _work(lab, "first")
+    work(lab, "4.4.0", "first")
     lab.run_driver(
         client,
         "AdminTopics",
@@ -44,29 +45,10 @@ def run(lab: Lab) -> None:
     for number, kill in ((1, False), (2, True)):
         lab.cluster.stop_node(number, kill=kill)
         lab.truth.note(f"node {number} was {'killed' if kill else 'stopped'}")
-        _work(lab, f"without-{number}")
+        work(lab, "4.4.0", f"without-{number}")
         lab.cluster.launch(number)
         lab.cluster.wait_ready(number)
     _voters(lab)
-
-
-def _work(lab: Lab, name: str) -> None:
-    client = java("4.4.0")
-    lab.run_driver(
-        client, "Produce", client_id=f"{name}-producer", topic="kept", count=4, properties={"acks": "all"}
-    )
-    lab.run_driver(
-        client,
-        "Transact",
-        client_id=f"{name}-txn",
-        transactional_id=name,
-        topic="kept",
-        count=2,
-        plan="commit,abort",
-    )
-    lab.run_driver(
-        client, "Consume", client_id=f"{name}-reader", topic="kept", group="readers", count=4, commit="true"
-    )
 
 
 def _voters(lab: Lab) -> None:

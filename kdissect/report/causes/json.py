@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from typing import Any
 
 from kdissect.engine.times import rfc3339
@@ -11,7 +9,7 @@ from kdissect.model.cause import Diagnosis, FoundCause, Packets
 from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.model.version import __version__
 from kdissect.report.causes.words import command_text, headline
-from kdissect.report.printable import whole_text
+from kdissect.report.json_pages import json_page, schema_beside
 from kdissect.schema.citations import resolve
 
 _REPORT_VERSION = 1
@@ -21,15 +19,12 @@ Row = dict[str, Any]
 
 def causes_schema() -> str:
     """The JSON Schema (2020-12) of the page."""
-    # Start-up: `importlib.resources` and `pathlib` take 8 ms.
-    path = os.path.join(os.path.dirname(__file__), SCHEMA)  # noqa: PTH118, PTH120
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        return file.read()
+    return schema_beside(__file__, SCHEMA)
 
 
 def causes_json(diagnosis: Diagnosis) -> str:
-    """The whole page, ASCII only, so that nothing from the wire can act on a terminal."""
-    return json.dumps(whole_text(diagnosis_row(diagnosis)), indent=2, ensure_ascii=True) + "\n"
+    """The whole page."""
+    return json_page(diagnosis_row(diagnosis))
 
 
 def diagnosis_row(diagnosis: Diagnosis) -> Row:
