@@ -1,19 +1,27 @@
 """How a run on Spark grows with the capture and with cores, against one process.
 
     python benchmarks/spark_growth.py --sizes 200MB,2GB --cores 1,2 --shapes 1x1,20x1,40x40 --work growth
+    python benchmarks/spark_growth.py --sizes 200MB --connections 100,400,1600 --cores 2 --work growth
+    python benchmarks/spark_growth.py --sizes 200MB --cores 2 --shapes 1x1,4x4,40x40 --store --work growth
 
-Makes synthetic sets of files (generate.py, rotate.py) once for each size and shape, FILESxSETS, and prints a
-line a run: time, CPU, peak memory of all processes together and of the largest Python; for Spark also when
-its first task began, the time in which stages ran, the bytes shuffled as a share of the capture, and what it
-took beyond a run over next to nothing, as a multiple of what one process took for the same tables. Reported,
-never asserted. Spark writes its event log, from which tasks, stages and shuffled bytes are read.
+Makes synthetic sets of files (generate.py, rotate.py) once for each size, shape (FILESxSETS) and number of
+connections, which all sets of a capture have together, whatever its size. Prints a line a run: time, CPU,
+peak memory of all processes together and of the largest Python; for Spark also when its first task began, the
+time in which stages ran, the bytes shuffled as a share of the capture, and what it took beyond a run over
+next to nothing, as a multiple of what one process took for the same tables. Reported, never asserted. Spark
+writes its event log, from which tasks, stages and shuffled bytes are read. With several numbers of
+connections it says how much longer a run takes with more of them.
+
+`--store`: a run more, over the same files in an object store on loopback (object_store.py): how often each
+byte was read, the CPU of the store, and what the run took beyond start-up as a multiple of that over files.
 
 Behind them `--bars` prints what must hold beyond start-up, each with what was measured:
 
     python benchmarks/spark_growth.py --bars --sizes 200MB,2GB,10GB --shapes 20x1,1x1 --work growth
 
-The connections of a capture cross all of its files, as long-lived ones do, and each has producers and members
-of its own: copies of one small capture would show one producer id in many places, which no cluster does.
+The connections of a capture begin within its first seventh, and nine of ten go on to its end, through all of
+its files. Each has producers and members of its own: copies of one small capture would show one producer id
+in many places, which no cluster does.
 """
 
 from __future__ import annotations
@@ -27,15 +35,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from traffic.options import parse_size
+from object_store import CREDENTIALS, Store, serving
+from traffic.options import CONNECTIONS_RANGE, parse_size
 
 HERE = Path(__file__).parent
-CONNECTION_BYTES = 2_000_000  # of the capture for each connection
-POLL_S = 0.5
+POLL_S = 0.2
 KDISSECT = (sys.executable, "-m", "kdissect")
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -78,14 +87,15 @@ class Bar(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A capture: its size as it was given, files, and capture sets."""
+    """A capture: its size as it was given, files, capture sets, and connections that are open at a time."""
 
     size: str
     files: int = 1
     sets: int = 1
+    connections: int = 25
 
     def __str__(self) -> str:
-        return f"{self.size} {self.files}x{self.sets}"
+        return f"{self.size} {self.files}x{self.sets} {self.connections}"
 
 
 # A capture that costs nothing but the start.
@@ -99,15 +109,19 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--sizes", default="200MB,2GB")
     parser.add_argument("--shapes", default="20x1")
+    parser.add_argument(
+        "--connections", default=str(CONNECTIONS_RANGE[1]), help="of a capture of any size: 100,400"
+    )
     parser.add_argument("--cores", default="1,2")
     parser.add_argument("--profile", default="small")
     parser.add_argument("--tables", help="as of `tables`; default: its own")
     parser.add_argument("--bars", action="store_true", help="print what must hold, too")
+    parser.add_argument("--store", action="store_true", help="run over an object store, too")
     parser.add_argument("--work", type=Path, required=True, help="folder for captures and tables")
     chosen = parser.parse_args(arguments)
     chosen.work.mkdir(parents=True, exist_ok=True)
     print(
-        f"{'capture':>13} {'how':16} {'time':>8} {'CPU':>8} {'memory':>8} {'a Python':>8} {'task at':>7} "
+        f"{'capture':>19} {'how':16} {'time':>8} {'CPU':>8} {'memory':>8} {'a Python':>8} {'task at':>7} "
         f"{'stages':>8} {'shuffled':>9}   beyond start-up, of `tables`"
     )
     starts: dict[str, Cost] = {}
@@ -117,24 +131,39 @@ def main(arguments: list[str]) -> int:
         first_task[cores] = told.first_task_s
         show("start-up", f"spark local[{cores}]", starts[cores], f"{told.first_task_s:6.1f}s")
     runs: list[Run] = []
-    for size in chosen.sizes.split(","):
-        for shape in (Shape(size, *map(int, text.split("x"))) for text in chosen.shapes.split(",")):
-            runs += compare(chosen, shape, starts)
+    with ExitStack() as stack:
+        store = stack.enter_context(serving(chosen.work)) if chosen.store else None
+        for shape in shapes(chosen):
+            runs += compare(chosen, shape, starts, store)
+    for line in by_connections(runs):
+        print(line)
     if chosen.bars:
         for bar in bars(runs, first_task):
             show_bar(bar)
     return 0
 
 
-def compare(chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost]) -> Iterator[Run]:
-    """One process, and Spark on as many cores as are asked for."""
+def shapes(chosen: argparse.Namespace) -> Iterator[Shape]:
+    """All captures that are asked for."""
+    for size in chosen.sizes.split(","):
+        for text in chosen.shapes.split(","):
+            files, sets = map(int, text.split("x"))
+            for connections in map(int, chosen.connections.split(",")):
+                yield Shape(size, files, sets, connections)
+
+
+def compare(
+    chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost], store: Store | None
+) -> Iterator[Run]:
+    """One process, and Spark on as many cores as are asked for; over the store, too, where there is one."""
     captures = capture(chosen, shape)
     place = ["--output", str(chosen.work / "tables"), "--overwrite", *tables(chosen)]
     alone = measured([*KDISSECT, "tables", *folders(captures), *place])
     show(str(shape), "tables", alone)
     for cores, start in starts.items():
         cost, told = spark(chosen, shape, cores)
-        share = told.shuffled / sum(path.stat().st_size for path in captures.rglob("*.pcap*"))
+        size = sum(path.stat().st_size for path in captures.rglob("*.pcap*"))
+        share = told.shuffled / size
         beyond = [
             max(0.0, mine - before) / of
             for mine, before, of in zip(cost[:2], start[:2], alone[:2], strict=True)
@@ -142,10 +171,46 @@ def compare(chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost]) -
         more = f"{told.first_task_s:6.1f}s {told.stages_s:7.1f}s {share:8.3%}"
         more += f"   time x{beyond[0]:.2f}, CPU x{beyond[1]:.2f}"
         show(str(shape), f"spark local[{cores}]", cost, more)
+        if store is not None:
+            over_store(chosen, shape, cores, store, (start, cost, size))
         seconds, cpu = cost.seconds - start.seconds, max(cost.cpu - start.cpu, 1e-9)
         behind = max(0.0, cost.own_cpu - start.own_cpu) / cpu
         told = told._replace(shuffled_share=share)
         yield Run(shape, cores, cost, told, *beyond, seconds / parse_size(shape.size), behind)
+
+
+def over_store(
+    chosen: argparse.Namespace, shape: Shape, cores: str, store: Store, files: tuple[Cost, Cost, int]
+) -> None:
+    """The same out of an object store, beside what the start and the run over files took, and its bytes."""
+    start, over_files, size = files
+    before = store.counts()
+    cost, _ = spark(chosen, shape, cores, store)
+    counts = store.counts()
+    time_, cpu = (
+        (mine - nothing) / max(other - nothing, 1e-9)
+        for mine, other, nothing in zip(cost[:2], over_files[:2], start[:2], strict=True)
+    )
+    more = f"each byte read {counts.bytes / size:.2f} times by {counts.requests} requests, the store took "
+    more += (
+        f"{counts.cpu_s - before.cpu_s:.1f}s of CPU   time x{time_:.2f}, CPU x{cpu:.2f} of that over files"
+    )
+    show(str(shape), f"spark local[{cores}] s3", cost, more)
+
+
+def by_connections(runs: Sequence[Run]) -> Iterator[str]:
+    """How much longer captures take that differ in their number of connections alone."""
+    alike: dict[tuple[str, Shape], list[Run]] = {}
+    for run in runs:
+        alike.setdefault((run.cores, run.shape._replace(connections=0)), []).append(run)
+    for (cores, shape), found in alike.items():
+        found.sort(key=lambda run: run.shape.connections)
+        for few, many in combinations(found, 2):
+            longer = many.byte_s / few.byte_s if few.byte_s > 0 else float("nan")
+            yield (
+                f"{shape.size} {shape.files}x{shape.sets} on local[{cores}]: {many.shape.connections} "
+                f"connections take {longer:.2f} times as long as {few.shape.connections}"
+            )
 
 
 def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
@@ -172,13 +237,13 @@ def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
 
 
 def growth(runs: Sequence[Run]) -> float | None:
-    """How many times the seconds for a byte of one size are those of any smaller one, at most; None for one
-    size.
+    """How many times the seconds for a byte of one size are those of any smaller one with as many files and
+    connections, at most; None for one size.
     """
-    by_files: dict[int, list[tuple[int, float]]] = {}
+    alike: dict[Shape, list[tuple[int, float]]] = {}
     for run in runs:
-        by_files.setdefault(run.shape.files, []).append((parse_size(run.shape.size), run.byte_s))
-    pairs = [pair for found in by_files.values() for pair in combinations(sorted(found), 2)]
+        alike.setdefault(run.shape._replace(size=""), []).append((parse_size(run.shape.size), run.byte_s))
+    pairs = [pair for found in alike.values() for pair in combinations(sorted(found), 2)]
     return max((more / less for (_, less), (_, more) in pairs if less > 0), default=None)
 
 
@@ -191,14 +256,18 @@ def show_bar(bar: Bar) -> None:
     print(f"{bar.words:>64}: at most {bar.limit:g}{bar.unit}, {bar.found:.3g}{bar.unit}  {verdict}")
 
 
-def spark(chosen: argparse.Namespace, shape: Shape, cores: str) -> tuple[Cost, Told]:
-    """What a run on so many cores took, and what its log says."""
+def spark(
+    chosen: argparse.Namespace, shape: Shape, cores: str, store: Store | None = None
+) -> tuple[Cost, Told]:
+    """What a run on so many cores took, and what its log says; over files, or out of a store."""
     log = chosen.work / "log"
     shutil.rmtree(log, ignore_errors=True)
     log.mkdir()
-    captures = capture(chosen, shape)
+    places = folders(capture(chosen, shape))
+    if store is not None:
+        places = [store.url(str(Path(place).relative_to(chosen.work))) for place in places]
     began = time.time()
-    cost = measured([*pipeline(captures, chosen.work / "tables_of_spark", cores, log), *tables(chosen)])
+    cost = measured([*pipeline(places, chosen.work / "tables_of_spark", cores, log), *tables(chosen)])
     return cost, told_by(log, began)
 
 
@@ -213,7 +282,7 @@ def capture(chosen: argparse.Namespace, shape: Shape) -> Path:
     if not folder.is_dir():
         size = parse_size(shape.size) // shape.sets
         options = ["--size", str(size), "--profile", chosen.profile, "--reorder", "0.1%"]
-        options += ["--connections", str(max(25, size // CONNECTION_BYTES))]
+        options += ["--connections", str(max(CONNECTIONS_RANGE[0], shape.connections // shape.sets))]
         part = folder.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
         for host in range(shape.sets):
@@ -242,7 +311,7 @@ def folders(captures: Path) -> list[str]:
     return [str(path) for path in sorted(captures.glob("host*"))] or [str(captures)]
 
 
-def pipeline(captures: Path, output: Path, cores: str, log: Path) -> list[str]:
+def pipeline(captures: list[str], output: Path, cores: str, log: Path) -> list[str]:
     """The command of a run on so many cores."""
     conf = {
         "spark.eventLog.enabled": "true",
@@ -251,14 +320,15 @@ def pipeline(captures: Path, output: Path, cores: str, log: Path) -> list[str]:
     }
     settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     place = ["--output", str(output), "--overwrite", "--master", f"local[{cores}]"]
-    return [*KDISSECT, "pipeline", "run", *folders(captures), *place, *settings]
+    return [*KDISSECT, "pipeline", "run", *captures, *place, *settings]
 
 
 def measured(command: list[str]) -> Cost:
     """Run a command and look at all its processes while it runs."""
     started = time.monotonic()
     with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop who fills it
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        environment = os.environ | CREDENTIALS
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=environment)
         cpu_s, peak, python, own_s = followed(process)
         if process.returncode:
             said.seek(0)
@@ -277,7 +347,8 @@ def followed(process: subprocess.Popen[Any]) -> tuple[float, int, int, float]:
         ticks.update({pid: used for pid, used, _, _ in found})
         peak = max(peak, sum(size for _, _, size, _ in found))
         python = max(python, *(size for _, _, size, name in found if name.startswith("python")), 0, 0)
-        time.sleep(POLL_S)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_S)
     return sum(ticks.values()) / TICKS, peak, python, ticks.get(process.pid, 0) / TICKS
 
 
@@ -333,7 +404,7 @@ def told_by(log: Path, began: float) -> Told:
 def show(size: str, how: str, cost: Cost, more: str = "") -> None:
     """One line."""
     print(
-        f"{size:>13} {how:16} {cost.seconds:7.1f}s {cost.cpu:7.1f}s {cost.peak / 1e6:6.0f}MB "
+        f"{size:>19} {how:16} {cost.seconds:7.1f}s {cost.cpu:7.1f}s {cost.peak / 1e6:6.0f}MB "
         f"{cost.python / 1e6:6.0f}MB {more}",
         flush=True,
     )

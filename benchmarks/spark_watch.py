@@ -23,10 +23,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from spark_growth import TICKS, family, followed
 
@@ -145,6 +146,7 @@ def batches_here(chosen: argparse.Namespace, captures: Path) -> float:
     """Run the batches as tests do; seconds of CPU of one."""
     sys.path.insert(0, str(HERE.parent))
     # Imported here: with Spark nobody needs them.
+    from kdissect.capture.filesystems import filesystem_of
     from tests.pipeline.streaming.drive import ALL, Stream, settings_of
 
     tables = frozenset(chosen.tables.split(",")) if chosen.tables else ALL - {"records"}
@@ -153,7 +155,7 @@ def batches_here(chosen: argparse.Namespace, captures: Path) -> float:
     used: list[float] = []
     titles = f"{'batch':>5} {'seconds':>8} {'CPU':>8} {'flows':>7}"
     print(f"{titles} {'state read':>11} {'written':>11} {'tables':>11}")
-    with counted_files() as counts:
+    with counted_files(filesystem_of(stream.settings.own)[1]) as counts:
         for some in in_batches(captures, chosen.batch):
             for path in some:
                 (there / path.name).hardlink_to(path)
@@ -190,38 +192,24 @@ def steady(seconds: list[float]) -> list[float]:
 
 
 @contextmanager
-def counted_files() -> Iterator[Counter[str]]:
+def counted_files(checkpoint: str) -> Iterator[Counter[str]]:
     """Counts bytes of the checkpoint's own files while they are read and written."""
     from kdissect.pipeline.table_files import whole_object
 
     counts: Counter[str] = Counter()
-    read, write = whole_object.read_whole, whole_object.write_whole
+    read, write = whole_object._read, whole_object._write  # noqa: SLF001  all goes through these two
 
-    def counting_read(filesystem: Any, path: str) -> bytes | None:
-        found = read(filesystem, path)
-        counts["read"] += len(found or b"")
-        return found
+    def counting_read(filesystem: Any, path: str) -> bytes:
+        content = read(filesystem, path)
+        counts["read"] += len(content) if path.startswith(checkpoint) else 0
+        return content
 
     def counting_write(filesystem: Any, path: str, content: bytes) -> None:
-        counts["written"] += len(content)
+        counts["written"] += len(content) if path.startswith(checkpoint) else 0
         write(filesystem, path, content)
 
-    before: list[tuple[Any, str, Callable[..., Any]]] = []
-    for module in [
-        one for name, one in sys.modules.items() if name.startswith("kdissect.pipeline.streaming")
-    ]:
-        for name, ours, counting in (
-            ("read_whole", read, counting_read),
-            ("write_whole", write, counting_write),
-        ):
-            if getattr(module, name, None) is ours:
-                before.append((module, name, ours))
-                setattr(module, name, counting)
-    try:
+    with patch.multiple(whole_object, _read=counting_read, _write=counting_write):
         yield counts
-    finally:
-        for module, name, ours in before:
-            setattr(module, name, ours)
 
 
 def rotated(chosen: argparse.Namespace, silent: int) -> Path:

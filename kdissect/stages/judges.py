@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.history.connections.connection_problems import PlainEnd
 from kdissect.history.fact import Fact
 from kdissect.model.finding import Who
@@ -22,11 +24,15 @@ from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import Repeated
+from kdissect.rules.judging.shown_bodies import NodeRules
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import Rule
+from kdissect.rules.rule import REQUEST, Rule
 from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.rules.views.kept_exchanges import Away
+from kdissect.schema import protocol_messages
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
@@ -40,6 +46,8 @@ ACROSS = frozenset(
     }
 )  # fmt: skip
 Labels = Mapping[str, str]
+# Bodies whose pieces are known, 4 MB at most: a broker's list of its APIs has 0.5 KB.
+_COUNTS_KEPT, _COUNTED_BYTES = 1024, 4096
 
 
 class Judgement:
@@ -98,6 +106,30 @@ class FlowJudge(Judge):
     ) -> None:
         super()._passed(exchange, view, request, response)
         self._told(exchange, NO_CODES)
+
+    def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
+        size = body.end - body.offset
+        if asked or size > _COUNTED_BYTES or not body.is_canonical:
+            super()._pieces(body, counted, asked, view)
+            return
+        content = body.data[body.offset : body.end]
+        for sort, often in _counts(body.api.key, body.side, body.version, content):
+            for rule in counted.get(sort, ()):
+                for _ in range(often):
+                    self.coverage.exercise(rule.code)
+
+
+@lru_cache(_COUNTS_KEPT)
+def _counts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[str, int], ...]:
+    """How many pieces of each sort a body has.
+
+    In a stream each connection has a judge of its own, to which its first bodies are new. Those of clients of
+    one kind are alike, and a tree takes some hundred times as long as to see that.
+    """
+    api = protocol_messages.api(api_key)
+    assert api is not None  # the body was decoded
+    tree = dissect(api.request if side == REQUEST else api.response, version, body)
+    return tuple(Counter(sort for sort, _, _ in pieces.pieces(tree)).items())
 
 
 class JudgedAside(NamedTuple):

@@ -71,3 +71,20 @@ def test_bars_say_what_holds(benchmarks_on_path: Path, capsys: pytest.CaptureFix
         show_bar(bar)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "wall on two cores" in line]
     assert line.endswith("not measured in this run")  # shorter than the start
+
+
+def test_growth_is_of_the_size_alone(benchmarks_on_path: Path) -> None:
+    from spark_growth import Cost, Run, Shape, Told, by_connections, growth
+
+    def run(size: str, connections: int, byte_s: float) -> Run:
+        shape = Shape(size, 20, 1, connections)
+        cost = Cost(10.0, 12.0, 10**9, 300 * 10**6, 1.0)
+        return Run(shape, "2", cost, Told(8.0, 5.0, 0), 0.6, 1.2, byte_s, 0.05)
+
+    apart = [run("200MB", 100, 1.0), run("2GB", 1000, 3.0)]
+    assert growth(apart) is None
+    assert not list(by_connections(apart))
+    runs = [*apart, run("2GB", 100, 1.25)]
+    assert growth(runs) == 1.25
+    (line,) = by_connections(runs)
+    assert line == "2GB 20x1 on local[2]: 1000 connections take 2.40 times as long as 100"

@@ -33,13 +33,14 @@ class Layout:
     `flexible` says whether lengths are compact and structs end with tags (KIP-482).
     """
 
-    __slots__ = ("_least", "_plain", "flexible", "message", "version")
+    __slots__ = ("_least", "_plain", "_tagged", "flexible", "message", "version")
 
     def __init__(self, message: Message, version: int) -> None:
         self.message = message
         self.version = version
         self.flexible = message.is_flexible(version)
         self._plain: dict[Struct, list[Field]] = {}
+        self._tagged: dict[Struct, list[Field]] = {}
         self._least: dict[Type, int] = {}
 
     def plain_fields(self, struct: Struct) -> list[Field]:
@@ -55,7 +56,10 @@ class Layout:
 
     def tagged_fields(self, struct: Struct) -> list[Field]:
         """Fields that may stand in the struct's tag section, by ascending tag."""
-        return self.tagged_of(struct.fields)
+        found = self._tagged.get(struct)
+        if found is None:
+            found = self._tagged[struct] = self.tagged_of(struct.fields)
+        return found
 
     def tagged_of(self, fields: Iterable[Field]) -> list[Field]:
         """`tagged_fields` among those of a struct."""

@@ -23,7 +23,7 @@ from kdissect.pipeline.streaming.set_state import SetState
 from kdissect.pipeline.streaming.settled_ends import settled_ends
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
-from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.pipeline.table_files.whole_object import read_named, read_whole, write_whole
 from kdissect.stages.per_flow import FORWARDED, OF_JUDGES, OF_STATES
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import TableRows
@@ -130,9 +130,7 @@ class SetWork:
     def _read(self, path: str) -> bytes:
         """A file of silent connections."""
         filesystem, _ = filesystem_of(self._settings.own)
-        found = read_whole(filesystem, path)
-        assert found is not None, path
-        return found
+        return read_named(filesystem, path)
 
     def _go_on(self, task: SetTask, state: SetState, uncounted: Collection[str]) -> int:
         """Take what the batch brought, and keep it; gives its bytes."""

@@ -19,11 +19,12 @@ _OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})
 
 def read_whole(filesystem: Any, path: str) -> bytes | None:
     """The content of a file; None if there is none. Raises OSError."""
-    if not is_file(filesystem, path):
-        return None
-    with filesystem.open_input_stream(path) as stream:
-        content: bytes = stream.read()
-    return content
+    return _read(filesystem, path) if is_file(filesystem, path) else None
+
+
+def read_named(filesystem: Any, path: str) -> bytes:
+    """The content of a file that must be there, as another one names it. Raises OSError."""
+    return _read(filesystem, path)
 
 
 def write_whole(filesystem: Any, path: str, content: bytes) -> None:
@@ -60,6 +61,12 @@ def names_in(filesystem: Any, directory: str, suffix: str) -> list[str]:
 
     found = filesystem.get_file_info(fs.FileSelector(directory, allow_not_found=True))
     return sorted(info.base_name for info in found if info.base_name.endswith(suffix))
+
+
+def _read(filesystem: Any, path: str) -> bytes:
+    with filesystem.open_input_stream(path) as stream:
+        content: bytes = stream.read()
+    return content
 
 
 def _write(filesystem: Any, path: str, content: bytes) -> None:

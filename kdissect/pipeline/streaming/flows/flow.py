@@ -57,6 +57,12 @@ class Surroundings:
         if settings.hosts is not None:
             shared["hosts"] = settings.hosts
         self.freezer = Freezer(shared)
+        self._new_stage = self.freezer.freeze(FlowStage((), settings.tables, None, self.exchange_tables))
+
+    def stage(self) -> FlowStage:
+        """One for a new connection: thawed, it shares what is made of the rules with all others."""
+        found: FlowStage = self.freezer.thaw(self._new_stage)
+        return found
 
 
 class Flow:
@@ -70,27 +76,25 @@ class Flow:
             self._sightings,
         )  # fmt: skip
         self._ordered = OrderedAnalyzer(analyzer, around.catalogue.number_of)
-        self._tables = settings.tables
-        self._exchange_tables = around.exchange_tables
         self._stages: dict[str, FlowStage] = {}
         self._forwarded: list[ForwardedEvent] = []
         self._judged: list[Judged] = []
 
-    def feed(self, placed: Iterable[tuple[int, int, Any, int]]) -> None:
+    def feed(self, placed: Iterable[tuple[int, int, Any, int]], around: Surroundings) -> None:
         """Take segments in canonical order."""
         take = self._ordered.feed_segment
         for now_ns, ref, segment, time_ns in placed:
             events = take(segment, ref, time_ns, now_ns)
             if events:
-                self._add(events)
+                self._add(events, around)
 
-    def advance(self, ref: int, now_ns: int) -> None:
+    def advance(self, ref: int, now_ns: int, around: Surroundings) -> None:
         """Time came to `now_ns` in the file of `ref`, and the flow has nothing before it any more."""
-        self._add(self._ordered.advance(ref, now_ns))
+        self._add(self._ordered.advance(ref, now_ns), around)
 
-    def close(self, ends: Mapping[str, int]) -> None:
+    def close(self, ends: Mapping[str, int], around: Surroundings) -> None:
         """The capture is over."""
-        self._add(self._ordered.close(ends))
+        self._add(self._ordered.close(ends), around)
 
     @property
     def next_end_ns(self) -> int | None:
@@ -109,13 +113,13 @@ class Flow:
         around.judged += self._judged
         self._forwarded, self._judged = [], []
 
-    def _add(self, events: Iterable[Placed]) -> None:
+    def _add(self, events: Iterable[Placed], around: Surroundings) -> None:
         for placed in events:
             event = placed[1]
             connection = event.connection.id
             stage = self._stages.get(connection)
             if stage is None:
-                stage = self._stages[connection] = FlowStage((), self._tables, None, self._exchange_tables)
+                stage = self._stages[connection] = around.stage()
             stage.add(placed)
             if isinstance(event, ConnectionClosed):
                 self._end(connection)

@@ -38,7 +38,7 @@ from kdissect.pipeline.streaming.flows.settled_flows import Due, Files, Group, I
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.forwarded_files import NAMES, split_forwarded
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
-from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.pipeline.table_files.whole_object import read_named, write_whole
 from kdissect.stages.per_flow import FORWARDED, forwarded_batch
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import TableRows
@@ -209,10 +209,10 @@ class Shard:
         sure = [one for one in placed if one[0] < self._horizon_ns]
         rest = placed[len(sure) :]
         flow = around.freezer.thaw(frozen) if frozen else Flow(around)
-        flow.feed(sure)
+        flow.feed(sure, around)
         self._segments += len(sure)
         newest = max(self._facts.first_ns)
-        flow.advance(packet_ref(newest, 0), self._horizon_ns)
+        flow.advance(packet_ref(newest, 0), self._horizon_ns, around)
         flow.hand_over(around)
         self._see(key, flow.sightings(), True)
         ends_ns = flow.next_end_ns
@@ -285,8 +285,8 @@ class Shard:
     def _close_copy(self, key: bytes, around: Surroundings, ends: Mapping[str, int]) -> None:
         frozen, waiting = self._store.flow(key) or (NOTHING, NOTHING)
         flow = around.freezer.thaw(frozen) if frozen else Flow(around)
-        flow.feed(in_order(_thawed_runs(waiting)))
-        flow.close(ends)
+        flow.feed(in_order(_thawed_runs(waiting)), around)
+        flow.close(ends, around)
         flow.hand_over(around)
         self._see(key, [one for one in flow.sightings() if one.is_news], False)
 
@@ -294,16 +294,11 @@ class Shard:
         """The files of the checkpoint that hold what is open."""
         filesystem, root = filesystem_of(self._settings.own)
 
-        def read(path: str) -> bytes:
-            found = read_whole(filesystem, path)
-            assert found is not None, path
-            return found
-
         def name() -> str:
             self._named += 1
             return f"{root}/sets/{self._facts.batch:010}-{self._part:06}-{self._named:05}{OF_FLOWS}"
 
-        return Files(read, partial(write_whole, filesystem), name)
+        return Files(partial(read_named, filesystem), partial(write_whole, filesystem), name)
 
     # what capture sets share
 
