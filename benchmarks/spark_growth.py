@@ -185,16 +185,15 @@ def over_store(
     """The same out of an object store, beside what the start and the run over files took, and its bytes."""
     start, over_files, size = files
     before = store.counts()
-    cost, _ = spark(chosen, shape, cores, store)
+    cost, told = spark(chosen, shape, cores, store)
     counts = store.counts()
     time_, cpu = (
-        (mine - nothing) / max(other - nothing, 1e-9)
+        (mine - nothing) / (other - nothing) if other > nothing else float("nan")  # the machine was busy
         for mine, other, nothing in zip(cost[:2], over_files[:2], start[:2], strict=True)
     )
-    more = f"each byte read {counts.bytes / size:.2f} times by {counts.requests} requests, the store took "
-    more += (
-        f"{counts.cpu_s - before.cpu_s:.1f}s of CPU   time x{time_:.2f}, CPU x{cpu:.2f} of that over files"
-    )
+    more = f"{told.first_task_s:6.1f}s {told.stages_s:7.1f}s   of files: time x{time_:.2f}, CPU x{cpu:.2f}; "
+    more += f"each byte {counts.bytes / size:.2f} times, {counts.requests} requests, "
+    more += f"the store took {counts.cpu_s - before.cpu_s:.1f}s of CPU"
     show(str(shape), f"spark local[{cores}] s3", cost, more)
 
 

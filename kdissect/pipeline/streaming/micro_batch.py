@@ -38,7 +38,7 @@ from kdissect.pipeline.table_files.forwarded_files import NAMES, STAGED, learn_n
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.table_files.whole_object import names_in as files_named
-from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
+from kdissect.pipeline.table_files.whole_object import read_named, read_whole, write_whole
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_flow import OF_JUDGES
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
@@ -160,7 +160,7 @@ class Batches:
 
     def _learned(self, reports: Sequence[Report], staging: str, before: Index) -> Names:
         """All names of topic ids that were told up to now."""
-        data = None if before.names is None else read_whole(self._filesystem, before.names)
+        data = None if before.names is None else read_named(self._filesystem, before.names)
         names: Names = Names(TopicNames(self._settings.topic_ids)) if data is None else pickle.loads(data)
         filesystem, root = filesystem_of(staging)
         told = [
@@ -243,9 +243,8 @@ class Batches:
         """Findings, and the tables of what all judges together came to."""
         judgement = Judgement()
         for record in after.sets.values():
-            data = None if record.judgement is None else read_whole(self._filesystem, record.judgement)
-            if data is not None:
-                judgement.merge(pickle.loads(data))
+            if record.judgement is not None:
+                judgement.merge(pickle.loads(read_named(self._filesystem, record.judgement)))
         catalogue = Catalogue(self._filesystem, self._root)
         findings = list(finding_rows(judgement, catalogue))
         made = {"findings": findings, "coverage": coverage_rows(judgement)}

@@ -23,7 +23,7 @@ from kdissect.pipeline.streaming.set_state import SetState
 from kdissect.pipeline.streaming.settled_ends import settled_ends
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
-from kdissect.pipeline.table_files.whole_object import read_named, read_whole, write_whole
+from kdissect.pipeline.table_files.whole_object import read_named, write_whole
 from kdissect.stages.per_flow import FORWARDED, OF_JUDGES, OF_STATES
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import TableRows
@@ -115,17 +115,16 @@ class SetWork:
             state.files = self._state(task, freezer, task.record.steps[-1]).files
         for step in rest:
             if step.segment is not None:
-                data = read_whole(filesystem, step.segment) or b""
-                state.take(Segment.unpacked(data), task.record.marks.keys())
+                segment = Segment.unpacked(read_named(filesystem, step.segment))
+                state.take(segment, task.record.marks.keys())
         return state
 
     def _state(self, task: SetTask, freezer: Freezer, step: Step) -> SetState:
         filesystem, _ = filesystem_of(self._settings.own)
-        frozen = None if step.state is None else read_whole(filesystem, step.state)
-        if frozen is None:
+        if step.state is None:
             names = self._names.topics
             return SetState(task.record.set_name, self._settings.tables, names, self._read)
-        return SetState.thawed(frozen, freezer)
+        return SetState.thawed(read_named(filesystem, step.state), freezer)
 
     def _read(self, path: str) -> bytes:
         """A file of silent connections."""
@@ -147,7 +146,8 @@ class SetWork:
             files = [file for report in task.reports for file in report.open_files]
             segment = self._segment(files, (one for report in task.reports for one in report.open_judged))
         else:
-            segment = Segment.unpacked(read_whole(filesystem, task.record.open_ or "") or b"")
+            assert task.record.open_ is not None  # `SetTask.is_last`
+            segment = Segment.unpacked(read_named(filesystem, task.record.open_))
         self._kept(task.open_, segment)
         for judged in segment.judged:
             state.merge(judged, uncounted)
