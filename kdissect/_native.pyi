@@ -34,6 +34,7 @@ from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
 from kdissect.rules.run_coverage.rule_coverage import Exercise
+from kdissect.rules.views.connection_view import AtRest
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
@@ -668,14 +669,20 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
+            type[AtRest],
+            Callable[[Exchange, int], AtRest],
         ],
         marks: tuple[bytes, bytes],
         topics: tuple[list[bytes], Callable[[ConnectionInfo, bytes], bool], Callable[[], int]],
         contents: _Contents,
         multiplier: float,
     ) -> Self: ...
-    # From one on; the first that is Python's, or how many there are. Connections stay lent.
-    def take(self, block: ExchangeBlock, start: int) -> int: ...
+    # From one on, with `RecentExchanges.turns`; the first that is Python's, or how many there are, and the
+    # turn and how many spoke in it. Connections stay lent.
+    def take(self, block: ExchangeBlock, start: int, turns: tuple[int, int, int]) -> tuple[int, int, int]: ...
+    # Keep little of connections that spoke in no turn from this one on; the last turns of some, -1 of those
+    # that are not lent.
+    def rest(self, infos: list[ConnectionInfo], turn: int) -> list[int]: ...
     def give_back(self, info: ConnectionInfo) -> None: ...
     def give_back_all(self) -> None: ...
     # Have everything counted that passed.

@@ -91,7 +91,7 @@ class Judge:
         self._labels = labels or {}
         self._views: dict[str, JudgedConnection] = {}
         self._large = LargeExchanges()
-        self._recent = RecentExchanges(self._rest, self._take_back)
+        self._recent = RecentExchanges(self._rest, self._rest_lent)
         self._suppressed: set[str] = set()  # codes suppressed for the exchange being judged
         self._at_ns = 0  # its time
         self._silent: Exchange | None = None  # the one judged last, if no rule spoke of it or passed it over
@@ -154,7 +154,7 @@ class Judge:
             # Imported here: Python alone has no blocks.
             from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
-            parts = self._views, self._subjects, self._history, self._batches, self.coverage
+            parts = self._views, self._subjects, self._history, self._batches, self.coverage, self._recent
             self._unmarked = UnmarkedRows(*parts)
         return self._unmarked.take(block, start)
 
@@ -163,13 +163,14 @@ class Judge:
         self._settle()
         return self.__dict__ | {"_unmarked": None}
 
-    def _take_back(self) -> None:
-        """Have all connections as they are now, which blocks went on with."""
-        if self._unmarked is not None:
-            self._unmarked.give_back_all()
+    def _rest_lent(self, views: list[ConnectionView], turn: int) -> list[int]:
+        """Have little kept of connections that blocks go on with, but of those that spoke from a turn on;
+        gives the last turns of some.
+        """
+        return [] if self._unmarked is None else self._unmarked.rest(views, turn)
 
     def _settle(self) -> None:
-        """The same, and count what passed."""
+        """Have all connections as they are now, which blocks went on with, and count what passed."""
         if self._unmarked is not None:
             self._unmarked.finish()
 

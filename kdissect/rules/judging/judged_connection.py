@@ -31,12 +31,13 @@ class JudgedConnection(ConnectionView):
     def take_back(
         self,
         recent: list[Exchange],
-        last: Exchange,
+        last: Earlier,
         numbers: tuple[int, int, int | None],
+        spoke: tuple[int, bool],
         waiting: list[Earlier],
     ) -> None:
         """What passed while it was lent was not asked about."""
-        super().take_back(recent, last, numbers, waiting)
+        super().take_back(recent, last, numbers, spoke, waiting)
         self.repeated = None
 
     def let_go(self) -> None:

@@ -7,7 +7,7 @@ object. The compiled part looks at the rows (native/src/judging). Compiled only;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from kdissect.decoders.body_schemas import known_body
@@ -34,7 +34,8 @@ from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, Earlier
+from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, AtRest, ConnectionView, Earlier
+from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
@@ -46,7 +47,7 @@ _MOST_LENT = 1 << 12
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
-    dict[int, tuple[int, int]] | None, frozenset[str], int, AbstractSet[tuple[int, int]] | None,
+    dict[int, tuple[int, int]] | None, frozenset[str], int, int, AbstractSet[tuple[int, int]] | None,
 ]  # fmt: skip
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
@@ -65,11 +66,10 @@ PlanRow = tuple[
 exchanges that come again, marks of rules that never speak of such bodies.
 """
 TakenBack = tuple[
-    JudgedConnection, list[Exchange], Exchange, tuple[int, int, int | None], list[Earlier], int
+    JudgedConnection, list[Exchange], Earlier, tuple[int, int, int | None], tuple[int, bool],
+    list[Earlier], int,
 ]  # fmt: skip
-"""A connection, its last exchanges but large ones, the last one; highest correlation id, time of the last
-answer, that at which it was last known who waits; those who do, the ordinal that is due next.
-"""
+"""A connection, what `ConnectionView.take_back` takes, the ordinal that is due next."""
 
 
 class UnmarkedRows:
@@ -85,12 +85,14 @@ class UnmarkedRows:
         history: History,
         batches: BatchJudge,
         coverage: Coverage,
+        recent: RecentExchanges[ConnectionView],
     ) -> None:
         self._views = views
         self._subjects = subjects
         self._history = history
         self._batches = batches
         self._coverage = coverage
+        self._recent = recent
         self._again = ToldAgain()
         self.note = self._again.note
         self._sequences = LentSequences(history.producers, LentConnections())
@@ -99,7 +101,7 @@ class UnmarkedRows:
         self._rows = native.UnmarkedRows(
             (
                 self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
-                self._settle,
+                self._settle, AtRest, AtRest.of,
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic, batches.name_changes),
@@ -107,15 +109,19 @@ class UnmarkedRows:
             bin_multiplier(),
         )  # fmt: skip
         self.give_back = self._rows.give_back
-        self.give_back_all = self._rows.give_back_all
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass rows of a block from one on; gives the first that stays, or how many there are."""
-        done = self._rows.take(block, start)
+        done, turn, spoke = self._rows.take(block, start, self._recent.turns())
+        self._recent.go_on(turn, spoke)
         for lent in self._sequences, self._sessions:
             if len(lent.rows) > _MOST_LENT:
                 lent.take()
         return done
+
+    def rest(self, views: Iterable[ConnectionView], turn: int) -> list[int]:
+        """See `RecentExchanges`."""
+        return self._rows.rest([view.info for view in views], turn)
 
     def finish(self) -> None:
         """Give everything back, and count what passed."""
@@ -194,10 +200,10 @@ class UnmarkedRows:
         self, large: list[tuple[JudgedConnection, Exchange]], connections: list[TakenBack]
     ) -> None:
         """What passed: large exchanges in their order, what became of connections, as they spoke last."""
-        light = {id(exchange): view.keep_large(exchange) for view, exchange in large}
-        for view, recent, last, numbers, waiting, due in connections:
+        light: dict[int, Earlier] = {id(exchange): view.keep_large(exchange) for view, exchange in large}
+        for view, recent, last, numbers, spoke, waiting, due in connections:
             still = [light.get(id(one), one) for one in waiting] if light else waiting
-            view.take_back(recent, light.get(id(last), last), numbers, still)
+            view.take_back(recent, light.get(id(last), last), numbers, spoke, still)
             self._history.take_back(view.info, due)
 
     def _settle(

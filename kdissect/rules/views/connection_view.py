@@ -45,10 +45,10 @@ _NEVER = 1 << 64  # later than any time in nanoseconds
 MOST_NS = (1 << 63) - 1  # the same in 64 bits
 Earlier = Union[Exchange, "AtRest"]
 LentView = tuple[
-    str | None, int, int, list[tuple[Earlier, int]], dict[int, tuple[int, int]] | None, frozenset[str]
+    str | None, int, int, list[tuple[Earlier, int]], dict[int, tuple[int, int]] | None, frozenset[str], int
 ]
 """Client id of the request before, highest correlation id, time of the last answer, who may wait and when
-each is answered, versions advertised, codes that spoke.
+each is answered, versions advertised, codes that spoke, the last turn of `RecentExchanges` in which it spoke.
 """
 # Stands for a list of `previous` alone, as most connections at rest have one: for all of them, pickled too.
 _PREVIOUS_ALONE: tuple[Earlier, ...] = ()
@@ -309,20 +309,19 @@ class ConnectionView:
             self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
 
     def lend(self) -> LentView | None:
-        """What the compiled part needs to go on from here; None of a connection that is new, at rest, or of
-        which versions were refused last.
+        """What the compiled part needs to go on from here; None of a connection that is new, or of which
+        versions were refused last.
         """
         previous = self.previous
-        if self.first is None or self._is_behind_refusal or not isinstance(previous, Exchange):
+        if self.first is None or previous is None or self._is_behind_refusal:
             return None
-        if not self._recent.holds(self.info.id):
-            return None
+        waits = (previous,) if self._waiting is _PREVIOUS_ALONE else self._waiting
         waiting = [
             (before, MOST_NS if (response := before.response) is None else response.time_ns)
-            for before in self._waiting
+            for before in waits
         ]
-        answered_ns = min(self._answered_ns, MOST_NS)
-        return previous.client_id, self.highest_id, answered_ns, waiting, self.advertised, self.spoken
+        answered_ns, turn = min(self._answered_ns, MOST_NS), self._recent.turn_of(self.info.id)
+        return previous.client_id, self.highest_id, answered_ns, waiting, self.advertised, self.spoken, turn
 
     def keep_large(self, exchange: Exchange) -> Exchange:
         """Keep a large exchange that passed while the view was lent; gives what others hold of it."""
@@ -333,22 +332,22 @@ class ConnectionView:
     def take_back(
         self,
         recent: list[Exchange],
-        last: Exchange,
+        last: Earlier,
         numbers: tuple[int, int, int | None],
+        spoke: tuple[int, bool],
         waiting: list[Earlier],
     ) -> None:
         """What became of it: the last exchanges but large ones, the last one, of those that waited those that
         still do.
 
         `numbers` are the highest correlation id, the time of the last answer, and the last time at which it
-        was known who waits, None where nobody did.
+        was known who waits, None where nobody did; `spoke` is for `RecentExchanges.extend`.
         """
-        if recent:
-            self._recent.extend(self.info.id, recent)
+        self.highest_id, answered_ns, looked_ns = numbers
+        self._recent.extend(self, recent, *spoke)
         if self.misplaced_end is not None:
             self._hear_sound(self.misplaced_end)
         self.previous = last
-        self.highest_id, answered_ns, looked_ns = numbers
         self._answered_ns = max(self._answered_ns, answered_ns)
         self._looked_ns = self._looked_ns if looked_ns is None else looked_ns
         self._waiting = waiting
@@ -401,13 +400,13 @@ class ConnectionView:
         if self.misplaced_end is not None:
             self._hear_sound(self.misplaced_end)  # a few bytes of each of many connections would be many
         if self.previous is not None:
-            before, self.previous = self.previous, AtRest(self.previous, self._answered_ns)
+            before, self.previous = self.previous, AtRest.of(self.previous, self._answered_ns)
             waiting = self._waiting
             if len(waiting) == 1 and waiting[0] is before:
                 self._waiting = _PREVIOUS_ALONE
             elif waiting:
                 ns = self._answered_ns
-                self._waiting = [self.previous if e is before else AtRest(e, ns) for e in waiting]
+                self._waiting = [self.previous if e is before else AtRest.of(e, ns) for e in waiting]
         self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
@@ -446,16 +445,29 @@ class AtRest:
 
     __slots__ = ("api_key", "client_id", "correlation_id", "is_answered", "ordinal", "time_ns")
 
-    def __init__(self, exchange: Earlier, known_ns: int) -> None:
-        """`known_ns` is held anyway: the time of the answer is mostly this one."""
+    def __init__(
+        self,
+        ordinal: int,
+        api_key: int | None,
+        correlation_id: int | None,
+        client_id: str | None,
+        answered_ns: int | None,
+    ) -> None:
+        """`answered_ns` is None where it has no answer."""
+        self.ordinal = ordinal
+        self.api_key = api_key
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.is_answered = answered_ns is not None
+        self.time_ns = answered_ns or 0
+
+    @classmethod
+    def of(cls, exchange: Earlier, known_ns: int) -> AtRest:
+        """Of an exchange. `known_ns` is held anyway: the time of the answer is mostly this one."""
         response = exchange.response
-        self.ordinal: int = exchange.ordinal
-        self.api_key: int | None = exchange.api_key
-        self.correlation_id: int | None = exchange.correlation_id
-        self.client_id: str | None = exchange.client_id
-        self.is_answered = response is not None
-        time_ns: int = 0 if response is None else response.time_ns
-        self.time_ns: int = known_ns if time_ns == known_ns else time_ns
+        time_ns = None if response is None else response.time_ns
+        time_ns = known_ns if time_ns == known_ns else time_ns
+        return cls(exchange.ordinal, exchange.api_key, exchange.correlation_id, exchange.client_id, time_ns)
 
     @property
     def response(self) -> Self | None:

@@ -4,7 +4,6 @@ A connection that is silent while thousands of others speak keeps none: with a h
 would be the most of what is held.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -13,7 +12,8 @@ from kdissect.session.info import ConnectionInfo
 
 # Exchanges kept whole of a connection: facts come with its next ones.
 RECENT = 4
-# Connections of which they are kept: those that spoke last.
+# Connections of which they are kept at most, of those that spoke last; until half as many others spoke in any
+# case.
 CONNECTIONS_KEPT = 2048
 
 
@@ -35,52 +35,97 @@ class Away:
         self.connection = connection
 
 
-class RecentExchanges(Generic[View]):
-    """A few exchanges of each connection, by its view; `rest` is told of a view whose own are let go.
+class _Held(Generic[View]):
+    """A view, its last exchanges, the last turn in which it spoke."""
 
-    `catch_up` is called before one is let go, which must be the one silent for longest: it adds what was not
-    added yet.
+    __slots__ = ("exchanges", "turn", "view")
+
+    def __init__(self, view: View, exchanges: list[Exchange], turn: int) -> None:
+        self.view = view
+        self.exchanges = exchanges
+        self.turn = turn
+
+
+class RecentExchanges(Generic[View]):
+    """A few exchanges of each connection that spoke in this turn or the one before, by its view.
+
+    A turn ends when half of `CONNECTIONS_KEPT` spoke in it. To tell who is silent by turns needs no order of
+    all connections, so that the compiled part (native/src/judging) can count them too. `rest` is told of a
+    view whose exchanges are let go. `lent(views, turn)` is asked for the last turns in which those spoke that
+    are lent, -1 of all others; none but those from `turn` on are kept.
     """
 
-    __slots__ = ("_catch_up", "_kept", "_rest")
+    __slots__ = ("_kept", "_lent", "_rest", "_spoke", "_turn")
 
-    def __init__(self, rest: Callable[[View], None], catch_up: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, rest: Callable[[View], None], lent: Callable[[list[View], int], list[int]] | None = None
+    ) -> None:
         self._rest = rest
-        self._catch_up = catch_up
-        self._kept: OrderedDict[str, tuple[View, list[Exchange]]] = OrderedDict()
+        self._lent = lent
+        self._kept: dict[str, _Held[View]] = {}
+        self._turn = self._spoke = 0
 
     def append(self, view: View, exchange: Exchange) -> None:
-        """Keep an exchange; those of the connection silent for longest are let go."""
+        """Keep an exchange; where it begins a turn, those of connections that are silent are let go."""
         # Hot, once an exchange.
-        kept, connection = self._kept, view.info.id
-        held = kept.get(connection)
+        held = self._kept.get(view.info.id)
         if held is None:
-            if len(kept) >= CONNECTIONS_KEPT:
-                if self._catch_up is not None:
-                    self._catch_up()
-                self._rest(kept.popitem(last=False)[1][0])
-            kept[connection] = view, [exchange]
-            return
-        kept.move_to_end(connection)
-        exchanges = held[1]
+            held = self._kept[view.info.id] = _Held(view, [], -1)
+        if held.turn != self._turn:
+            turn, spoke, most = self.turns()
+            is_over = spoke >= most
+            self.go_on(turn + is_over, 1 if is_over else spoke + 1, held)
+        exchanges = held.exchanges
         exchanges.append(exchange)
         if len(exchanges) > RECENT:
             del exchanges[0]
 
-    def extend(self, connection: str, exchanges: list[Exchange]) -> None:
-        """Keep further exchanges of a connection of which some are kept."""
-        self._kept.move_to_end(connection)
-        kept = self._kept[connection][1]
-        kept += exchanges
-        del kept[:-RECENT]
+    def turns(self) -> tuple[int, int, int]:
+        """The number of this turn, how many connections spoke in it so far, how many may."""
+        return self._turn, self._spoke, CONNECTIONS_KEPT // 2
 
-    def holds(self, connection: str) -> bool:
-        """Whether some of a connection are kept."""
-        return connection in self._kept
+    def go_on(self, turn: int, spoke: int, speaks: _Held[View] | None = None) -> None:
+        """Turns went on until here, with one that `speaks` in the last one."""
+        is_over = turn != self._turn
+        self._turn, self._spoke = turn, spoke
+        if speaks is not None:
+            speaks.turn = turn
+        if is_over:
+            self._let_go(turn - 1)
+
+    def _let_go(self, first: int) -> None:
+        """Keep those that spoke from a turn on."""
+        old = [(connection, held) for connection, held in self._kept.items() if held.turn < first]
+        if self._lent is not None:
+            last = self._lent([held.view for _, held in old], first)
+            for (_, held), turn in zip(old, last, strict=False):
+                held.turn = max(held.turn, turn)
+        for connection, held in old:
+            if held.turn < first:
+                del self._kept[connection]
+                self._rest(held.view)
+
+    def extend(self, view: View, exchanges: list[Exchange], turn: int, is_cut: bool) -> None:
+        """Keep further exchanges of a connection, which spoke in this turn last; `is_cut` where those before
+        are to be let go.
+        """
+        if is_cut:
+            self._kept.pop(view.info.id, None)
+        if exchanges:
+            held = self._kept.setdefault(view.info.id, _Held(view, [], turn))
+            held.exchanges += exchanges
+            del held.exchanges[:-RECENT]
+            held.turn = turn
+
+    def turn_of(self, connection: str) -> int:
+        """The last turn in which a connection spoke of which some are kept; -1 of others."""
+        held = self._kept.get(connection)
+        return -1 if held is None else held.turn
 
     def get(self, connection: str, ordinal: int) -> Exchange | None:
         """The exchange with this number, if it is one of those that are kept; the last of them."""
-        _, exchanges = self._kept.get(connection, (None, ()))
+        held = self._kept.get(connection)
+        exchanges = () if held is None else held.exchanges
         return next((e for e in reversed(exchanges) if e.ordinal == ordinal), None)
 
     def set_aside(self, connection: str) -> list[Exchange] | None:
@@ -91,12 +136,14 @@ class RecentExchanges(Generic[View]):
         held = self._kept.get(connection)
         if held is None:
             return None
-        self._kept[connection] = Away(connection), []  # type: ignore[assignment]
-        return held[1]
+        exchanges = held.exchanges
+        held.view, held.exchanges = Away(connection), []  # type: ignore[assignment]
+        return exchanges
 
     def take_up(self, view: View, exchanges: list[Exchange]) -> None:
         """Keep in its place what was set aside."""
-        self._kept[view.info.id] = view, exchanges
+        held = self._kept[view.info.id]
+        held.view, held.exchanges = view, exchanges
 
     def forget(self, connection: str) -> None:
         """The connection is over."""

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyString};
 
-use crate::engine::completed::Row;
+use crate::engine::completed::{Request, Row};
 use crate::engine::exchange_block::BlockRow;
 use crate::engine::shared::Engine;
 
@@ -55,8 +55,8 @@ pub const BOUNDS: [i64; 12] = [
 ];
 
 /// View, what counts for its software, client id before, highest correlation id, when the last answer came, who waits
-/// and when that is answered, versions advertised, codes that spoke, the next ordinal, kinds of which machines that
-/// watch everything learn nothing (None: there are no such machines).
+/// and when that is answered, versions advertised, codes that spoke, the last turn in which it spoke, the next ordinal,
+/// kinds of which machines that watch everything learn nothing (None: there are no such machines).
 pub type Lent = (
     Py<PyAny>,
     Py<PyAny>,
@@ -67,14 +67,51 @@ pub type Lent = (
     Option<Py<PyDict>>,
     Py<PyFrozenSet>,
     i64,
+    i64,
     Option<Py<PyFrozenSet>>,
 );
 
-/// An exchange before: as it was lent, a row of the block, one of a block before.
+/// An exchange before: as it was lent, a row of the block, one of a block before, whole or at rest.
 pub enum Earlier {
     Given(Py<PyAny>),
     Row(usize),
     Kept(Arc<Row>),
+    AtRest(Arc<AtRest>),
+}
+
+/// What is asked of an exchange of a connection that is silent: `connection_view.AtRest`.
+pub struct AtRest {
+    ordinal: i64,
+    api_key: i16,
+    id: i32,
+    client_id: Py<PyAny>,
+    answered: Option<i64>,
+}
+
+/// What makes one of numbers, and one of an exchange.
+pub struct Resting {
+    pub of_numbers: Py<PyAny>,
+    pub of_exchange: Py<PyAny>,
+}
+
+/// How many connections spoke in a turn so far, and how many may: `kept_exchanges.RecentExchanges`.
+pub struct Turns {
+    pub turn: i64,
+    pub spoke: i64,
+    pub most: i64,
+}
+
+impl Turns {
+    /// A connection speaks that did so in this turn last; gives the one it is.
+    fn speak(&mut self, last: i64) -> i64 {
+        if last != self.turn {
+            if self.spoke >= self.most {
+                (self.turn, self.spoke) = (self.turn + 1, 0);
+            }
+            self.spoke += 1;
+        }
+        self.turn
+    }
 }
 
 pub struct Connection {
@@ -90,6 +127,11 @@ pub struct Connection {
     looked_ns: Option<i64>,
     advertised: Option<Py<PyDict>>,
     pub spoken: Py<PyFrozenSet>,
+    /// The last turn in which it spoke, and whether little is kept of it since then.
+    pub turn: i64,
+    is_at_rest: bool,
+    /// Whether what was kept of it when it was lent is to be let go.
+    is_cut: bool,
     pub next: i64,
     settled: Option<Py<PyFrozenSet>>,
     /// Of those the ones that were asked for.
@@ -108,6 +150,7 @@ pub type TakenBack<'py> = (
     Vec<Bound<'py, PyAny>>,
     Bound<'py, PyAny>,
     (i64, i64, Option<i64>),
+    (i64, bool),
     Vec<Bound<'py, PyAny>>,
     i64,
 );
@@ -116,8 +159,19 @@ pub type Large<'py> = (usize, Bound<'py, PyAny>);
 
 impl Connection {
     pub fn of(info: Py<PyAny>, engine: Py<Engine>, lent: Lent) -> Self {
-        let (view, exercise, client_id, highest_id, answered_ns, waiting, advertised, spoken, next, settled) =
-            lent;
+        let (
+            view,
+            exercise,
+            client_id,
+            highest_id,
+            answered_ns,
+            waiting,
+            advertised,
+            spoken,
+            turn,
+            next,
+            settled,
+        ) = lent;
         let waiting = waiting.into_iter().map(|(before, at)| (Earlier::Given(before), at)).collect();
         Connection {
             info,
@@ -131,6 +185,9 @@ impl Connection {
             looked_ns: None,
             advertised,
             spoken,
+            turn,
+            is_at_rest: false,
+            is_cut: false,
             next,
             settled,
             kinds: Vec::new(),
@@ -190,7 +247,7 @@ impl Connection {
     }
 
     /// `ConnectionView.begin` and `pass_by` of the next exchange.
-    pub fn pass(&mut self, py: Python<'_>, at: usize, row: &Row, touched: u64) {
+    pub fn pass(&mut self, py: Python<'_>, at: usize, row: &Row, touched: u64, turns: &mut Turns) {
         let sent = row.request.content.span.first_time;
         if self.answered_ns <= sent {
             self.waiting.clear();
@@ -211,10 +268,16 @@ impl Connection {
         self.next += 1;
         self.last = Some(Earlier::Row(at));
         self.touched = touched;
+        self.is_at_rest = false;
         if row.bytes(py) > RECENT_BYTES {
             self.large.push((at, Earlier::Row(at)));
             return;
         }
+        if self.turn < turns.turn - 1 {
+            self.recent.clear();
+            self.is_cut = true;
+        }
+        self.turn = turns.speak(self.turn);
         if self.recent.len() >= RECENT {
             self.recent.remove(0);
         }
@@ -241,9 +304,40 @@ impl Connection {
         }
     }
 
+    /// Others spoke for long: `ConnectionView.rest`.
+    pub fn rest(&mut self, py: Python<'_>, resting: &Resting) -> PyResult<()> {
+        if self.is_at_rest {
+            return Ok(());
+        }
+        self.is_at_rest = true;
+        self.recent = Vec::new();
+        let mut rested: Vec<(*const Row, Arc<AtRest>)> = Vec::new();
+        for earlier in self.waiting.iter_mut().map(|(before, _)| before).chain(&mut self.last) {
+            *earlier = match earlier {
+                Earlier::Given(before) => {
+                    Earlier::Given(resting.of_exchange.call1(py, (&*before, self.answered_ns))?)
+                }
+                Earlier::Kept(row) => {
+                    let address = Arc::as_ptr(row);
+                    let known =
+                        rested.iter().find(|(one, _)| *one == address).map(|(_, known)| known.clone());
+                    let at_rest = known.unwrap_or_else(|| Arc::new(AtRest::of(py, row)));
+                    rested.push((address, at_rest.clone()));
+                    Earlier::AtRest(at_rest)
+                }
+                Earlier::Row(_) | Earlier::AtRest(_) => continue,
+            };
+        }
+        Ok(())
+    }
+
     /// What became of it; and its large exchanges with their places in the block.
-    pub fn taken_back<'py>(&self, py: Python<'py>) -> PyResult<Option<(TakenBack<'py>, Vec<Large<'py>>)>> {
-        let mut making = Making { connection: self, made: Vec::new() };
+    pub fn taken_back<'py>(
+        &self,
+        py: Python<'py>,
+        resting: &Resting,
+    ) -> PyResult<Option<(TakenBack<'py>, Vec<Large<'py>>)>> {
+        let mut making = Making { connection: self, resting, made: Vec::new() };
         let Some(last) = &self.last else { return Ok(None) };
         let last = making.exchange(py, last)?;
         let recent = self.recent.iter().map(|row| making.exchange(py, row)).collect::<PyResult<_>>()?;
@@ -251,32 +345,53 @@ impl Connection {
             self.waiting.iter().map(|(row, _)| making.exchange(py, row)).collect::<PyResult<_>>()?;
         let large = self.large.iter().map(|(at, row)| Ok((*at, making.exchange(py, row)?)));
         let large = large.collect::<PyResult<_>>()?;
-        let (view, ids) = (self.view.clone_ref(py), (self.highest_id, self.answered_ns, self.looked_ns));
-        Ok(Some(((view, recent, last, ids, waiting, self.next), large)))
+        let view = self.view.clone_ref(py);
+        let ids = (self.highest_id, self.answered_ns, self.looked_ns);
+        let turn = (self.turn, self.is_cut);
+        Ok(Some(((view, recent, last, ids, turn, waiting, self.next), large)))
     }
 }
 
 /// Makes exchanges of rows that a connection kept, each once.
 struct Making<'a, 'py> {
     connection: &'a Connection,
-    made: Vec<(*const Row, Bound<'py, PyAny>)>,
+    resting: &'a Resting,
+    made: Vec<(*const (), Bound<'py, PyAny>)>,
 }
 
 impl<'py> Making<'_, 'py> {
     fn exchange(&mut self, py: Python<'py>, earlier: &Earlier) -> PyResult<Bound<'py, PyAny>> {
-        let row = match earlier {
+        let address = match earlier {
             Earlier::Given(exchange) => return Ok(exchange.bind(py).clone()),
             Earlier::Row(_) => return Err(PyRuntimeError::new_err("a row whose block is over")),
-            Earlier::Kept(row) => row,
+            Earlier::Kept(row) => Arc::as_ptr(row).cast(),
+            Earlier::AtRest(at_rest) => Arc::as_ptr(at_rest).cast(),
         };
-        let address = Arc::as_ptr(row);
         if let Some((_, made)) = self.made.iter().find(|(one, _)| *one == address) {
             return Ok(made.clone());
         }
         let Connection { engine, info, .. } = self.connection;
-        let made = row.exchange(py, engine.get(), info)?;
+        let made = match earlier {
+            Earlier::Kept(row) => row.exchange(py, engine.get(), info)?,
+            Earlier::AtRest(at_rest) => at_rest.object(py, self.resting)?,
+            Earlier::Given(_) | Earlier::Row(_) => unreachable!("told above"),
+        };
         self.made.push((address, made.clone()));
         Ok(made)
+    }
+}
+
+impl AtRest {
+    fn of(py: Python<'_>, row: &Row) -> AtRest {
+        let Request { ordinal, kind, id, client_id, .. } = &row.request;
+        let answered = row.response.as_ref().map(|content| content.span.first_time);
+        let (api_key, client_id) = (kind.api_key, client_id.clone_ref(py));
+        AtRest { ordinal: *ordinal, api_key, id: *id, client_id, answered }
+    }
+
+    fn object<'py>(&self, py: Python<'py>, resting: &Resting) -> PyResult<Bound<'py, PyAny>> {
+        let numbers = (self.ordinal, self.api_key, self.id, &self.client_id, self.answered);
+        resting.of_numbers.bind(py).call1(numbers)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use super::batches::{batches_of, Batches, CarriageRow, Found, Topics};
-use super::connections::{Connection, Lent, ID_NOT_HIGHEST};
+use super::connections::{Connection, Lent, Resting, Turns, ID_NOT_HIGHEST};
 use super::counted::{Counted, Settled};
 use super::members::Members;
 use crate::bodies::guards::Guards;
@@ -25,13 +25,17 @@ use crate::transfers::sessions::{Passing, Sessions};
 const MOST: usize = 4096;
 /// Rows whose connections Python is asked about together.
 const ASKED_TOGETHER: usize = 64;
+/// Connections that stay lent though they were silent for long: some hundred bytes each.
+const MOST_SILENT: usize = 1 << 13;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
 type Marks = (Vec<u8>, Vec<u8>);
 
 type Six = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
-type Seven = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+/// Callables of `Asked` in their order, and the two of `Resting`.
+type Doors =
+    (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
@@ -102,6 +106,8 @@ struct Asked {
 #[pyclass(module = "kdissect._native")]
 pub struct UnmarkedRows {
     asked: Asked,
+    resting: Resting,
+    turns: Turns,
     marks: Marks,
     batches: Batches,
     plans: QuickMap<u32, Option<Arc<Plan>>>,
@@ -115,16 +121,19 @@ pub struct UnmarkedRows {
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`; `topics` those whose
-    /// records have formats, and what tells them by id; `contents` are limits, four libraries and what decompresses
-    /// all else; `multiplier` tells the bins of a distribution.
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`, and what makes
+    /// exchanges at rest of numbers and of exchanges; `topics` those whose records have formats, and what tells them by
+    /// id; `contents` are limits, four libraries and what decompresses all else; `multiplier` tells the bins of a
+    /// distribution.
     #[new]
-    fn new(asked: Seven, marks: Marks, topics: Topics, contents: Six, multiplier: f64) -> Self {
-        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle) = asked;
+    fn new(asked: Doors, marks: Marks, topics: Topics, contents: Six, multiplier: f64) -> Self {
+        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, of_numbers, of_exchange) = asked;
         let (limits, gzip, snappy, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, [gzip, snappy, lz4, zstd], decompress);
         UnmarkedRows {
             asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle },
+            resting: Resting { of_numbers, of_exchange },
+            turns: Turns { turn: 0, spoke: 0, most: 0 },
             marks,
             batches: Batches::new(contents, topics),
             plans: QuickMap::default(),
@@ -135,10 +144,17 @@ impl UnmarkedRows {
         }
     }
 
-    /// Pass rows of a block from one on; gives the first that is Python's, or how many there are. Connections stay lent
-    /// behind it.
-    fn take(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
+    /// Pass rows of a block from one on; gives the first that is Python's, or how many there are, and how far turns
+    /// came. Connections stay lent behind it.
+    fn take(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        start: usize,
+        turns: (i64, i64, i64),
+    ) -> PyResult<(usize, i64, i64)> {
         let py = block.py();
+        let (turn, spoke, most) = turns;
+        self.turns = Turns { turn, spoke, most };
         self.batches.look(py)?;
         let mut connections = Vec::new();
         let mut at = start;
@@ -159,7 +175,27 @@ impl UnmarkedRows {
             let settled = self.counted.take_slots();
             self.settle_by(py, settled)?;
         }
-        done.map(|_| at)
+        done.map(|_| (at, self.turns.turn, self.turns.spoke))
+    }
+
+    /// Keep little of connections that spoke in no turn from `turn` on; gives the last turns of some, -1 of those that
+    /// are not lent.
+    fn rest(&mut self, infos: Vec<Bound<'_, PyAny>>, turn: i64, py: Python<'_>) -> PyResult<Vec<i64>> {
+        let address = |info: &Bound<'_, PyAny>| info.as_ptr() as usize;
+        let last =
+            infos.iter().map(|info| self.lent.get(&address(info)).map_or(-1, |lent| lent.turn)).collect();
+        let mut silent = Vec::new();
+        for (address, connection) in &mut self.lent {
+            if connection.turn < turn {
+                connection.rest(py, &self.resting)?;
+                silent.push(*address);
+            }
+        }
+        if silent.len() > MOST_SILENT {
+            let returned: Vec<_> = silent.iter().filter_map(|address| self.lent.remove(address)).collect();
+            self.return_all(py, returned)?;
+        }
+        Ok(last)
     }
 
     /// Python looks at a connection: give back what was lent.
@@ -248,7 +284,7 @@ impl UnmarkedRows {
             return Ok(false);
         }
         self.passed += 1;
-        connection.pass(py, at, row, self.passed);
+        connection.pass(py, at, row, self.passed, &mut self.turns);
         self.counted.add(&pair, row, batches, latency);
         Ok(true)
     }
@@ -432,7 +468,7 @@ impl UnmarkedRows {
         connections.sort_unstable_by_key(|connection| connection.touched);
         let (mut given, mut large) = (Vec::with_capacity(connections.len()), Vec::new());
         for connection in &connections {
-            let Some((taken_back, apart)) = connection.taken_back(py)? else { continue };
+            let Some((taken_back, apart)) = connection.taken_back(py, &self.resting)? else { continue };
             given.push(taken_back);
             large.extend(
                 apart.into_iter().map(|(at, exchange)| (at, (connection.view.clone_ref(py), exchange))),
