@@ -21,6 +21,7 @@ from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.rules.views import connection_view as views
 from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.kept_exchanges import RECENT
+from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.rules.fixtures.batches import BASE, batch
@@ -47,13 +48,25 @@ class _Way:
     def __init__(self, native: Any, path: str, *, in_blocks: bool) -> None:
         self.judge = Judge()
         self.passed = 0
+        self.kept: list[tuple[str, list[int], type]] = []
+        """Of each connection at its end: ordinals of exchanges that are kept, as what the last is held."""
         for events in Dissection(path).batches():
             if in_blocks and isinstance(events, native.ExchangeBlock):
                 self._block(events)
             else:
                 for event in events:
+                    if isinstance(event, ConnectionClosed):
+                        self._note_kept(event.connection.id)
                     self.judge.add(event)
         self.judge.finish()
+
+    def _note_kept(self, connection: str) -> None:
+        judge = self.judge
+        judge._settle()
+        view, held = judge._views.get(connection), judge._recent._kept.get(connection)
+        if view is not None:
+            kept = [] if held is None else [one.ordinal for one in held.exchanges]
+            self.kept.append((connection, kept, type(view.previous)))
 
     def _block(self, block: Any) -> None:
         at = self.judge.take_block(block, 0)
@@ -92,8 +105,9 @@ def _known(of: Any) -> object:
 
 
 def _assert_same(native: Any, path: str) -> int:
-    blocks = _Way(native, path, in_blocks=True)
-    assert blocks.verdict() == _Way(native, path, in_blocks=False).verdict()
+    blocks, one_by_one = _Way(native, path, in_blocks=True), _Way(native, path, in_blocks=False)
+    assert blocks.verdict() == one_by_one.verdict()
+    assert blocks.kept == one_by_one.kept
     return blocks.passed
 
 
@@ -258,6 +272,32 @@ def _steady(
                 )
             talk.exchange(name, version, asked, answered)
     return talk.close()
+
+
+@pytest.mark.parametrize("order", ["aaaabbbbccccabca", "aaaabbbbccccabcaa", "aaaabbbbccccaabbccabca"])
+def test_turns_that_end_within_a_block(
+    native: Any, order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that speaks behind two of them, in which it was silent, is lent all the time."""
+    monkeypatch.setattr(kept_exchanges, "CONNECTIONS_KEPT", 2)
+    talks: dict[str, ScriptedConnection] = {}
+    packets: list[Packet] = []
+    now = 0
+    for name in order:
+        talk = talks.get(name)
+        if talk is None:
+            talk = talks[name] = ScriptedConnection(negotiate=False, handshake=False)
+            talk.talk = Conversation(ports=(40000 + len(talks), 9092))
+            talk.talk.now = max(now, talk.talk.now)
+            talk.talk.handshake()
+            talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+        talk.talk.now = max(now, talk.talk.now)
+        talk.exchange("ListTransactions", 0, {}, {"transaction_states": []})
+        now = talk.talk.now
+        packets += talk.talk.packets
+        talk.talk.packets.clear()
+    packets.sort(key=lambda packet: packet.time_ns)
+    assert _assert_same(native, write_pcap(tmp_path / "turns.pcap", packets)) > len(order) // 4
 
 
 def _cluster(**of_topic: Any) -> dict[str, Any]:
