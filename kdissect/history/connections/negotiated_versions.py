@@ -4,9 +4,10 @@ Key: the connection. Order: that of its requests. A client may know a broker's v
 connection, so that not asking is a fact and no difference.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
@@ -16,7 +17,10 @@ from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-CONNECTIONS_KEPT = 20_000  # about 10 KB each with a broker's 90 ranges, which most share by value
+CONNECTIONS_KEPT = (
+    20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
+)
+_RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
 USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
 # A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
 # (org.apache.kafka.common.protocol.ApiKeys, KIP-896): it offers version 12 or later.
@@ -186,14 +190,25 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
 
 
 def ranges_of(answer: Any) -> dict[int, Range]:
-    """What an ApiVersions response names, by API key."""
-    return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
+    """What an ApiVersions response names, by API key. It is not to be changed."""
+    return _ranges((row.api_key, (row.min_version, row.max_version)) for row in answer.api_keys or ())
+
+
+def _ranges(rows: Iterable[tuple[int, Range]]) -> dict[int, Range]:
+    """One mapping for all answers that are alike: thousands of connections are given the same."""
+    found = tuple(rows)
+    return _shared_ranges(found) if len(found) <= _RANGES_SHARED else dict(found)
+
+
+@lru_cache(maxsize=64)  # releases and their settings; 7 KB each with 90 ranges
+def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
+    return dict(rows)
 
 
 def _honest(ranges: dict[int, Range]) -> dict[int, Range]:
     low, high = ranges.get(apis.PRODUCE, (-1, -1))
     if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
-        return ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}
+        return _ranges((ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}).items())
     return ranges
 
 

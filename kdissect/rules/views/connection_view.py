@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple, Self, Union
 
+from kdissect.history.connections.negotiated_versions import ranges_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import NEVER_NS
@@ -419,9 +420,9 @@ class ConnectionView:
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""
         error = getattr(answer, "error_code", -1)
-        ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
         if exchange.response is None:
             return
+        ranges = ranges_of(answer)
         if error == UNSUPPORTED_VERSION:
             first_ns = self.refusal.first_ns if self.refusal else exchange.response.end_time_ns
             self.refusal = Refusal(ranges.get(API_VERSIONS, ()), first_ns, exchange.ordinal)
