@@ -205,6 +205,9 @@ class UnmarkedRows:
             still = [light.get(id(one), one) for one in waiting] if light else waiting
             view.take_back(recent, light.get(id(last), last), numbers, spoke, still)
             self._history.take_back(view.info, due)
+            if isinstance(last, AtRest):
+                view.rest()
+                self._coverage.exercises.close(view.info)
 
     def _settle(
         self,

@@ -25,8 +25,8 @@ use crate::transfers::sessions::{Passing, Sessions};
 const MOST: usize = 4096;
 /// Rows whose connections Python is asked about together.
 const ASKED_TOGETHER: usize = 64;
-/// Connections that stay lent though they were silent for long: some hundred bytes each.
-const MOST_SILENT: usize = 1 << 13;
+/// Connections that stay lent though they were silent for long: 3 KB each.
+const MOST_SILENT: usize = 1 << 12;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
