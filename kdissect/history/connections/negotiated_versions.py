@@ -17,9 +17,7 @@ from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-CONNECTIONS_KEPT = (
-    20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
-)
+CONNECTIONS_KEPT = 20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
 _RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
 USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
 # A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
