@@ -206,8 +206,7 @@ class UnmarkedRows:
             view.take_back(recent, light.get(id(last), last), numbers, spoke, still)
             self._history.take_back(view.info, due)
             if isinstance(last, AtRest):
-                view.rest()
-                self._coverage.exercises.close(view.info)
+                self._recent.rest(view)
 
     def _settle(
         self,

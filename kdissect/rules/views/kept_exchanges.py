@@ -55,12 +55,12 @@ class RecentExchanges(Generic[View]):
     are lent, -1 of all others; none but those from `turn` on are kept.
     """
 
-    __slots__ = ("_kept", "_lent", "_rest", "_spoke", "_turn")
+    __slots__ = ("_kept", "_lent", "_spoke", "_turn", "rest")
 
     def __init__(
         self, rest: Callable[[View], None], lent: Callable[[list[View], int], list[int]] | None = None
     ) -> None:
-        self._rest = rest
+        self.rest = rest
         self._lent = lent
         self._kept: dict[str, _Held[View]] = {}
         self._turn = self._spoke = 0
@@ -103,7 +103,7 @@ class RecentExchanges(Generic[View]):
         for connection, held in old:
             if held.turn < first:
                 del self._kept[connection]
-                self._rest(held.view)
+                self.rest(held.view)
 
     def extend(self, view: View, exchanges: list[Exchange], turn: int, is_cut: bool) -> None:
         """Keep further exchanges of a connection, which spoke in this turn last; `is_cut` where those before
