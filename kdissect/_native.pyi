@@ -26,7 +26,7 @@ from kdissect.engine.records.compiled_tables import Buffers
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.excerpt.excerpt_reader import CopiedRow, CopiedState
 from kdissect.model.frame import FrameRow
-from kdissect.model.packets.packet import PlacedPacket, StepBack
+from kdissect.model.packets.packet import PlacedPacket, PlainPacket, StepBack
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.record_batch import Record
 from kdissect.net.streams.reassembly import StreamState
@@ -62,12 +62,23 @@ class Places:
     def captured(self) -> int: ...
     # Raises IndexError.
     def place(self, at: int) -> PlacedPacket: ...
-    # With its time; None where it takes a closer look.
-    def segment(self, data: bytes, at: int) -> tuple[PlainSegment, int] | None: ...
     def places(self) -> list[PlacedPacket]: ...
     # Raises IndexError.
     def cut(self, start: int, stop: int) -> Places: ...
     def joined(self, others: Places) -> Places: ...
+
+@final
+class PacketRuns:
+    def __new__(cls, data: bytes, first_ref: int, places: Places) -> Self: ...
+    def __len__(self) -> int: ...
+    # These raise IndexError.
+    def packet(self, at: int) -> PlainPacket: ...
+    def reference(self, at: int) -> int: ...
+    # With its time; None where it takes a closer look.
+    def segment(self, at: int) -> tuple[PlainSegment, int] | None: ...
+
+# Blocks, as `PacketRuns` takes them, each from a packet on up to another.
+def interleaved(stretches: list[tuple[bytes, int, Places, int, int]]) -> PacketRuns: ...
 
 # Places, the position behind them, and how many bytes what stands there needs: 0 where it is odd.
 def records(
@@ -161,19 +172,17 @@ class PassedBy:
 
 @final
 class InOrder:
+    # `lend` gives the name of a file's capture set, up to which time its packets may be taken, and the thing.
     def __new__(
         cls,
-        data: bytes,
-        first_ref: int,
-        places: Places,
-        at: int,
-        flows: HeldFlows,
-        until_ns: int,
+        packets: PacketRuns,
         latest_ns: int | None,
         events: list[Event],
         others: PassedBy | None,
-        syns: tuple[dict[bytes, Flow], int, Counts] | None,
         unusual: Callable[[int], int],
+        lend: Callable[
+            [int], tuple[str, int, tuple[HeldFlows, tuple[dict[bytes, Flow], int, Counts] | None]] | None
+        ],
     ) -> Self: ...
     @property
     def index(self) -> int: ...
@@ -195,8 +204,16 @@ class ExchangeBlock:
     # Latest time of all packets up to the one that completed an exchange, its reference, how many exchanges
     # it completed before. Raises IndexError.
     def place(self, at: int) -> tuple[int, int, int]: ...
-    # Leave out what packets behind that one completed.
-    def cut(self) -> None: ...
+    # Leave out what packets of a file behind that one completed: the block ends there, and `take_rest` gives
+    # what others completed behind it, once the block is over.
+    def cut(self, file: int) -> None: ...
+    def take_rest(self) -> ExchangeBlock | None: ...
+    # The capture sets of the exchanges, each with where its runs begin and end.
+    def runs_by_set(
+        self, set_of: Callable[[ConnectionInfo], str]
+    ) -> list[tuple[str, list[tuple[int, int]]]]: ...
+    # There are no exchanges from one on, until 0 is given.
+    def stop_at(self, stop: int) -> None: ...
 
 @final
 class BlockIterator:
@@ -277,16 +294,13 @@ class Copier:
 
 @final
 class CopyInOrder:
+    # `lend` as for `InOrder`.
     def __new__(
         cls,
-        data: bytes,
-        first_ref: int,
-        places: Places,
-        at: int,
-        flows: CopiedFlows,
+        packets: PacketRuns,
         copier: Copier,
-        until_ns: int,
-        slow_path: Callable[[int], int],
+        unusual: Callable[[int], int],
+        lend: Callable[[int], tuple[str, int, CopiedFlows] | None],
     ) -> Self: ...
     @property
     def index(self) -> int: ...
@@ -464,7 +478,9 @@ class ExchangeTables:
     # False, and nothing is added, of an exchange that is unusual.
     def add(self, exchange: Exchange, order: bytes) -> bool: ...
     # From one on, until there are so many rows of a table; the first that is Python's, or how many there are.
-    def add_block(self, block: ExchangeBlock, start: int, file_number: int, most: int) -> int: ...
+    def add_block(
+        self, block: ExchangeBlock, start: int, number_of: Callable[[int], int], most: int
+    ) -> int: ...
     def rows(self, table: str) -> int: ...
     # Names with their buffers.
     def take(self, table: str) -> list[tuple[str, Buffers]]: ...

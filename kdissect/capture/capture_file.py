@@ -145,7 +145,11 @@ class CaptureFile:
         self._settle()
 
     def give_up(self, why: str) -> None:
-        """Read no further, now or again."""
+        """Nothing of it is wanted any more, and it is not read again.
+
+        A file is read to its end all the same: where packets of several come together must not depend on it,
+        as processes that share the work number them.
+        """
         self._is_given_up = True
         self._fail(why)
 
@@ -175,7 +179,7 @@ class CaptureFile:
             if batch:
                 self._note_times(batch)
                 yield batch
-            if parser.stopped or self._is_given_up:
+            if parser.stopped or (self._is_given_up and self.is_stream):
                 return None
         parser.close()
         return None

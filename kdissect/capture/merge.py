@@ -4,18 +4,17 @@ Raw time steps backwards within real captures; its running maximum does not, so 
 keeps every file's own order, and can be produced as a stream.
 """
 
-import heapq
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
+from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.model.packets.packet import PlainPacket
+from kdissect.model.native import is_compiled
+from kdissect.model.packets.packet import MergedBlock, PacketBlock, PlainPacket
 
-# Slices of packets are joined up to this many before they are handed on: two taps of one wire alternate
-# packet by packet.
-_JOINED = 512
+_key = itemgetter(0)
 
 
 class _Track:
@@ -23,15 +22,18 @@ class _Track:
 
     __slots__ = ("_batches", "batch", "keys", "order", "position")
 
+    batch: PacketBlock
+
     def __init__(self, order: int, file: CaptureFile) -> None:
         self.order = order
         self.position = 0
-        self.batch: Sequence[PlainPacket] = ()
         self.keys: list[int] = []
         self._batches = file.batches()
 
     def load(self) -> bool:
-        """Go to the next batch; False at the end of the file."""
+        """Have packets that are yet to come; False at the end of the file."""
+        if self.position < len(self.keys):
+            return True
         batch = next(self._batches, None)
         if batch is None:
             return False
@@ -46,15 +48,17 @@ class _Track:
         """(key of the next packet, order of the file)."""
         return self.keys[self.position], self.order
 
-    def take(self, bound: tuple[int, int] | None) -> Sequence[PlainPacket]:
-        """The packets before `bound`, which is behind the head; all of the batch without one."""
+    @property
+    def last(self) -> tuple[int, int]:
+        """(key of the last packet of the batch, order of the file)."""
+        return self.keys[-1], self.order
+
+    def take(self, bound: tuple[int, int]) -> tuple[PacketBlock, int, int]:
+        """The packets up to `bound`: their batch, and where in it they begin and end."""
         start = self.position
-        if bound is None:
-            self.position = len(self.keys)
-        else:
-            cut = bisect_left if bound[1] < self.order else bisect_right
-            self.position = cut(self.keys, bound[0], start)
-        return self.batch[start : self.position]
+        cut = bisect_left if bound[1] < self.order else bisect_right
+        self.position = cut(self.keys, bound[0], start)
+        return self.batch, start, self.position
 
 
 def merge(
@@ -66,44 +70,33 @@ def merge(
     files open.
     """
     waiting = deque((time, order, file) for order, (time, file) in enumerate(files))
-    heap: list[tuple[int, int, _Track]] = []
-    joined: list[PlainPacket] = []
-    while heap or waiting:
-        while waiting and (not heap or waiting[0][0] < heap[0][0]):
+    tracks: list[_Track] = []  # of the files that are open, in their order
+    while tracks or waiting:
+        while waiting and (not tracks or waiting[0][0] < min(track.head for track in tracks)[0]):
             _, order, file = waiting.popleft()
-            opening(file, len(heap) + 1)
-            _push(heap, _Track(order, file))
-        if not heap:
-            continue
-        track = heapq.heappop(heap)[2]
-        run = track.take(_bound(heap, waiting))
-        # Of files one behind the other whole batches come: as good as one file.
-        if len(run) >= _JOINED or len(run) == len(track.keys):
-            if joined:
-                yield joined
-                joined = []
-            yield run
-        else:
-            joined += run
-        if track.position < len(track.keys):
-            heapq.heappush(heap, (*track.head, track))
-        else:
-            _push(heap, track)
-        if len(joined) >= _JOINED:
-            yield joined
-            joined = []
-    if joined:
-        yield joined
+            opening(file, len(tracks) + 1)
+            track = _Track(order, file)
+            if track.load():
+                tracks.append(track)
+        if tracks:
+            yield _stretch(tracks, waiting[0][:2] if waiting else None)
+            tracks = [track for track in tracks if track.load()]
 
 
-def _push(heap: list[tuple[int, int, _Track]], track: _Track) -> None:
-    if track.load():
-        heapq.heappush(heap, (*track.head, track))
-
-
-def _bound(
-    heap: list[tuple[int, int, _Track]], waiting: deque[tuple[int, int, CaptureFile]]
-) -> tuple[int, int] | None:
-    """Where another file's next packet stands in the order."""
-    heads = [entry[0][:2] for entry in (heap, waiting) if entry]
-    return min(heads) if heads else None
+def _stretch(tracks: list[_Track], opening: tuple[int, int] | None) -> Sequence[PlainPacket]:
+    """The packets up to the end of the batch that is over first, or up to where the next file is opened."""
+    bound = min(track.last for track in tracks)
+    if opening is not None:
+        bound = min(bound, opening)
+    due = [track for track in tracks if track.head <= bound]
+    taken = [track.take(bound) for track in due]
+    if len(due) == 1:
+        [(batch, start, stop)] = taken
+        return batch if stop - start == len(batch) else batch[start:stop]
+    if is_compiled:
+        return MergedBlock(taken)
+    found: list[tuple[int, PlainPacket]] = []
+    for track, (batch, start, stop) in zip(due, taken, strict=True):
+        found += zip(track.keys[start:stop], batch[start:stop], strict=True)
+    found.sort(key=_key)  # which leaves files in their order, and packets in that of their file
+    return [packet for _, packet in found]

@@ -42,7 +42,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packets.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
+from kdissect.model.packets.packet import FILE_SHIFT, MergedBlock, Packet, PacketBlock, PlainPacket
 from kdissect.model.packets.segment import (
     ACK,
     SYN,
@@ -77,6 +77,7 @@ Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
 CLOSED_AT_ONCE = 1000
 _NOTHING: list[Event] = []
 NO_ENDS: Mapping[str, int] = {}
+NO_FILES: frozenset[int] = frozenset()
 _first = itemgetter(0)
 
 
@@ -90,8 +91,10 @@ class Analyzer:
     Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
-    # What `feed_each` has yet to come to; empty in between, so that nobody pickles it.
+    # What `feed_each` has yet to come to, of packets, or of a block; empty in between, so that nobody pickles
+    # it.
     _rest: Rest = iter(())
+    _left: tuple[PacketBlock | MergedBlock, native.InOrder | native.CopyInOrder] | None = None
     latest_ns: int | None = None
     """The latest time of all packets so far, where somebody asks for the order of all (`event_order`)."""
     ended: ConnectionInfo | None = None
@@ -170,30 +173,42 @@ class Analyzer:
         """Analyse packets in their order, with or without names; gives the events they completed."""
         return list(chain.from_iterable(self.feed_each(packets)))
 
-    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[Events]:
+    def feed_each(
+        self, packets: Sequence[PlainPacket], without: Collection[int] = NO_FILES
+    ) -> Iterator[Events]:
         """`feed_batch` bit by bit: gives events before a packet changes what they point at.
 
         So what is seen of a connection in its info is what was known at the event, however packets come in
-        batches. Of a block of packets exchanges come in blocks, too, where that is compiled.
+        batches. Of a block of packets exchanges come in blocks, too, where that is compiled. Packets of the
+        files in `without` are left out.
         """
-        self._rest = iter(())  # of a block, which is of one file, nothing is left where it is given up
-        self._block = None
-        if is_compiled and isinstance(packets, PacketBlock):
-            return self._feed_block(packets)
-        return self._feed_packets(packets)
+        self._rest, self._left, self._block = iter(()), None, None
+        if isinstance(packets, PacketBlock | MergedBlock):
+            if is_compiled and packets.files.isdisjoint(without):
+                return self._feed_block(packets)
+            if packets.files.issubset(without):
+                return iter(())
+        return self._feed_packets(_numbered_without(packets, 0, without))
 
     def feed_on(self, without: Collection[int]) -> Iterator[Events]:
         """`feed_each` behind the packet at which it raised or was left, without those of some files.
 
-        For `engine.guard`; of a block nothing comes any more.
+        For `engine.guard`.
         """
         self._block = None
-        return self._feed_rest(rest_without(self._rest, without))
+        left, self._left = self._left, None
+        if left is None:
+            return self._feed_rest(rest_without(self._rest, without))
+        block, fed = left
+        start = fed.index + 1
+        self.parser.packets -= len(block) - start  # those that are kept are counted again
+        return self._feed_packets(_numbered_without(block[start:], start, without))
 
-    def _feed_packets(self, packets: Sequence[PlainPacket]) -> Iterator[Events]:
+    def _feed_packets(self, numbered: Collection[tuple[int, PlainPacket]]) -> Iterator[Events]:
         self._index = 0  # until a packet is taken the first is at hand
-        segments = self.parser.parse_batch(packets)
-        yield from self._feed_rest(enumerate(zip(packets, segments, strict=True)))
+        segments = self.parser.parse_batch([packet for _, packet in numbered])
+        taken = zip(numbered, segments, strict=True)
+        yield from self._feed_rest((at, (packet, segment)) for (at, packet), segment in taken)
 
     def _feed_rest(self, rest: Rest) -> Iterator[Events]:
         self._rest, events = rest, self._events
@@ -208,37 +223,37 @@ class Analyzer:
                     yield self._take()
         self._rest = iter(())
 
-    def _feed_block(self, block: PacketBlock) -> Iterator[Events]:
+    def _feed_block(self, block: PacketBlock | MergedBlock) -> Iterator[Events]:
         """The same, compiled: what is unusual about a packet is left to `_feed_packet`."""
-        events, parser = self._events, self.parser
         self._index = 0
-        at, file = 0, block.first_ref >> FILE_SHIFT
-        while at < len(block) and file != self._file:  # until a segment of the file comes
-            self._index = at
-            packet = block[at]
-            if self.latest_ns is not None:
-                self.latest_ns = max(self.latest_ns, packet[1])
-            self._feed_packet(packet)
-            at += 1
-            if events:
-                yield self._take()
-        if not isinstance(self._flows, FlowTable):
-            return  # no segment came yet, and the block is over
-        parser.packets += len(block) - at
-        packed = block.pack()
+        parser, runs = self.parser, block.runs()
+        parser.packets += len(block)
+        sets = {file: self._capture_set_of(file) for file in block.files}
+        # The compiled hot path goes from one set to the other without a word.
+        heard = sorted(set(sets.values())) if len(sets) > 1 else []
 
         def feed_unusual(index: int, latest_ns: int | None = None) -> int:
             self._index, self.latest_ns = index, latest_ns
-            found = packed.segment(block.data, index)
+            if self._duplicate_taps is not None:
+                for capture_set in heard:
+                    self._duplicate_taps.hear(capture_set)
+            ref, found = runs.reference(index), runs.segment(index)
             if found is not None:
-                self._come_to(block.first_ref + index)
-                self._feed_segment(found[0], block.first_ref + index, found[1])
+                self._come_to(ref)
+                self._feed_segment(found[0], ref, found[1])
             else:
                 parser.packets -= 1
-                self._feed_packet(block[index])
-            return self._due_ns
+                self._feed_packet(runs.packet(index))
+            return self._sweeps.get(sets[ref >> FILE_SHIFT], 0)
 
-        fed = self._in_order(block, packed, at, feed_unusual)
+        def lend(file: int) -> tuple[str, int, Any] | None:
+            flows = self._tables.get(sets[file])
+            if not isinstance(flows, FlowTable):
+                return None  # no segment of the set came yet
+            return sets[file], self._sweeps.get(sets[file], 0), self._lent_of(sets[file], flows)
+
+        fed = self._in_order(runs, feed_unusual, lend)
+        self._left = block, fed
         try:
             for found in fed:
                 self._index = fed.index
@@ -248,26 +263,30 @@ class Analyzer:
         except Exception:
             self._index = fed.index
             raise
+        self._left = None
         if isinstance(fed, native.InOrder):
             self.latest_ns = fed.latest_ns
 
     def _in_order(
-        self, block: PacketBlock, packed: native.Places, at: int, feed_unusual: Callable[[int], int]
+        self,
+        runs: native.PacketRuns,
+        feed_unusual: Callable[[int], int],
+        lend: Callable[[int], tuple[str, int, Any] | None],
     ) -> native.InOrder | native.CopyInOrder:
-        """What takes the packets of a block from index `at` on."""
-        assert isinstance(self._flows, FlowTable)
-        return native.InOrder(
-            block.data, block.first_ref, packed, at, self._flows.held, self._due_ns, self.latest_ns,
-            self._events, self._others, self._syns(), feed_unusual,
-        )  # fmt: skip
+        """What takes the packets of a block."""
+        return native.InOrder(runs, self.latest_ns, self._events, self._others, feed_unusual, lend)
 
-    def _syns(self) -> tuple[dict[bytes, Flow], int, native.Counts] | None:
+    def _lent_of(self, _capture_set: str, flows: FlowTable) -> Any:
+        """What it takes of a capture set."""
+        return flows.held, self._syns(flows)
+
+    def _syns(self, flows: FlowTable) -> tuple[dict[bytes, Flow], int, native.Counts] | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
         counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
         assert isinstance(counts, native.Counts)
-        return self._flows, self.limits.connections, counts
+        return flows, self.limits.connections, counts
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
@@ -553,6 +572,13 @@ class Analyzer:
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:
     """What is left, without the packets of some files."""
     return iter([one for one in rest if one[1][0][0] >> FILE_SHIFT not in files])
+
+
+def _numbered_without(
+    packets: Sequence[PlainPacket], start: int, files: Collection[int]
+) -> list[tuple[int, PlainPacket]]:
+    """Packets with their numbers, without those of some files."""
+    return [one for one in enumerate(packets, start) if one[1][0] >> FILE_SHIFT not in files]
 
 
 def is_answer(flags: int) -> bool:

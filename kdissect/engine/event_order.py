@@ -18,7 +18,7 @@ from itertools import chain
 from struct import Struct
 from typing import TypeAlias
 
-from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.analyzer import NO_FILES, Analyzer
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, NEVER_NS, NUMBER_MASK, PlainPacket
 from kdissect.model.packets.segment import PlainSegment
@@ -46,7 +46,7 @@ class OrderedAnalyzer:
 
     def __init__(self, analyzer: Analyzer, number_of: Callable[[int], int] | None = None) -> None:
         self.analyzer = analyzer
-        self._number_of = number_of or int
+        self.number_of: Callable[[int], int] = number_of or int
         analyzer.latest_ns = NEVER_NS
 
     @property
@@ -54,12 +54,14 @@ class OrderedAnalyzer:
         """As `Analyzer.index`."""
         return self.analyzer.index
 
-    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[PlacedEvents]:
+    def feed_each(
+        self, packets: Sequence[PlainPacket], without: Collection[int] = NO_FILES
+    ) -> Iterator[PlacedEvents]:
         """Take packets in canonical order; gives events before a packet changes what they point at.
 
         Of a block of packets exchanges come in blocks, as of `Analyzer.feed_each`.
         """
-        return self._placed_each(self.analyzer.feed_each(packets))
+        return self._placed_each(self.analyzer.feed_each(packets, without))
 
     def feed_on(self, without: Collection[int]) -> Iterator[PlacedEvents]:
         """As `Analyzer.feed_on`."""
@@ -83,14 +85,6 @@ class OrderedAnalyzer:
         """The key of an exchange of a block, by its number."""
         latest_ns, ref, behind = block.place(at)
         return _place(latest_ns, self._in_set(ref)) + _NUMBER.pack(behind)
-
-    def file_of(self, block: native.ExchangeBlock) -> int:
-        """The index of a block's file."""
-        return block.place(0)[1] >> FILE_SHIFT
-
-    def file_number(self, block: native.ExchangeBlock) -> int:
-        """The number of a block's file among those of its capture set."""
-        return self._number_of(self.file_of(block))
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int, now_ns: int) -> list[Placed]:
         """Take the segment of one packet. `now_ns` is the running maximum of time within its file."""
@@ -139,7 +133,7 @@ class OrderedAnalyzer:
 
     def _in_set(self, ref: int) -> int:
         """A reference of a packet with the number of its file within the capture set."""
-        return self._number_of(ref >> FILE_SHIFT) << FILE_SHIFT | ref & NUMBER_MASK
+        return self.number_of(ref >> FILE_SHIFT) << FILE_SHIFT | ref & NUMBER_MASK
 
 
 def _place(now_ns: int, ref: int) -> bytes:

@@ -13,7 +13,7 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.faults import fault_text
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packets.packet import PacketBlock, PlainPacket, ref_file, ref_number
+from kdissect.model.packets.packet import PlainPacket, ref_file, ref_number
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -28,8 +28,8 @@ class Feeder(Protocol[Given]):
     def index(self) -> int:
         """Which of the packets is taken, or completed the event at hand."""
 
-    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[Given]:
-        """Take packets."""
+    def feed_each(self, packets: Sequence[PlainPacket], without: Collection[int]) -> Iterator[Given]:
+        """Take packets, without those of some files."""
 
     def feed_on(self, without: Collection[int]) -> Iterator[Given]:
         """Go on behind the packet at which `feed_each` raised, without those of some files."""
@@ -65,16 +65,13 @@ class Guard:
     def fed(self, packets: Sequence[PlainPacket], feeder: Feeder[Given]) -> Iterator[Given]:
         """What `feeder` gives for packets that are read together, but for those of inputs given up."""
         given_up = self.given_up
-        if given_up:
-            packets = _without(packets, given_up)
         self._packets, self._feeder = packets, feeder
-        feeding = feeder.feed_each(packets)
+        feeding = feeder.feed_each(packets, given_up)
         while True:
             known = len(given_up)
             try:
                 for events in feeding:
-                    self._given = events
-                    yield events
+                    yield from self._given_of(events)
                     if len(given_up) != known:
                         break
                 else:
@@ -82,6 +79,14 @@ class Guard:
             except Exception as error:
                 self.note(error)
             feeding = feeder.feed_on(given_up)
+
+    def _given_of(self, events: Any) -> Iterator[Any]:
+        """Events, and those of other files behind the place in a block at which one was given up."""
+        while events is not None:
+            self._given = events
+            yield events
+            is_block = is_compiled and isinstance(events, native.ExchangeBlock)
+            events = events.take_rest() if is_block else None
 
     def closed(self, analyzer: Analyzer, close: Callable[[], Iterable[Thing]]) -> Iterator[Thing]:
         """What `close` gives, which closes the analyzer; without what raises in it."""
@@ -112,7 +117,7 @@ class Guard:
             self.given_up.add(index)
             self._files[index].give_up(f"given up at {where}: {why}")
             if is_compiled and isinstance(self._given, native.ExchangeBlock):
-                self._given.cut()  # it is of one file
+                self._given.cut(index)
 
     def _place_of(self, thing: object) -> tuple[int | None, str]:
         """Index of an input, and where in it."""
@@ -132,9 +137,3 @@ class Guard:
 
 def _packet(ref: int) -> tuple[int, str]:
     return ref_file(ref), f"packet {ref_number(ref)}"
-
-
-def _without(packets: Sequence[PlainPacket], files: Collection[int]) -> Sequence[PlainPacket]:
-    if isinstance(packets, PacketBlock):
-        return () if ref_file(packets.first_ref) in files else packets
-    return [packet for packet in packets if ref_file(packet[0]) not in files]

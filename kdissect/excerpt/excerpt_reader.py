@@ -2,17 +2,17 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
-from kdissect.engine.flows import Connection
+from kdissect.engine.flows import Connection, FlowTable
 from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
 from kdissect.model.native import native
-from kdissect.model.packets.packet import NEVER_NS, Packet, PacketBlock, PlainPacket
+from kdissect.model.packets.packet import NEVER_NS, Packet, PlainPacket
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
@@ -404,19 +404,22 @@ class Tap(Analyzer):
         return events
 
     def _in_order(
-        self, block: PacketBlock, packed: "native.Places", at: int, feed_unusual: Callable[[int], int]
+        self,
+        runs: "native.PacketRuns",
+        feed_unusual: Callable[[int], int],
+        lend: Callable[[int], tuple[str, int, Any] | None],
     ) -> "native.InOrder | native.CopyInOrder":
         if self._copier is None:
-            return super()._in_order(block, packed, at, feed_unusual)
-        flows = self._copied_flows()
-        return native.CopyInOrder(
-            block.data, block.first_ref, packed, at, flows, self._copier, self._due_ns, feed_unusual
-        )
+            return super()._in_order(runs, feed_unusual, lend)
+        return native.CopyInOrder(runs, self._copier, feed_unusual, lend)
 
-    def _copied_flows(self) -> "native.CopiedFlows":
-        found = self._copied.get(self._capture_set)
+    def _lent_of(self, capture_set: str, flows: FlowTable) -> Any:
+        return super()._lent_of(capture_set, flows) if self._copier is None else self._copied_of(capture_set)
+
+    def _copied_of(self, capture_set: str) -> "native.CopiedFlows":
+        found = self._copied.get(capture_set)
         if found is None:
-            found = self._copied[self._capture_set] = native.CopiedFlows()
+            found = self._copied[capture_set] = native.CopiedFlows()
         return found
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
@@ -436,12 +439,12 @@ class Tap(Analyzer):
         self._holds_syns = info.id not in self._wanted
         return super()._first(plain, ref, time_ns)
 
-    def _syns(self) -> None:
+    def _syns(self, _flows: FlowTable) -> None:
         """Each SYN is for `_first`."""
 
     def _connection(self, info: ConnectionInfo, flow: bytes) -> Connection:
         listening = self._listening(info.id) if info.id in self._wanted else ()
-        copied = None if self._copier is None else self._copied_flows()
+        copied = None if self._copier is None else self._copied_of(self._capture_set)
         return _Heard(info, listening, self._packet, self._over, self._store, self._noted, copied, flow)
 
     def _packet_of(self, ref: int) -> PlainPacket:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from kdissect.model.native import native
@@ -10,6 +13,8 @@ from kdissect.session.exchange import Exchange
 
 Note = Callable[[Exception, object], None]
 """Is told of what was raised, and at which thing; raises it where that is wanted (`engine.guard`)."""
+
+_end_of = itemgetter(1)  # of a run
 
 
 class BlockTaker(NamedTuple):
@@ -32,6 +37,22 @@ class BlockTaker(NamedTuple):
 
         return cls(take, add_counting)
 
+    def within(self, runs: Sequence[tuple[int, int]]) -> BlockTaker:
+        """One that passes by all but some runs of a block, each given by where it begins and ends."""
+
+        def take(block: native.ExchangeBlock, start: int) -> int:
+            try:
+                for begin, stop in runs[bisect_right(runs, start, key=_end_of) :]:
+                    block.stop_at(stop)
+                    at = self.take(block, max(begin, start))
+                    if at < stop:
+                        return at
+            finally:
+                block.stop_at(sys.maxsize)
+            return len(block)
+
+        return self._replace(take=take)
+
 
 def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note) -> None:
     """Have all take the exchanges of a block. Bodies are decoded for the first who asks, and once for all.
@@ -47,7 +68,7 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
                 try:
                     taker.add(event, at)
                 except Exception as error:
-                    note(error, event)
+                    note(error, block[at])  # which is the one at hand again
                 places[number] = _take(taker, block, at + 1, note)
         event.forget_bodies()
 

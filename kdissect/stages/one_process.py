@@ -6,6 +6,7 @@ Rows come from the events of one analyzer, findings from one judge: nothing here
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 from kdissect.api import Dissection
@@ -43,6 +44,8 @@ class SetStage(Protocol):
 
 CauseStages = Callable[[Dissection, str], SetStage]
 """What makes the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
+
+_set_of = attrgetter("capture_set")
 
 
 def produce(
@@ -171,10 +174,9 @@ class Production:
         found: list[BlockTaker] = []
         ordered, tables, pieces = self._ordered, self._connections, self._pieces
         if self._wants_connections:
-            file_number = ordered.file_number(block)
 
             def count(block: native.ExchangeBlock, start: int) -> int:
-                return tables.exchange_block(block, start, file_number)
+                return tables.exchange_block(block, start, ordered.number_of)
 
             def add(event: Exchange, at: int) -> None:
                 tables.exchange(event, ordered.order_of(block, at), pieces)
@@ -187,9 +189,10 @@ class Production:
                     lambda event, at: self._add_fields(event, ordered.order_of(block, at)),
                 )
             )
-        capture_set = self._dissection.captures.files[ordered.file_of(block)].capture_set
-        for stage in self._stages_of(capture_set):
-            found += stage.takers()
+        runs_by_set = block.runs_by_set(_set_of)
+        for capture_set, runs in runs_by_set:
+            takers = [taker for stage in self._stages_of(capture_set) for taker in stage.takers()]
+            found += takers if len(runs_by_set) == 1 else [taker.within(runs) for taker in takers]
         if self._judge is not None:
             found.append(BlockTaker.of_counted(self._judge.take_block, self._judge.add))
         return found

@@ -221,9 +221,8 @@ fn put_block(
     loop {
         let before = out.len();
         let of_row = {
-            let mut block = block.borrow_mut();
-            block.at = at;
-            let Some(row) = block.rows.get(at) else { return Ok(at) };
+            let block = block.borrow();
+            let Some(row) = block.row(at) else { return Ok(at) };
             let number = row.connection as usize;
             let Some((known, info)) = known_texts.get_mut(number).zip(block.connections.get(number)) else {
                 return Ok(at);
@@ -245,7 +244,7 @@ fn put_block(
             let line = unusual_line(slf, &exchange()?)?;
             out.extend_from_slice(line.cast::<PyBytes>()?.as_bytes());
         }
-        if let Some(row) = block.borrow().rows.get(at) {
+        if let Some(row) = block.borrow().row(at) {
             note(row, out.len() - before);
         }
         at += 1;

@@ -2,9 +2,6 @@
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-
-use crate::headers::Packet;
 
 /// `kdissect.model.packets.packet`: a reference is the number of a file, and that of the packet in it.
 pub const FILE_SHIFT: u32 = 40;
@@ -23,9 +20,6 @@ pub struct Place {
 
 /// A place as Python has it: start, time_ns, link_type, end, wire_length.
 type Row = (usize, i64, u32, usize, u32);
-
-/// A segment as Python has it, and its time.
-type Timed<'py> = (Bound<'py, PyTuple>, i64);
 
 impl Place {
     fn row(&self) -> Row {
@@ -93,15 +87,6 @@ impl Places {
             Some(place) => Ok(place.row()),
             None => Err(PyIndexError::new_err("no packet of this number")),
         }
-    }
-
-    /// The segment of one of the packets in `data` (`kdissect.net.parser`), and its time; None where it is not
-    /// plain.
-    fn segment<'py>(&self, data: &Bound<'py, PyBytes>, at: usize) -> PyResult<Option<Timed<'py>>> {
-        let Some(place) = self.items.get(at) else { return Ok(None) };
-        let found = Packet::read(data.as_bytes(), place.start, place.end, place.link_type);
-        let Some(packet) = found else { return Ok(None) };
-        Ok(packet.segment(data.py(), data.as_bytes())?.map(|segment| (segment, place.time_ns)))
     }
 
     /// All places as rows.

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from kdissect.rules.judge import Judge
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES, CHECKOUT
+from tests.support.packets.pcaps import write_side_by_side
 
 FAULTS_ARE_TOLD = True  # elsewhere they fail the test (`conftest`)
 FILES = {
@@ -40,9 +40,8 @@ READING = (
 
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
-    """Three captures of different sets."""
-    for name, capture in FILES.items():
-        shutil.copy(CAPTURES / capture, tmp_path / f"{name}.pcapng")
+    """Three captures of different sets, whose packets are read in turns."""
+    write_side_by_side({tmp_path / f"{name}.pcapng": CAPTURES / file for name, file in FILES.items()})
     return tmp_path
 
 

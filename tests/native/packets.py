@@ -12,11 +12,14 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.capture.merge import merge
 from kdissect.cli import main
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.shards import KeyedEvents, Shard, ShardAnalyzer
+from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.model.limits import Limits
-from kdissect.model.packets.packet import FILE_SHIFT, Packet, PlainPacket
+from kdissect.model.packets.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
 from kdissect.session.events import Event
 from tests.engine.test_in_order import blocks, damaged, each, plain, streams, told
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
@@ -61,6 +64,51 @@ def told_of_sets(packets: list[PlainPacket], cuts: list[int]) -> Any:
     turns = zip(blocks(packets, cuts), blocks(again, cuts), strict=True)  # type: ignore[arg-type]
     said = list(each(analyzer, chain(*turns)))
     return said, plain(analyzer.close())
+
+
+class File:
+    """Stands for a file that is merged with others."""
+
+    def __init__(self, blocks: list[PacketBlock]) -> None:
+        self._blocks = blocks
+
+    def batches(self) -> Iterator[PacketBlock]:
+        """What is read of it."""
+        return (block for block in self._blocks if len(block))
+
+
+def told_of_turns(packets: list[PlainPacket], cuts: list[int], late_ns: int, are_compared: bool) -> Any:
+    """What is told of three files of two capture sets, packet by packet in turns, with the order of all: the
+    same packets, but those of the third file, which is of the first set, are of other hosts.
+    """
+    taps = DuplicateTaps() if are_compared else None
+    analyzer = Analyzer(capture_set_of=lambda file: "one" if file % 2 == 0 else "other", duplicate_taps=taps)
+    ordered, files = OrderedAnalyzer(analyzer), []
+    for number in range(3):
+        own = [
+            (
+                (number << FILE_SHIFT) | ref,
+                time_ns + number * late_ns,
+                link,
+                _elsewhere(data, number),
+                wire,
+            )
+            for ref, time_ns, link, data, wire in packets
+        ]
+        files.append((own[0][1], File(blocks(own, cuts))))
+    said = []
+    for batch in merge(files, lambda *_: None):  # type: ignore[arg-type]
+        for events in ordered.feed_each(batch):
+            if isinstance(events, list):
+                said += [(key, plain(event)) for key, event in events]
+            else:
+                said += [(ordered.order_of(events, at), plain(events[at])) for at in range(len(events))]
+    said += [(key, plain(event)) for key, event in ordered.close({})]
+    return said, analyzer.parser.packets
+
+
+def _elsewhere(data: bytes, number: int) -> bytes:
+    return data if number < 2 else data[:26] + b"\x63" + data[27:30] + b"\x63" + data[31:]  # of both IPs
 
 
 def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:

@@ -1,10 +1,12 @@
 """The compiled way of packets into connections tells what the one in Python tells."""
 
+import sys
 from functools import cache, partial
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
@@ -128,6 +130,15 @@ def test_several_sets(python_side: PythonSide, damage: Any, cuts: list[int]) -> 
 
 
 @SETTINGS
+@given(damage=DAMAGE, cuts=CUTS, late_ns=st.sampled_from([0, 700, 50_000]), are_compared=st.booleans())
+def test_files_in_turns(
+    python_side: PythonSide, damage: Any, cuts: list[int], late_ns: int, are_compared: bool
+) -> None:
+    given_of = damaged(small_frames(4), damage), cuts, late_ns, are_compared
+    assert asked.told_of_turns(*given_of) == python_side.call(asked.told_of_turns, *given_of)
+
+
+@SETTINGS
 @given(damage=DAMAGE, cuts=CUTS)
 def test_shards(python_side: PythonSide, damage: Any, cuts: list[int]) -> None:
     packets = damaged(small_frames(6), damage)
@@ -164,12 +175,11 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
     for start, end in ((0, 10**9), (10**9, 10**9 + 60), (60, 0), (2**63, 2**64 - 1)):
         block = PacketBlock(bytes(100), packets[0][0], [(start, packets[0][1], 1, end, 60)])
         found: list[int] = []
-        places, lanes = block.pack(), native.HeldFlows()
-        unusual = partial(noted, found)
-        fed = native.InOrder(block.data, 1, places, 0, lanes, 2**70, None, [], None, None, unusual)
+        lent = "a set", 2**70, (native.HeldFlows(), None)
+        fed = native.InOrder(block.runs(), None, [], None, partial(noted, found), lambda _, lent=lent: lent)
         assert list(fed) == []
         assert found == [0]
-        assert block.pack().segment(block.data, 0) is None
+        assert block.runs().segment(0) is None
 
 
 def test_nothing_is_known_of_connections_that_are_over(native: Any) -> None:
@@ -244,14 +254,30 @@ def test_what_nobody_asks_for_is_counted_too(native: Any, asked_for: int | None)
     assert info.complete == before + len(block)
 
 
+def test_a_block_can_end_sooner_for_a_time(native: Any) -> None:
+    _, fed = block_of_exchanges()
+    block = first_block(native, fed)
+    whole = len(block)
+    assert block.runs_by_set(lambda info: info.capture_set) == [("", [(0, whole)])]
+    block.stop_at(3)
+    assert (len(block), len(list(block))) == (3, 3)
+    with pytest.raises(IndexError):
+        block[3]
+    block.stop_at(sys.maxsize)
+    assert len(block) == whole
+
+
 def test_the_rest_of_a_block_can_be_left_out(native: Any) -> None:
     analyzer, fed = block_of_exchanges()
     block = first_block(native, fed)
     for number, _ in enumerate(block):
         if number == 2:
-            block.cut()
+            block.cut(7)  # of another file
+            assert len(block) > 3
+            block.cut(0)
     assert number == 2
     assert len(block) == 3
+    assert block.take_rest() is None
     list(fed)
     assert next(one.info for one in analyzer._flows.values()).complete == block[2].ordinal + 1
 

@@ -17,7 +17,7 @@ from tests.history.cluster import CLICKS, FETCH, ORDERS, Client
 from tests.history.test_topic_names import TOPIC_ID, topic_batch
 from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
-from tests.support.packets.pcaps import write_pcap
+from tests.support.packets.pcaps import write_pcap, write_side_by_side
 
 pa = pytest.importorskip("pyarrow")
 from kdissect.query.fields.field_table import FIELDS  # noqa: E402  needs pyarrow
@@ -68,6 +68,18 @@ def test_rows_are_those_of_python(name: str, tables: frozenset[str], python_side
     expected = python_side.call(rows_of, paths, tables)
     assert rows_of(paths, tables) == expected
     assert any(expected.values()) or len(tables) == 1
+
+
+@pytest.mark.parametrize("other", [NAMES[0], "kafka44_aiokafka_groups.pcapng"], ids=["the same", "another"])
+def test_rows_of_sets_that_are_read_in_turns_are_those_of_python(
+    other: str, tmp_path: Path, python_side: PythonSide
+) -> None:
+    sources = {tmp_path / "a.pcap": CAPTURES / NAMES[0], tmp_path / "b.pcap": CAPTURES / other}
+    paths = write_side_by_side(sources)
+    found = rows_of(paths, DEFAULT)
+    assert found == python_side.call(rows_of, paths, DEFAULT)
+    assert {row["capture_set"] for row in found["exchanges"]} == {"a", "b"}
+    assert any(row["same_as"] for row in found["exchanges"]) == (other == NAMES[0])
 
 
 def damaged(data: bytes, seed: int) -> bytes:

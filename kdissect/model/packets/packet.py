@@ -98,6 +98,15 @@ class PacketBlock(Sequence[PlainPacket]):
             self.packed = native.Places(self.places)
         return self.packed
 
+    @property
+    def files(self) -> frozenset[int]:
+        """The index of its file."""
+        return frozenset((self.first_ref >> FILE_SHIFT,))
+
+    def runs(self) -> "native.PacketRuns":
+        """The packets for the compiled hot path, which must be there."""
+        return native.PacketRuns(self.data, self.first_ref, self.pack())
+
     def span(self) -> tuple[int, int]:
         """Earliest and latest time of a packet; there must be one."""
         found = None if self.packed is None else self.packed.span()
@@ -158,3 +167,39 @@ class PacketBlock(Sequence[PlainPacket]):
         if self.packed is not None:
             return PacketBlock(self.data, self.first_ref + start, packed=self.packed.cut(start, stop))
         return PacketBlock(self.data, self.first_ref + start, self.places[start:stop])
+
+
+class MergedBlock(Sequence[PlainPacket]):
+    """Packets of several files in one order, as they lie in the blocks of each: for the compiled hot path.
+
+    `stretches` are blocks, each with the number of its first packet here, and the one behind its last. A
+    packet stands at the latest time in its block so far, and behind those of earlier stretches at that time.
+    """
+
+    __slots__ = ("_runs", "files")
+
+    def __init__(self, stretches: Sequence[tuple[PacketBlock, int, int]]) -> None:
+        self.files: frozenset[int] = frozenset().union(*(block.files for block, _, _ in stretches))
+        self._runs = native.interleaved(
+            [(block.data, block.first_ref, block.pack(), start, stop) for block, start, stop in stretches]
+        )
+
+    def runs(self) -> "native.PacketRuns":
+        """As of `PacketBlock`."""
+        return self._runs
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @overload
+    def __getitem__(self, index: int) -> PlainPacket: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[PlainPacket]: ...
+
+    def __getitem__(self, index: int | slice) -> PlainPacket | list[PlainPacket]:
+        """A packet, or some."""
+        if isinstance(index, slice):
+            return [self._runs.packet(at) for at in range(*index.indices(len(self)))]
+        found: PlainPacket = self._runs.packet(index + len(self) if index < 0 else index)
+        return found

@@ -121,13 +121,13 @@ class ExchangeTables:
         if self._wanted & _BY_RECORDS:
             self._record_sets(exchange, order, pieces)
 
-    def exchange_block(self, block: native.ExchangeBlock, start: int, file_number: int) -> int:
+    def exchange_block(self, block: native.ExchangeBlock, start: int, number_of: Callable[[int], int]) -> int:
         """The rows of a block's exchanges, from one on: gives the next one that is for `exchange`, or how
-        many there are. `file_number` is that of its file in its capture set.
+        many there are. `number_of` gives for a file its number in its capture set.
         """
         if self._wanted.isdisjoint(_OF_EXCHANGES):
             return len(block)
-        return self._rows.exchange_block(block, start, file_number)
+        return self._rows.exchange_block(block, start, number_of)
 
     def connection(self, info: ConnectionInfo, order: bytes) -> None:
         """The rows of a connection that is over."""

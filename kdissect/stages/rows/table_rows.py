@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -85,15 +85,15 @@ class TableRows:
         self._flush_columns(columns)
         return True
 
-    def exchange_block(self, block: native.ExchangeBlock, start: int, file_number: int) -> int:
+    def exchange_block(self, block: native.ExchangeBlock, start: int, number_of: Callable[[int], int]) -> int:
         """Take exchanges of a block whose rows are columns, from one on; gives the next that is for others,
-        or how many there are. `file_number` is that of its file in its capture set.
+        or how many there are. `number_of` gives for a file its number in its capture set.
         """
         columns = self._compiled
         if columns is None:
             return start
         while True:
-            start = columns.add_block(block, start, file_number, COLUMN_ROWS)
+            start = columns.add_block(block, start, number_of, COLUMN_ROWS)
             if not self._flush_columns(columns):
                 return start
 

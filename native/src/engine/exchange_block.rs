@@ -1,7 +1,7 @@
 //! Exchanges that packets completed, as rows. Who counts or writes them reads the rows; one becomes an object
 //! (`kdissect.session.exchange.Exchange`) when somebody asks for it.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::engine::completed::{counted, Row};
 use crate::engine::held::Held;
 use crate::engine::shared::Engine;
+use crate::places::FILE_SHIFT;
 
 /// So many rows are handed on, or so many bytes in their frames, however much of the packets is left.
 const MOST_ROWS: usize = 4096;
@@ -16,6 +17,9 @@ const MOST_BYTES: usize = 1 << 18;
 
 /// Blocks that were begun, of all analyses: 0 is the number of none.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// The name of a capture set, and where runs of its exchanges begin and end.
+type OfSet = (String, Vec<(usize, usize)>);
 
 /// One exchange of a block.
 pub struct BlockRow {
@@ -93,7 +97,7 @@ impl Gathered {
 
     pub fn done(self) -> ExchangeBlock {
         let Gathered { engine, connections, loans, rows, .. } = self;
-        ExchangeBlock { engine, connections, loans, rows, at: 0, counted: 0 }
+        ExchangeBlock::of(engine, connections, loans, rows)
     }
 }
 
@@ -105,17 +109,22 @@ pub struct ExchangeBlock {
     pub connections: Vec<Py<PyAny>>,
     /// Numbers of their loans (`by_loan.rs`).
     pub loans: Vec<u64>,
-    pub rows: Vec<BlockRow>,
+    rows: Vec<BlockRow>,
+    /// Rows from here on are not there for who asks.
+    stop: usize,
     /// The row at hand.
-    pub at: usize,
+    at: AtomicUsize,
     /// Rows that their connections have counted.
     counted: usize,
+    /// What was behind the rows that were left out, and whether it was asked for.
+    rest: Option<Py<ExchangeBlock>>,
+    is_over: bool,
 }
 
 #[pymethods]
 impl ExchangeBlock {
     fn __len__(&self) -> usize {
-        self.rows.len()
+        self.rows().len()
     }
 
     fn __iter__(slf: Py<Self>) -> BlockIterator {
@@ -124,7 +133,7 @@ impl ExchangeBlock {
 
     /// Raises IndexError.
     fn __getitem__<'py>(slf: &Bound<'py, Self>, at: isize) -> PyResult<Bound<'py, PyAny>> {
-        let rows = slf.borrow().rows.len();
+        let rows = slf.borrow().rows().len();
         let at = if at < 0 { rows.checked_add_signed(at) } else { Some(at.unsigned_abs()) };
         let found = at.map(|at| ExchangeBlock::exchange(slf, at)).transpose()?.flatten();
         found.ok_or_else(|| PyIndexError::new_err("no exchange of this number"))
@@ -132,8 +141,11 @@ impl ExchangeBlock {
 
     /// Index of the packet that completed the exchange at hand: the one asked for last.
     #[getter]
-    fn index(&self) -> usize {
-        self.rows.get(self.at).or(self.rows.last()).map_or(0, |row| row.packet)
+    fn index(&self, py: Python<'_>) -> usize {
+        match &self.rest {
+            Some(rest) if self.is_over => rest.borrow(py).index(py),
+            _ => self.rows.get(self.at.load(Relaxed)).or(self.rows.last()).map_or(0, |row| row.packet),
+        }
     }
 
     /// Of the packet that completed an exchange the latest time of all packets so far and its reference, and how many
@@ -143,18 +155,92 @@ impl ExchangeBlock {
         Ok((row.place.latest_ns, row.place.reference, row.behind))
     }
 
-    /// Leave out what packets behind that one completed.
-    fn cut(&mut self) {
-        let packet = self.index();
-        self.rows.retain(|row| row.packet <= packet);
+    /// Leave out what packets of a file behind that one completed. The block ends before the first of these; what others
+    /// completed behind it is a block of its own.
+    fn cut(&mut self, py: Python<'_>, file: i64) -> PyResult<()> {
+        let packet = self.index(py);
+        if let Some(rest) = self.rest.as_ref().filter(|_| self.is_over) {
+            return rest.borrow_mut(py).cut(py, file);
+        }
+        let is_out = |row: &BlockRow| row.packet > packet && row.place.reference >> FILE_SHIFT == file;
+        let end = self.rows.iter().position(is_out).unwrap_or(self.rows.len());
+        let mut behind = self.rows.split_off(end);
+        if let Some(rest) = self.rest.take() {
+            behind.append(&mut rest.borrow_mut(py).rows);
+        }
+        behind.retain(|row| !is_out(row));
+        if !behind.is_empty() {
+            let connections = self.connections.iter().map(|info| info.clone_ref(py)).collect();
+            let engine = self.engine.clone_ref(py);
+            let rest = ExchangeBlock::of(engine, connections, self.loans.clone(), behind);
+            self.rest = Some(Py::new(py, rest)?);
+        }
+        Ok(())
+    }
+
+    /// The block behind what was left out, once this one is over; None where there is none.
+    fn take_rest(&mut self, py: Python<'_>) -> Option<Py<ExchangeBlock>> {
+        self.is_over = true;
+        Some(self.rest.as_ref()?.clone_ref(py))
+    }
+
+    /// The capture sets of the exchanges, which `set_of` gives for a connection, each with its runs: where they begin and
+    /// end.
+    fn runs_by_set(&self, set_of: &Bound<'_, PyAny>) -> PyResult<Vec<OfSet>> {
+        let mut found: Vec<OfSet> = Vec::new();
+        let mut sets = Vec::with_capacity(self.connections.len());
+        for info in &self.connections {
+            let name: String = set_of.call1((info,))?.extract()?;
+            let number = found.iter().position(|(known, _)| *known == name).unwrap_or(found.len());
+            if number == found.len() {
+                found.push((name, Vec::new()));
+            }
+            sets.push(number);
+        }
+        for (at, row) in self.rows.iter().enumerate() {
+            let number = sets.get(row.connection as usize).copied().unwrap_or_default();
+            let Some((_, runs)) = found.get_mut(number) else { continue };
+            match runs.last_mut() {
+                Some((_, stop)) if *stop == at => *stop += 1,
+                _ => runs.push((at, at + 1)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// There are no exchanges from one on, until another is said.
+    fn stop_at(&mut self, stop: usize) {
+        self.stop = stop;
     }
 }
 
 impl ExchangeBlock {
+    fn of(
+        engine: Py<Engine>,
+        connections: Vec<Py<PyAny>>,
+        loans: Vec<u64>,
+        rows: Vec<BlockRow>,
+    ) -> ExchangeBlock {
+        let (stop, at, counted, rest, is_over) = (usize::MAX, AtomicUsize::new(0), 0, None, false);
+        ExchangeBlock { engine, connections, loans, rows, stop, at, counted, rest, is_over }
+    }
+
+    /// Those that are there.
+    pub fn rows(&self) -> &[BlockRow] {
+        self.rows.get(..self.stop).unwrap_or(&self.rows)
+    }
+
+    /// One of them, which is the one at hand then.
+    pub fn row(&self, at: usize) -> Option<&BlockRow> {
+        let row = self.rows().get(at)?;
+        self.at.store(at, Relaxed);
+        Some(row)
+    }
+
     /// The exchange of a row, which is the one at hand then; None behind the last one.
     pub fn exchange<'py>(slf: &Bound<'py, Self>, at: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = slf.py();
-        let Some(stop) = slf.borrow_mut().go_to(at) else { return Ok(None) };
+        let Some(stop) = slf.borrow().go_to(at) else { return Ok(None) };
         ExchangeBlock::count(slf, stop)?;
         let block = slf.borrow();
         let Some(row) = block.rows.get(at) else { return Ok(None) };
@@ -171,9 +257,8 @@ impl ExchangeBlock {
     }
 
     /// Have a row at hand; gives the first one behind what its packet completed.
-    fn go_to(&mut self, at: usize) -> Option<usize> {
-        let packet = self.rows.get(at)?.packet;
-        self.at = at;
+    fn go_to(&self, at: usize) -> Option<usize> {
+        let packet = self.row(at)?.packet;
         let behind = self.rows.iter().skip(at).take_while(|row| row.packet == packet);
         Some(at + behind.count())
     }
@@ -181,7 +266,9 @@ impl ExchangeBlock {
     /// The block is over: connections count what nobody asked for.
     pub fn settle(slf: &Bound<'_, Self>) -> PyResult<()> {
         let stop = slf.borrow().rows.len();
-        ExchangeBlock::count(slf, stop)
+        ExchangeBlock::count(slf, stop)?;
+        let rest = slf.borrow().rest.as_ref().map(|rest| rest.clone_ref(slf.py()));
+        rest.map_or(Ok(()), |rest| ExchangeBlock::settle(rest.bind(slf.py())))
     }
 
     /// Have connections count their rows up to this one.

@@ -2,7 +2,7 @@
 //! `ConnectionAnalyzer.feed` do together for them, and nothing else.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyList;
 
 use crate::engine::exchange_block::{ExchangeBlock, Gathered, Place as PacketPlace};
 use crate::engine::flows::{HeldFlows, PassedBy};
@@ -10,24 +10,25 @@ use crate::engine::framing;
 use crate::engine::half_open::Syns;
 use crate::engine::held::Held;
 use crate::engine::lent::{Segment, Turn, Work};
+use crate::engine::sets::Sets;
 use crate::headers::Packet;
-use crate::places::{Place, Places};
+use crate::places::Place;
+use crate::runs::PacketRuns;
+
+/// The index of none.
+const NO_FILE: i64 = -1;
 
 /// Gives what packets complete: exchanges in blocks, before a packet is taken that could change what they point at,
 /// and a list of the events of each packet that is for Python.
 #[pyclass(module = "kdissect._native")]
 pub struct InOrder {
-    data: Py<PyBytes>,
-    first_ref: i64,
-    places: Py<Places>,
+    packets: Py<PacketRuns>,
     at: usize,
-    flows: Py<HeldFlows>,
-    until_ns: i64,
+    sets: Sets<Lent>,
     /// The latest time of all packets so far; None where nobody asks for the order of all.
     latest_ns: Option<i64>,
     events: Py<PyList>,
     others: Option<Py<PassedBy>>,
-    syns: Option<Syns>,
     unusual: Py<PyAny>,
     work: Work,
     gathered: Option<Gathered>,
@@ -37,6 +38,9 @@ pub struct InOrder {
     is_for_python: bool,
     error: Option<PyErr>,
 }
+
+/// The open connections of a capture set, and who takes its SYNs: those of flows nobody knows.
+type Lent = (Py<HeldFlows>, Option<Syns>);
 
 /// What became of a packet.
 enum Taken {
@@ -50,37 +54,27 @@ enum Taken {
 
 #[pymethods]
 impl InOrder {
-    /// Packets of a block from index `at` on, of the connections in `flows`, up to the time `until_ns`. `latest_ns` is the
-    /// latest time of packets before them, where somebody asks for the order of all. Packets of the flows in `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index
-    /// of each packet that is for Python, and the latest time up to it, which puts what it completes into `events`, and gives the next `until_ns`.
+    /// `latest_ns` is the latest time of packets before these, where somebody asks for the order of all. Packets of the flows
+    /// in `others` are passed by. `unusual` is called with the index of each packet that is for Python, and the latest time
+    /// up to it, puts what it completes into `events`, and gives the time up to which packets of its capture set may be
+    /// taken. `lend` lends for a file (`sets.rs`) the connections of its set, and who takes SYNs.
     #[new]
-    #[pyo3(signature = (data, first_ref, places, at, flows, until_ns, latest_ns, events, others, syns, unusual))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (packets, latest_ns, events, others, unusual, lend))]
     fn new(
-        data: Py<PyBytes>,
-        first_ref: i64,
-        places: Py<Places>,
-        at: usize,
-        flows: Py<HeldFlows>,
-        until_ns: &Bound<'_, PyAny>,
+        packets: Py<PacketRuns>,
         latest_ns: Option<i64>,
         events: Py<PyList>,
         others: Option<Py<PassedBy>>,
-        syns: Option<Syns>,
         unusual: Py<PyAny>,
+        lend: Py<PyAny>,
     ) -> Self {
-        let until_ns = time(until_ns);
         InOrder {
-            data,
-            first_ref,
-            places,
-            at,
-            flows,
-            until_ns,
+            packets,
+            at: 0,
+            sets: Sets::new(lend),
             latest_ns,
             events,
             others,
-            syns,
             unusual,
             work: Work::default(),
             gathered: None,
@@ -138,15 +132,13 @@ impl InOrder {
     }
 }
 
-/// A time as Python has it; some round numbers lie behind the last time there is.
-fn time(time_ns: &Bound<'_, PyAny>) -> i64 {
-    time_ns.extract().unwrap_or(i64::MAX)
-}
-
 impl InOrder {
     /// Have Python take the packet taken last; gives the events that it completed, if any.
     fn ask_python<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        self.until_ns = time(&self.unusual.bind(py).call1((self.index(), self.latest_ns))?);
+        let until_ns = self.unusual.bind(py).call1((self.index(), self.latest_ns))?;
+        if let Some(placed) = self.packets.get().get(self.index()) {
+            self.sets.go_on_to(placed.file(), &until_ns);
+        }
         let events = self.events.bind(py);
         if events.is_empty() {
             return Ok(None);
@@ -158,21 +150,39 @@ impl InOrder {
 
     /// Gather what packets complete up to one that is for Python, or until there is enough; whether that was all.
     fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let block = Block {
-            data: self.data.bind(py).as_bytes(),
-            until_ns: self.until_ns,
-            flows: self.flows.bind(py).try_borrow()?,
-            others: self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?,
-            syns: self.syns.as_ref(),
-        };
+        let others = self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?;
+        let mut flows: Vec<PyRef<'_, HeldFlows>> = Vec::new(); // of the sets, which stay as they are here
+        let mut here = (NO_FILE, None);
         self.work.has_waiting = false;
-        while let Some(place) = self.places.get().items.get(self.at) {
-            let (index, reference) = (self.at, self.first_ref + self.at as i64);
+        while let Some(placed) = self.packets.get().get(self.at) {
+            let (index, reference) = (self.at, placed.reference);
             self.at += 1;
-            self.latest_ns = self.latest_ns.map(|latest_ns| latest_ns.max(place.time_ns));
-            let now_ns = self.latest_ns.unwrap_or(place.time_ns);
+            self.latest_ns = self.latest_ns.map(|latest_ns| latest_ns.max(placed.place.time_ns));
+            let now_ns = self.latest_ns.unwrap_or(placed.place.time_ns);
             let stands = PacketPlace { latest_ns: now_ns, reference };
-            match block.take(py, place, &stands, self.latest_ns.is_some(), &mut self.work)? {
+            if here.0 != placed.file() {
+                here = (placed.file(), self.sets.number_of(py, placed.file())?);
+                while let Some(of) =
+                    here.1.filter(|&number| number >= flows.len()).and(self.sets.get(flows.len()))
+                {
+                    flows.push(of.lent.0.bind(py).try_borrow()?);
+                }
+            }
+            let of = here.1.and_then(|number| Some((self.sets.get(number)?, flows.get(number)?)));
+            let taken = match of {
+                None => Taken::Unusual, // the first packet of its capture set
+                Some((of, flows)) => {
+                    let block = Block {
+                        data: placed.data.as_bytes(py),
+                        until_ns: of.until_ns,
+                        flows,
+                        others: others.as_deref(),
+                        syns: of.lent.1.as_ref(),
+                    };
+                    block.take(py, placed.place, &stands, self.latest_ns.is_some(), &mut self.work)?
+                }
+            };
+            match taken {
                 Taken::Done => {}
                 Taken::Completed(held) => {
                     let mut held = held.bind(py).try_borrow_mut()?;
@@ -198,16 +208,16 @@ impl InOrder {
     }
 }
 
-/// What the packets of a block share. Its flows stay as they are while it is there.
-struct Block<'a, 'py> {
+/// What the packets of a block and a capture set share.
+struct Block<'a> {
     data: &'a [u8],
     until_ns: i64,
-    flows: PyRef<'py, HeldFlows>,
-    others: Option<PyRef<'py, PassedBy>>,
+    flows: &'a HeldFlows,
+    others: Option<&'a PassedBy>,
     syns: Option<&'a Syns>,
 }
 
-impl Block<'_, '_> {
+impl Block<'_> {
     fn take(
         &self,
         py: Python<'_>,
@@ -230,7 +240,7 @@ impl Block<'_, '_> {
             let segment = Segment { seq: plain.seq, ack: plain.ack, ip_id: packet.ip_id, packet: packet_of };
             return give(py, held, is_turned, &segment, work);
         }
-        if self.others.as_ref().is_some_and(|others| others.by_flow.get(&packet.flow).is_some()) {
+        if self.others.is_some_and(|others| others.by_flow.get(&packet.flow).is_some()) {
             return Ok(Taken::Done);
         }
         let opened_at = is_placed.then_some(stands.latest_ns);

@@ -173,7 +173,7 @@ impl LoggedRows {
         }
         self.connections.resize(block.connections.len(), None);
         let mut at = start;
-        while let Some(of) = block.rows.get(at) {
+        while let Some(of) = block.row(at) {
             let number = of.connection as usize;
             let Some(info) = block.connections.get(number) else { break };
             if !self.add(py, &of.row, number, info)? {

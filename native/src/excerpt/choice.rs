@@ -36,7 +36,7 @@ impl FrameChoice {
 
     /// Take the exchanges of a block. Raises what `choose` does.
     fn take(&mut self, py: Python<'_>, block: &Bound<'_, ExchangeBlock>) -> PyResult<()> {
-        let rows = block.borrow().rows.len();
+        let rows = block.borrow().rows().len();
         for at in 0..rows {
             let known = self.known_number(py, &block.borrow(), at);
             let number = match known {
@@ -59,7 +59,7 @@ impl FrameChoice {
 
 /// Row and connection.
 fn found(block: &ExchangeBlock, at: usize) -> Option<(&Row, &Py<PyAny>)> {
-    let found = block.rows.get(at)?;
+    let found = block.row(at)?;
     Some((&found.row, block.connections.get(found.connection as usize)?))
 }
 

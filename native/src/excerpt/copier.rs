@@ -6,13 +6,15 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::engine::sets::Sets;
 use crate::excerpt::copied::{Copied, CopiedFlows, Direction, UNKNOWN};
 use crate::excerpt::cut::{self, Cut, UnderWay};
 use crate::excerpt::packet_out::{self, Content, Stamp};
 use crate::excerpt::plan::Plan;
 use crate::excerpt::plans::MergedPlans;
 use crate::headers::{self, Packet, Plain};
-use crate::places::{Place, Places};
+use crate::places::Place;
+use crate::runs::{PacketRuns, Placed};
 
 const PSH: u8 = 8; // RFC 9293 section 3.1
 const MASK: i64 = 0xFFFF_FFFF;
@@ -99,35 +101,20 @@ struct Given<'a> {
 /// Takes the packets of a block.
 #[pyclass(module = "kdissect._native")]
 pub struct CopyInOrder {
-    data: Py<PyBytes>,
-    first_ref: i64,
-    places: Py<Places>,
+    packets: Py<PacketRuns>,
     at: usize,
-    flows: Py<CopiedFlows>,
+    sets: Sets<Py<CopiedFlows>>,
     copier: Py<Copier>,
-    until_ns: i64,
-    slow_path: Py<PyAny>,
+    unusual: Py<PyAny>,
 }
 
 #[pymethods]
 impl CopyInOrder {
-    /// Packets of a block from index `at` on, of the connections in `flows`, up to the time `until_ns`. `slow_path` is
-    /// called with the index of each packet that is for Python, and gives the next `until_ns`.
+    /// `unusual` is called with the index of each packet that is for Python, and gives the time up to which packets of its
+    /// capture set may be taken. `lend` lends for a file (`engine/sets.rs`) the connections of its set.
     #[new]
-    #[pyo3(signature = (data, first_ref, places, at, flows, copier, until_ns, slow_path))]
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        data: Py<PyBytes>,
-        first_ref: i64,
-        places: Py<Places>,
-        at: usize,
-        flows: Py<CopiedFlows>,
-        copier: Py<Copier>,
-        until_ns: &Bound<'_, PyAny>,
-        slow_path: Py<PyAny>,
-    ) -> Self {
-        let until_ns = time(until_ns);
-        CopyInOrder { data, first_ref, places, at, flows, copier, until_ns, slow_path }
+    fn new(packets: Py<PacketRuns>, copier: Py<Copier>, unusual: Py<PyAny>, lend: Py<PyAny>) -> Self {
+        CopyInOrder { packets, at: 0, sets: Sets::new(lend), copier, unusual }
     }
 
     /// Index of the packet that was taken last.
@@ -140,30 +127,31 @@ impl CopyInOrder {
         slf
     }
 
-    /// Take all packets: no events come of them. Raises what `slow_path` does, and what writes.
+    /// Take all packets: no events come of them. Raises what `unusual` does, and what writes.
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         while self.take(py)? {
-            self.until_ns = time(&self.slow_path.bind(py).call1((self.index(),))?);
+            let until_ns = self.unusual.bind(py).call1((self.index(),))?;
+            if let Some(placed) = self.packets.get().get(self.index()) {
+                self.sets.go_on_to(placed.file(), &until_ns);
+            }
         }
         Ok(None)
     }
 }
 
-/// A time as Python has it; some round numbers lie behind the last time there is.
-fn time(time_ns: &Bound<'_, PyAny>) -> i64 {
-    time_ns.extract().unwrap_or(i64::MAX)
-}
-
 impl CopyInOrder {
     /// Go on up to a packet that is for Python; false behind the last one.
     fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let data = self.data.bind(py).as_bytes();
-        let mut flows = self.flows.bind(py).try_borrow_mut()?;
         let mut copier = self.copier.bind(py).try_borrow_mut()?;
-        while let Some(place) = self.places.get().items.get(self.at) {
-            let reference = self.first_ref + self.at as i64;
+        while let Some(placed) = self.packets.get().get(self.at) {
             self.at += 1;
-            if place.time_ns > self.until_ns || !copy(py, data, place, reference, &mut flows, &mut copier)? {
+            let number = self.sets.number_of(py, placed.file())?;
+            let of = number.and_then(|number| self.sets.get(number));
+            let is_taken = match of.filter(|of| placed.place.time_ns <= of.until_ns) {
+                Some(of) => copy(py, &placed, &mut *of.lent.bind(py).try_borrow_mut()?, &mut copier)?,
+                None => false,
+            };
+            if !is_taken {
                 copier.flush(py)?;
                 return Ok(true);
             }
@@ -177,14 +165,8 @@ impl CopyInOrder {
 }
 
 /// Take a packet; false where it is for Python, and nothing was changed.
-fn copy(
-    py: Python<'_>,
-    data: &[u8],
-    place: &Place,
-    reference: i64,
-    flows: &mut CopiedFlows,
-    copier: &mut Copier,
-) -> PyResult<bool> {
+fn copy(py: Python<'_>, placed: &Placed<'_>, flows: &mut CopiedFlows, copier: &mut Copier) -> PyResult<bool> {
+    let (data, place, reference) = (placed.data.as_bytes(py), placed.place, placed.reference);
     let found = Packet::read(data, place.start, place.end, place.link_type);
     let Some(packet) = found.filter(|_| place.time_ns >= 0) else { return Ok(false) };
     let Some((copied, direction)) = flows.find(&packet.flow) else { return Ok(false) };

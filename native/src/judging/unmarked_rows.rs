@@ -168,9 +168,6 @@ impl UnmarkedRows {
             }
         }
         self.keep(py, &block.borrow(), connections)?;
-        if at > start {
-            block.borrow_mut().at = at - 1;
-        }
         if self.counted.has_many() {
             let settled = self.counted.take_slots();
             self.settle_by(py, settled)?;
@@ -227,7 +224,7 @@ impl UnmarkedRows {
         at: usize,
         connections: &mut [Option<Known>],
     ) -> PyResult<bool> {
-        let Some(of) = rows.rows.get(at) else { return Ok(false) };
+        let Some(of) = rows.row(at) else { return Ok(false) };
         let (number, row) = (of.connection as usize, &of.row);
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         if matches!(connections.get(number), Some(None)) {
@@ -304,7 +301,7 @@ impl UnmarkedRows {
         connections: &mut [Option<Known>],
     ) -> PyResult<()> {
         let mut lent = Vec::new();
-        for row in block.rows.get(at..).into_iter().flatten().take(ASKED_TOGETHER) {
+        for row in block.rows().get(at..).into_iter().flatten().take(ASKED_TOGETHER) {
             let number = row.connection as usize;
             let (Some(None), Some(info)) = (connections.get(number), block.connections.get(number)) else {
                 continue;
@@ -444,7 +441,7 @@ impl UnmarkedRows {
         let mut returned = Vec::new();
         for known in connections.into_iter().flatten() {
             let Known::Lent(mut connection) = known else { continue };
-            connection.keep(py, &block.rows);
+            connection.keep(py, block.rows());
             if connection.large.is_empty() && connection.touched > 0 {
                 self.lent.insert(connection.info.as_ptr() as usize, connection);
             } else {

@@ -107,7 +107,7 @@ impl HeldRecords {
         choice: &Bound<'_, RecordChoice>,
     ) -> PyResult<(usize, u8)> {
         let mut choice = choice.try_borrow_mut()?;
-        let rows = block.borrow().rows.len();
+        let rows = block.borrow().rows().len();
         for at in start..rows {
             let taken = match choice.of(block, at)? {
                 Chosen::Passed => TAKEN,
@@ -176,7 +176,7 @@ impl HeldRecords {
     fn take_row(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<u8> {
         let py = block.py();
         let block = block.borrow();
-        let Some(of) = block.rows.get(at) else { return Ok(TAKEN) };
+        let Some(of) = block.row(at) else { return Ok(TAKEN) };
         let kind = (of.row.request.kind.api_key, of.row.request.kind.version);
         self.learn(py, kind)?;
         let Some(Some(way)) = self.ways.get(&kind) else { return Ok(TAKEN) };

@@ -47,7 +47,7 @@ impl RecordChoice {
         let py = block.py();
         {
             let block = block.borrow();
-            let Some(of) = block.rows.get(at) else { return Ok(Chosen::Passed) };
+            let Some(of) = block.row(at) else { return Ok(Chosen::Passed) };
             if self.is_watched(py, of.row.request.kind.api_key)? {
                 return Ok(Chosen::Watched);
             }
@@ -76,7 +76,7 @@ impl RecordChoice {
         let (Some(takes), Some(exchange)) = (&self.takes, exchange) else { return Ok(Chosen::Taken) };
         let is_taken = takes.bind(py).call1((exchange,))?.is_truthy()?;
         let block = block.borrow();
-        let of = block.rows.get(at);
+        let of = block.row(at);
         let info = of.and_then(|of| block.connections.get(of.connection as usize));
         if let (Some(of), Some(info)) = (of, info) {
             self.known.set(py, &of.row, info, i64::from(is_taken));

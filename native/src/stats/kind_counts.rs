@@ -35,7 +35,8 @@ impl KindCounts {
 
     /// Count the exchanges of a block, from one on; gives the first that is Python's, or how many there are.
     fn count(&mut self, py: Python<'_>, block: &ExchangeBlock, start: usize) -> PyResult<usize> {
-        for (at, of) in block.rows.iter().enumerate().skip(start) {
+        let mut at = start;
+        while let Some(of) = block.row(at) {
             let Some(info) = block.connections.get(of.connection as usize) else { return Ok(at) };
             let request = &of.row.request;
             let number = match self.known.get(py, &of.row, info) {
@@ -58,8 +59,9 @@ impl KindCounts {
                 count.exchanges += 1;
                 count.touched = self.touches;
             }
+            at += 1;
         }
-        Ok(block.rows.len().max(start))
+        Ok(at)
     }
 
     /// The numbers with how many exchanges they have, that which was touched last at the end; counting begins anew.

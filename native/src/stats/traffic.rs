@@ -401,9 +401,8 @@ impl TrafficCounter {
     /// Whether the exchange was counted, or does not count.
     fn count_one(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<bool> {
         let py = block.py();
-        block.borrow_mut().at = at;
         let rows = block.borrow();
-        let Some(found) = rows.rows.get(at) else { return Ok(false) };
+        let Some(found) = rows.row(at) else { return Ok(false) };
         let number = found.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let loan = rows.loans.get(number).copied().unwrap_or_default();
@@ -419,7 +418,7 @@ impl TrafficCounter {
                     drop(rows);
                     let Some(exchange) = ExchangeBlock::exchange(block, at)? else { return Ok(false) };
                     let is_taken: bool = takes.bind(py).call1((exchange,))?.extract()?;
-                    if let Some(found) = block.borrow().rows.get(at) {
+                    if let Some(found) = block.borrow().row(at) {
                         self.taken.set(py, &found.row, &info, is_taken.into());
                     }
                     return self.count_one(block, at);
@@ -458,7 +457,7 @@ impl TrafficCounter {
         self.found = found;
         let Some(first) = first else { return Ok(true) };
         let rows = block.borrow();
-        let Some(row) = rows.rows.get(at).map(|found| &found.row) else { return Ok(false) };
+        let Some(row) = rows.row(at).map(|found| &found.row) else { return Ok(false) };
         if !self.add_records(py, row, &kind, &first.0, &first.1) {
             return Ok(false);
         }
@@ -544,7 +543,7 @@ impl TrafficCounter {
         if of.groups.len() >= MOST {
             of.forget();
         }
-        if let Some(found) = block.borrow().rows.get(at) {
+        if let Some(found) = block.borrow().row(at) {
             of.client_ids.push(found.row.request.client_id.clone_ref(py)); // so that no other one is there
         }
         let found = found.map(Arc::new);

@@ -86,6 +86,8 @@ pub struct ExchangeTables {
     ids: HashMap<[u8; 16], Arc<str>>,
     errors: Mixed<i64, Arc<str>>,
     files: FileNames,
+    /// Of files in their capture sets.
+    numbers: QuickMap<i64, i64>,
     brokers: HashMap<(Box<str>, Box<str>), u32>,
     /// Numbers of brokers that were given so far: none is given twice.
     brokers_met: u32,
@@ -131,6 +133,7 @@ impl ExchangeTables {
             ids: HashMap::new(),
             errors: Mixed::default(),
             files: FileNames::default(),
+            numbers: QuickMap::default(),
             brokers: HashMap::new(),
             brokers_met: 0,
             connections: ByLoan::default(),
@@ -167,13 +170,13 @@ impl ExchangeTables {
     }
 
     /// Add the rows of a block's exchanges, from `start` on: gives the first that is Python's, or how many there are. That
-    /// is one whose rows Python makes, or that may say names of topics. `file_number` is that of its file in its capture
-    /// set. A block is begun at 0; `most` rows of a table are enough.
+    /// is one whose rows Python makes, or that may say names of topics. `number_of` gives for a file its number in its
+    /// capture set. A block is begun at 0; `most` rows of a table are enough.
     fn add_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
         start: usize,
-        file_number: i64,
+        number_of: &Bound<'_, PyAny>,
         most: usize,
     ) -> PyResult<usize> {
         let py = block.py();
@@ -182,7 +185,7 @@ impl ExchangeTables {
         }
         self.follow_names(py)?;
         let mut at = start;
-        while !self.is_full(most) && self.add_row(block, at, file_number)? {
+        while !self.is_full(most) && self.add_row(block, at, number_of)? {
             at += 1;
         }
         Ok(at)
@@ -253,11 +256,15 @@ impl ExchangeTables {
     }
 
     /// False, and nothing is added, of a row that is Python's, or is not there.
-    fn add_row(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize, file_number: i64) -> PyResult<bool> {
+    fn add_row(
+        &mut self,
+        block: &Bound<'_, ExchangeBlock>,
+        at: usize,
+        number_of: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
         let py = block.py();
-        block.borrow_mut().at = at;
         let rows = block.borrow();
-        let Some(of) = rows.rows.get(at) else { return Ok(false) };
+        let Some(of) = rows.row(at) else { return Ok(false) };
         let number = of.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let loan = rows.loans.get(number).copied().unwrap_or_default();
@@ -284,6 +291,11 @@ impl ExchangeTables {
             response: of.row.response.as_ref().map(|content| Frame::of_content(py, content)),
         };
         let (place, behind) = of.place();
+        let file = place.reference >> FILE_SHIFT;
+        let file_number = match self.numbers.get(&file) {
+            Some(&number) => number,
+            None => *self.numbers.entry(file).or_insert(number_of.call1((file,))?.extract()?),
+        };
         let reference = file_number << FILE_SHIFT | place.reference & NUMBER_MASK;
         let order = order_of(place.latest_ns, reference, behind);
         let are_found = self.find_records(py, &kind, &of.row).is_some();

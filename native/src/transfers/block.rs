@@ -164,7 +164,7 @@ pub fn count<C: Counts>(
 ) -> PyResult<(usize, u8)> {
     let py = block.py();
     let block = block.borrow();
-    while let Some(of) = block.rows.get(at) {
+    while let Some(of) = block.row(at) {
         let request = &of.row.request;
         let who = known.sender(&block, of, numbers_of)?;
         let way = known.way((request.kind.api_key, request.kind.version), way_of)?;

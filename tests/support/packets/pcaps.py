@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+from kdissect.capture.files import open_captures
 from kdissect.model.packets.packet import Packet
 
 
@@ -20,3 +21,16 @@ def write_pcap(path: Path, packets: Iterable[Packet]) -> str:
     """Write a pcap file; gives its path."""
     path.write_bytes(pcap_bytes(packets))
     return str(path)
+
+
+def write_side_by_side(paths: dict[Path, Path], apart_ns: int = 50_000) -> list[str]:
+    """Write captures anew, as if all had begun at one time, each `apart_ns` behind the one before.
+
+    Gives the paths. `paths` are the files to write, each with the one that it is read from.
+    """
+    written = []
+    for number, (path, source) in enumerate(paths.items()):
+        packets = list(open_captures([source]).packets())
+        first = min(packet.time_ns for packet in packets) - 10**18 - number * apart_ns
+        written.append(write_pcap(path, [one._replace(time_ns=one.time_ns - first) for one in packets]))
+    return written

@@ -1,0 +1,129 @@
+//! Packets of one file, or of several in one order, where they lie: what the packets of
+//! `kdissect.model.packets.packet.PacketBlock` and `MergedBlock` are read from.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::headers::Packet;
+use crate::places::{Place, Places, FILE_SHIFT};
+
+/// A block of one file: its bytes, the reference of its first packet, where its packets lie.
+type Block = (Py<PyBytes>, i64, Py<Places>);
+/// The packets of a block from a number up to another.
+type Stretch = (Py<PyBytes>, i64, Py<Places>, usize, usize);
+/// A packet as Python has it: reference, time, link type, bytes, length on the wire.
+type Row<'py> = (i64, i64, u32, Bound<'py, PyBytes>, u32);
+/// A segment as Python has it, and its time.
+type Timed<'py> = (Bound<'py, PyTuple>, i64);
+
+/// Packets of one block that follow one another.
+struct Run {
+    block: usize,
+    /// The place of the first of them in its block.
+    start: usize,
+    /// How many packets are before them.
+    before: usize,
+}
+
+/// A packet where it lies.
+pub struct Placed<'a> {
+    pub data: &'a Py<PyBytes>,
+    pub place: &'a Place,
+    pub reference: i64,
+}
+
+impl Placed<'_> {
+    pub fn file(&self) -> i64 {
+        self.reference >> FILE_SHIFT
+    }
+}
+
+/// Packets in their order.
+#[pyclass(frozen, module = "kdissect._native")]
+pub struct PacketRuns {
+    blocks: Vec<Block>,
+    runs: Vec<Run>,
+    packets: usize,
+}
+
+#[pymethods]
+impl PacketRuns {
+    /// All packets of a block, numbered on from `first_ref`.
+    #[new]
+    fn new(data: Py<PyBytes>, first_ref: i64, places: Py<Places>) -> Self {
+        let packets = places.get().items.len();
+        let runs = vec![Run { block: 0, start: 0, before: 0 }];
+        PacketRuns { blocks: vec![(data, first_ref, places)], runs, packets }
+    }
+
+    fn __len__(&self) -> usize {
+        self.packets
+    }
+
+    /// A packet. Raises IndexError.
+    fn packet<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Row<'py>> {
+        let Some(Placed { data, place, reference }) = self.get(at) else {
+            return Err(PyIndexError::new_err("no packet of this number"));
+        };
+        let content = data.as_bytes(py).get(place.start..place.end).unwrap_or_default();
+        Ok((reference, place.time_ns, place.link_type, PyBytes::new(py, content), place.wire))
+    }
+
+    /// The reference of a packet. Raises IndexError.
+    fn reference(&self, at: usize) -> PyResult<i64> {
+        let found = self.get(at).map(|placed| placed.reference);
+        found.ok_or_else(|| PyIndexError::new_err("no packet of this number"))
+    }
+
+    /// The segment of a packet (`kdissect.net.parser`), and its time; None where it is not plain.
+    fn segment<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Option<Timed<'py>>> {
+        let Some(Placed { data, place, .. }) = self.get(at) else { return Ok(None) };
+        let data = data.as_bytes(py);
+        let Some(packet) = Packet::read(data, place.start, place.end, place.link_type) else {
+            return Ok(None);
+        };
+        Ok(packet.segment(py, data)?.map(|segment| (segment, place.time_ns)))
+    }
+}
+
+impl PacketRuns {
+    pub fn get(&self, at: usize) -> Option<Placed<'_>> {
+        if at >= self.packets {
+            return None;
+        }
+        let behind = self.runs.partition_point(|run| run.before <= at);
+        let run = self.runs.get(behind.checked_sub(1)?)?;
+        let (data, first_ref, places) = self.blocks.get(run.block)?;
+        let number = run.start + (at - run.before);
+        let place = places.get().items.get(number)?;
+        Some(Placed { data, place, reference: first_ref + number as i64 })
+    }
+}
+
+/// The packets of stretches of blocks, of a file each, in one order (`kdissect.capture.merge`): by the latest time in
+/// their block so far, then as the stretches are given.
+#[pyfunction]
+pub fn interleaved(stretches: Vec<Stretch>) -> PacketRuns {
+    let mut found: Vec<(i64, usize, usize)> = Vec::new();
+    let mut blocks = Vec::with_capacity(stretches.len());
+    for (block, (data, first_ref, places, start, stop)) in stretches.into_iter().enumerate() {
+        let mut latest_ns = i64::MIN;
+        for (number, place) in places.get().items.iter().enumerate().take(stop) {
+            latest_ns = latest_ns.max(place.time_ns);
+            if number >= start {
+                found.push((latest_ns, block, number));
+            }
+        }
+        blocks.push((data, first_ref, places));
+    }
+    found.sort_by_key(|&(latest_ns, _, _)| latest_ns); // stable: stretches stay in their order
+    let mut runs: Vec<Run> = Vec::new();
+    for (before, &(_, block, start)) in found.iter().enumerate() {
+        let goes_on = |run: &Run| run.block == block && run.start + (before - run.before) == start;
+        if !runs.last().is_some_and(goes_on) {
+            runs.push(Run { block, start, before });
+        }
+    }
+    PacketRuns { blocks, runs, packets: found.len() }
+}
