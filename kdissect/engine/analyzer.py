@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -226,33 +227,13 @@ class Analyzer:
     def _feed_block(self, block: PacketBlock | MergedBlock) -> Iterator[Events]:
         """The same, compiled: what is unusual about a packet is left to `_feed_packet`."""
         self._index = 0
-        parser, runs = self.parser, block.runs()
-        parser.packets += len(block)
+        runs = block.runs()
+        self.parser.packets += len(block)
         sets = {file: self._capture_set_of(file) for file in block.files}
-        # The compiled hot path goes from one set to the other without a word.
-        heard = sorted(set(sets.values())) if len(sets) > 1 else []
-
-        def feed_unusual(index: int, latest_ns: int | None = None) -> int:
-            self._index, self.latest_ns = index, latest_ns
-            if self._duplicate_taps is not None:
-                for capture_set in heard:
-                    self._duplicate_taps.hear(capture_set)
-            ref, found = runs.reference(index), runs.segment(index)
-            if found is not None:
-                self._come_to(ref)
-                self._feed_segment(found[0], ref, found[1])
-            else:
-                parser.packets -= 1
-                self._feed_packet(runs.packet(index))
-            return self._sweeps.get(sets[ref >> FILE_SHIFT], 0)
-
-        def lend(file: int) -> tuple[str, int, Any] | None:
-            flows = self._tables.get(sets[file])
-            if not isinstance(flows, FlowTable):
-                return None  # no segment of the set came yet
-            return sets[file], self._sweeps.get(sets[file], 0), self._lent_of(sets[file], flows)
-
-        fed = self._in_order(runs, feed_unusual, lend)
+        self._hear(sets)
+        fed = self._in_order(
+            runs, partial(self._feed_unusual, runs, sets), lambda file: self._lend(sets[file])
+        )
         self._left = block, fed
         try:
             for found in fed:
@@ -266,6 +247,38 @@ class Analyzer:
         self._left = None
         if isinstance(fed, native.InOrder):
             self.latest_ns = fed.latest_ns
+
+    def _feed_unusual(
+        self, runs: native.PacketRuns, sets: Mapping[int, str], index: int, latest_ns: int | None = None
+    ) -> int:
+        """Take a packet of a block; gives the time up to which others of its capture set may be taken."""
+        self._index, self.latest_ns = index, latest_ns
+        if len(sets) > 1:
+            self._hear(sets)
+        ref, found = runs.reference(index), runs.segment(index)
+        if found is not None:
+            self._come_to(ref)
+            self._feed_segment(found[0], ref, found[1])
+        else:
+            self.parser.packets -= 1
+            self._feed_packet(runs.packet(index))
+        return self._sweeps.get(sets[ref >> FILE_SHIFT], 0)
+
+    def _hear(self, sets: Mapping[int, str]) -> None:
+        """The compiled hot path takes packets of these, and goes from one to the other without a word."""
+        if self._duplicate_taps is not None:
+            for capture_set in sorted(set(sets.values())):
+                self._duplicate_taps.hear(capture_set)
+
+    def _lend(self, capture_set: str) -> tuple[str, int, Any] | None:
+        """A capture set's name, the time up to which its packets may be taken, and what takes them.
+
+        None before its first segment.
+        """
+        flows = self._tables.get(capture_set)
+        if not isinstance(flows, FlowTable):
+            return None
+        return capture_set, self._sweeps.get(capture_set, 0), self._lent_of(capture_set, flows)
 
     def _in_order(
         self,

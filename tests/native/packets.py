@@ -59,7 +59,7 @@ def told_with_few(packets: list[PlainPacket], most: int) -> Any:
 
 def told_of_sets(packets: list[PlainPacket], cuts: list[int]) -> Any:
     """What is told of two capture sets with the same packets, block by block in turns."""
-    analyzer = Analyzer(capture_set_of=str)
+    analyzer = Analyzer(capture_set_of=str, duplicate_taps=DuplicateTaps())
     again = [((1 << FILE_SHIFT) | number, *rest) for number, *rest in packets]
     turns = zip(blocks(packets, cuts), blocks(again, cuts), strict=True)  # type: ignore[arg-type]
     said = list(each(analyzer, chain(*turns)))

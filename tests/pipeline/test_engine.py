@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason="needs the extra spark")
 
 from kdissect.cli import main
 from kdissect.cli.parquet_tables import pipeline_run
-from kdissect.cli.parquet_tables.pipeline_run import AUTO_BYTES, AUTO_BYTES_OF_SETS, takes_local_engine
+from kdissect.cli.parquet_tables.pipeline_run import AUTO_BYTES, takes_local_engine
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.spark_session import LOCAL
@@ -72,12 +72,6 @@ def test_small_captures_are_for_this_process(
 )
 def test_who_makes_the_tables(given: dict[str, Any], size: int | None, *, is_local: bool) -> None:
     assert takes_local_engine(options(**given), inputs(size)) is is_local
-
-
-@pytest.mark.parametrize(("size", "is_local"), [(AUTO_BYTES_OF_SETS - 1, True), (AUTO_BYTES_OF_SETS, False)])
-def test_of_several_hosts_it_is_spark_sooner(size: int, *, is_local: bool) -> None:
-    found = inputs(size)._replace(capture_sets=("a", "b"))
-    assert takes_local_engine(options(), found) is is_local
 
 
 def test_an_input_that_is_not_there_needs_no_spark_and_a_stream_is_left_to_it(tmp_path: Path) -> None:

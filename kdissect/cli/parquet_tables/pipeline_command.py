@@ -146,8 +146,7 @@ def _parser() -> ArgumentParser:
     add_spark(parser)
     add("--engine", choices=("auto", "spark", "local"), default="auto", help=(
         "what makes the tables: Spark, or this process as 'tables' does; default: auto, this process below "
-        "200 MB of captures (25 MB of several hosts) where nothing asks for Spark (--master, --conf, "
-        "--partitions)"
+        "200 MB of captures where nothing asks for Spark (--master, --conf, --partitions)"
     ))  # fmt: skip
     add("--partitions", metavar="N", type=count, help="tasks, about; default: as many as cores")
     return parser

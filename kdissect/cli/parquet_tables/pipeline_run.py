@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 # Below so many bytes of captures one process is done before Spark has started, which takes 8 s of CPU.
 AUTO_BYTES = 200 * 10**6
-# The same of several capture sets, whose packets it takes one by one in the order of their times.
-AUTO_BYTES_OF_SETS = 25 * 10**6
 _HOSTS_SHOWN = 5
 
 
@@ -82,8 +80,7 @@ def takes_local_engine(options: Namespace, inputs: Inputs) -> bool:
     if options.engine != "auto" or asks_for_spark:
         return bool(options.engine == "local")
     of_unknown_size = (file.error == IS_STREAM if file.error else file.size is None for file in inputs.files)
-    most = AUTO_BYTES if len(inputs.capture_sets) <= 1 else AUTO_BYTES_OF_SETS
-    return inputs.total_bytes < most and not any(of_unknown_size)
+    return inputs.total_bytes < AUTO_BYTES and not any(of_unknown_size)
 
 
 def _run_locally(options: Namespace, inputs: Inputs, tables: frozenset[str]) -> int:

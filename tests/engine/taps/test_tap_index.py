@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -13,12 +13,14 @@ from benchmarks.hostile_load import START_NS
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.engine.taps.tap_index import CLOCK_NS, FEW, NO_MATCH, Between, Seen, Span
-from kdissect.model.packets.packet import FILE_SHIFT
+from kdissect.model.native import native
+from kdissect.model.packets.packet import FILE_SHIFT, MergedBlock, PlainPacket
 from kdissect.model.packets.segment import ACK, SYN, Segment, reverse_flow
 from kdissect.net.streams.sequence import MASK
 from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
+from tests.engine.test_in_order import blocks
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 
 FLOW = b"\x0a\0\0\1\x9c\x40\x0a\0\0\2\x23\x84"
@@ -145,12 +147,32 @@ def taps(seed: int) -> list[tuple[int, int, bytes]]:
 def marks(
     duplicate_taps: DuplicateTaps, packets: Sequence[tuple[int, int, bytes]]
 ) -> list[tuple[str, str | None]]:
+    return marks_of(duplicate_taps, ([packet] for packet in plain_packets(packets)))
+
+
+def plain_packets(packets: Sequence[tuple[int, int, bytes]]) -> list[PlainPacket]:
+    return [
+        ((capture_set << FILE_SHIFT) + number, time_ns, 1, data, len(data))
+        for number, (time_ns, capture_set, data) in enumerate(packets)
+    ]
+
+
+def marks_of(
+    duplicate_taps: DuplicateTaps, batches: Iterable[Sequence[PlainPacket]]
+) -> list[tuple[str, str | None]]:
     analyzer = Analyzer(capture_set_of=str, duplicate_taps=duplicate_taps)
-    events = []
-    for number, (time_ns, capture_set, data) in enumerate(packets):
-        events += analyzer.feed_batch([((capture_set << FILE_SHIFT) + number, time_ns, 1, data, len(data))])
-    events += analyzer.close()
+    events = [event for batch in batches for event in analyzer.feed_batch(batch)] + analyzer.close()
     return [(e.connection.id, e.connection.same_as) for e in events if isinstance(e, ConnectionClosed)]
+
+
+def in_blocks(packets: list[PlainPacket], size: int) -> Iterator[Sequence[PlainPacket]]:
+    """So many packets at a time, as they lie in blocks of each set."""
+    for start in range(0, len(packets), size):
+        by_set: dict[int, list[PlainPacket]] = {}
+        for packet in packets[start : start + size]:
+            by_set.setdefault(packet[0] >> FILE_SHIFT, []).append(packet)
+        found = [block for _, own in sorted(by_set.items()) for block in blocks(own, [])]
+        yield found[0] if len(found) == 1 else MergedBlock([(block, 0, len(block)) for block in found])
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -159,6 +181,9 @@ def test_taps_of_real_streams_have_the_marks_of_a_look_at_all(seed: int) -> None
     expected = marks(Plainly(), packets)
     assert marks(DuplicateTaps(), packets) == expected
     assert sum(same is not None for _, same in expected) > 5
+    if native is not None:
+        for size in (2, 40, 1000):
+            assert marks_of(DuplicateTaps(), in_blocks(plain_packets(packets), size)) == expected
 
 
 def other_connections(count: int) -> list[tuple[int, int, bytes]]:
