@@ -22,6 +22,7 @@ mod line_merge;
 mod lines;
 mod places;
 mod records;
+mod sha256;
 mod stats;
 mod tables;
 mod template;
@@ -29,7 +30,7 @@ mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 12;
+const INTERFACE: u32 = 13;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -49,6 +50,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<places::Places>()?;
+    module.add_class::<sha256::Sha256>()?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
 }
