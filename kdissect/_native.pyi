@@ -49,6 +49,14 @@ INTERFACE: int
 RECENT: tuple[int, int]  # bytes, segments
 TALK: tuple[int, int, int]  # requests an acks=0 one is held for, answered ids kept, kinds of requests
 
+# Bytes of a file
+
+@final
+class Sha256:
+    def __new__(cls) -> Self: ...
+    def update(self, data: bytes) -> None: ...
+    def hexdigest(self) -> str: ...
+
 # Packets of a block
 
 @final

@@ -87,7 +87,7 @@ def _slow_path(
         try:
             value, end = decoder(body_message(api_key, api_version, is_response), api_version)(data, offset)
         except DecodeError as error:
-            return Decoded(None, offset, api_version, False, False, error)
+            return Decoded(None, offset, api_version, False, False, error.kept())
         found = Decoded(value, end, api_version, end == len(data), False)
     if not is_response and quirks.is_ignorable_tail(api_key, api_version, data, found.end):
         return found._replace(fits=True)

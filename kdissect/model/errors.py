@@ -1,6 +1,7 @@
 """Exceptions that users of the library may see."""
 
 from enum import StrEnum
+from typing import Self
 
 from kdissect.model.wording import path_text
 
@@ -53,6 +54,11 @@ class DecodeError(KdissectError):
         self.offset = offset
         self.why = why
         self.kind = kind
+
+    def kept(self) -> Self:
+        """The error for one who keeps it: its traceback would keep frames, with all that they worked on."""
+        self.__context__ = None
+        return self.with_traceback(None)
 
     def __reduce__(self) -> tuple[type["DecodeError"], tuple[str, int, str, FaultKind]]:
         return DecodeError, (self.path, self.offset, self.why, self.kind)

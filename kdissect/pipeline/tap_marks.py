@@ -12,7 +12,6 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import blake2b
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +22,7 @@ from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.guard import Guard
 from kdissect.engine.shards import MAX_OTHERS, Shard, ShardAnalyzer
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.model.digest import blake2b
 from kdissect.model.endpoint import Ports
 from kdissect.model.packets.packet import FILE_SHIFT, NEVER_NS, PacketBlock
 from kdissect.model.packets.segment import PlainSegment, Segment, reverse_flow

@@ -7,8 +7,8 @@ addresses, ports, client ids or the version of the software: those change while 
 """
 
 import re
-from hashlib import blake2b
 
+from kdissect.model.digest import blake2b
 from kdissect.model.finding import Finding
 from kdissect.rules.registry import rule_by
 from kdissect.rules.rule import Once

@@ -403,6 +403,11 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
+        if not asked:
+            for sort, often in self._sorts(body):
+                for rule in counted.get(sort, ()):
+                    self.coverage.exercise(rule.code, often)
+            return
         for sort, node, path in pieces.pieces(body.tree):
             for rule in counted.get(sort, ()):
                 self.coverage.exercise(rule.code)
@@ -410,6 +415,10 @@ class Judge:
                 for found in rule.check(node, body):
                     fault = found._replace(path=path, start=node.start, end=node.end, side=body.side)
                     self._speak(rule, fault, view, body.exchange)
+
+    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
+        """How many pieces of each sort a body has."""
+        return pieces.sorts(body.tree)
 
     # histories
 

@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Iterable
-from hashlib import sha256
 from importlib import import_module
 
+from kdissect.model.digest import blake2b
 from kdissect.model.version import __version__
 from kdissect.rules.rule import Rule
 
@@ -123,7 +123,7 @@ def rule_by(word: str) -> Rule | None:
 def ruleset_version(rules: Iterable[Rule]) -> str:
     """`0.1.0+3f2a9c01`: the version of kdissect, and a hash of what each of the rules says of itself."""
     facts = "\n".join("\t".join(_facts(rule)) for rule in rules)
-    return f"{__version__}+{sha256(facts.encode()).hexdigest()[:8]}"
+    return f"{__version__}+{blake2b(facts.encode(), digest_size=4).hexdigest()}"
 
 
 def _facts(rule: Rule) -> tuple[str, ...]:

@@ -179,7 +179,7 @@ class ConnectionAnalyzer:
         for stream in (client, broker):  # those that nothing later can have waited for
             delays = stream.odd.delays
             while delays and delays[0].until_ns <= request.time_ns:
-                delays.popleft()
+                del delays[0]
 
     def take_back(self) -> None:
         """Have it here, wherever it was."""

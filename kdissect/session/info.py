@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.digest import blake2b
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packets.segment import (
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
     from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
-
-try:
-    from _blake2 import blake2b  # what hashlib hands out, without its 4 ms of loading OpenSSL
-except ImportError:  # a Python built otherwise
-    from hashlib import blake2b
 
 _NO_NAMES: Mapping[str, str] = {}
 # What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.

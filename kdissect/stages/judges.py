@@ -24,7 +24,6 @@ from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import Repeated
-from kdissect.rules.judging.shown_bodies import NodeRules
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, Rule
 from kdissect.rules.run_coverage.coverage import Coverage
@@ -47,7 +46,7 @@ ACROSS = frozenset(
 )  # fmt: skip
 Labels = Mapping[str, str]
 # Bodies whose pieces are known, 4 MB at most: a broker's list of its APIs has 0.5 KB.
-_COUNTS_KEPT, _COUNTED_BYTES = 1024, 4096
+_SORTS_KEPT, _SORTED_BYTES = 1024, 4096
 
 
 class Judgement:
@@ -107,29 +106,22 @@ class FlowJudge(Judge):
         super()._passed(exchange, view, request, response)
         self._told(exchange, NO_CODES)
 
-    def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
-        size = body.end - body.offset
-        if asked or size > _COUNTED_BYTES or not body.is_canonical:
-            super()._pieces(body, counted, asked, view)
-            return
-        content = body.data[body.offset : body.end]
-        for sort, often in _counts(body.api.key, body.side, body.version, content):
-            for rule in counted.get(sort, ()):
-                for _ in range(often):
-                    self.coverage.exercise(rule.code)
+    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
+        if body.end - body.offset > _SORTED_BYTES or not body.is_canonical:
+            return super()._sorts(body)
+        return _sorts(body.api.key, body.side, body.version, body.data[body.offset : body.end])
 
 
-@lru_cache(_COUNTS_KEPT)
-def _counts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[str, int], ...]:
-    """How many pieces of each sort a body has.
+@lru_cache(_SORTS_KEPT)
+def _sorts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[str, int], ...]:
+    """Those of a body with these bytes.
 
     In a stream each connection has a judge of its own, to which its first bodies are new. Those of clients of
     one kind are alike, and a tree takes some hundred times as long as to see that.
     """
     api = protocol_messages.api(api_key)
     assert api is not None  # the body was decoded
-    tree = dissect(api.request if side == REQUEST else api.response, version, body)
-    return tuple(Counter(sort for sort, _, _ in pieces.pieces(tree)).items())
+    return pieces.sorts(dissect(api.request if side == REQUEST else api.response, version, body))
 
 
 class JudgedAside(NamedTuple):

@@ -23,6 +23,7 @@ mod lines;
 mod places;
 mod records;
 mod runs;
+mod sha256;
 mod stats;
 mod tables;
 mod template;
@@ -52,6 +53,7 @@ fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<places::Places>()?;
     module.add_class::<runs::PacketRuns>()?;
     module.add_function(wrap_pyfunction!(runs::interleaved, module)?)?;
+    module.add_class::<sha256::Sha256>()?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
 }

@@ -38,8 +38,6 @@ RARE = {
 # The list of exchanges took 127 modules before each was asked what it is needed for, and takes 127
 # (packages count).
 MOST_MODULES = 127
-# What the path may not do without; `hashlib` gives connections their identity.
-ALLOWED = {"hashlib"}
 PLAIN = str(CHECKOUT / "captures" / "kafka44_aiokafka_produce.pcapng")  # records of users alone
 PROGRAM = """
 import sys
@@ -83,7 +81,14 @@ def _stderr(program: str) -> str:
     ids=" ".join,
 )
 def test_no_heavy_import(arguments: tuple[str, ...]) -> None:
-    assert not (loaded_by(*arguments) & HEAVY) - ALLOWED
+    assert not loaded_by(*arguments) & HEAVY
+
+
+@pytest.mark.skipif(not is_compiled, reason="without it hashlib tells the SHA-256 of files")
+@pytest.mark.parametrize("arguments", [("check", TXN, "--exit-zero"), ("why", TXN)], ids=" ".join)
+def test_the_library_of_tls_stays_away(arguments: tuple[str, ...]) -> None:
+    """It takes 3.5 MB of memory."""
+    assert not modules_of(*arguments) & {"_hashlib", "ssl"}
 
 
 @pytest.mark.parametrize("arguments", [("records", TXN), ("inspect", TXN, "--records", "--format", "jsonl")])

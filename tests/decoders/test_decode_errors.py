@@ -1,13 +1,16 @@
 """Where and why bytes do not fit."""
 
+import gc
 import pickle
 
 import pytest
 
+from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.values import items
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from tests.support.messages.encoder import encode
@@ -40,6 +43,24 @@ def test_the_error_names_the_innermost_field_and_its_byte() -> None:
         f"at byte {node.start}"
     )
     assert pickle.loads(pickle.dumps(caught.value)).path == caught.value.path
+
+
+@pytest.mark.parametrize("data", [b"\x00\x04\x00\x12" * 8, DATA[:200]], ids=["count", "cut"])
+def test_an_error_that_is_kept_keeps_no_frame(data: bytes) -> None:
+    """A frame holds who called it: with the error of one body a whole connection would stay."""
+    frame = Frame(data, len(data), 0, 0, 0, 0)
+    decode_once(frame, 4, 3, 9, True)  # what is made at first use, and stays
+    gc.collect()
+    gc.disable()
+    try:
+        found = decode_once(frame, 4, 3, 9, True)
+        assert found is not None
+        assert found.error is not None
+        assert found.error.__traceback__ is None
+        del found
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_the_offset_counts_from_the_start_of_the_buffer() -> None:

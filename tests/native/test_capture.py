@@ -1,7 +1,9 @@
 """The compiled reading of capture files finds the packets and the damage that the parsers in Python find."""
 
+import hashlib
 import struct
 from itertools import chain
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -120,3 +122,12 @@ def test_steps_of_more_than_64_bits_are_told_alike(native: object, python_side: 
     found = steps_of(times)
     assert [step for _, _, step in found] == [2 * MAX_TIME_NS, MAX_TIME_NS + 1, MAX_TIME_NS - 2]
     assert python_side.call(steps_of, times) == found
+
+
+@given(st.lists(st.binary(max_size=200), max_size=8))
+def test_a_file_has_the_hash_that_hashlib_tells(native: Any, pieces: list[bytes]) -> None:
+    compiled, python = native.Sha256(), hashlib.sha256()
+    for piece in pieces:
+        compiled.update(piece)
+        python.update(piece)
+        assert compiled.hexdigest() == python.hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import packets_of
@@ -13,6 +12,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
+from kdissect.model.digest import blake2b
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange

@@ -225,18 +225,14 @@ class _Dissector:
         if count * least <= left:
             self._elements(node, field, kind.element, count)
             return
-        fault = self._cursor.fault(
-            f"{plural(count, 'element does', 'elements do')} not fit the {plural(left, 'byte')} left",
-            start,
-            FaultKind.LENGTH,
-        )
         if self._enter and left:
             depth = len(self._open)
             try:
                 self._elements(node, field, kind.element, count)
             except DecodeError as error:
                 self._abandon(error, depth)
-        raise fault
+        why = f"{plural(count, 'element does', 'elements do')} not fit the {plural(left, 'byte')} left"
+        raise self._cursor.fault(why, start, FaultKind.LENGTH)
 
     def _elements(self, node: Node, field: Field, of: Primitive | Struct, count: int) -> None:
         values = node.value

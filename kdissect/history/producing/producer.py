@@ -1,6 +1,5 @@
 """What is known of one producer id, and of its sequences in one partition."""
 
-from collections import deque
 from typing import NamedTuple
 
 from kdissect.history.exchange_view import PartitionKey
@@ -55,7 +54,7 @@ class PartitionSequence:
         self.brokers_next: int | None = None
         self.next_offset = 0
         """The least that the next new batch can be given: behind the last one that was taken."""
-        self.recent: deque[Sent] = deque(maxlen=BATCHES_KEPT)
+        self.recent: list[Sent] = []  # a deque takes 700 bytes for the few
 
     @property
     def expected(self) -> int | None:
@@ -134,6 +133,8 @@ class PartitionSequence:
     def append(self, batch: Sent) -> None:
         """Keep a batch that is no retry."""
         self.recent.append(batch)
+        if len(self.recent) > BATCHES_KEPT:
+            del self.recent[0]
         if not batch.error:
             self.brokers_next = next_sequence(batch.base_sequence, batch.last_offset_delta)
         elif self.brokers_next is None and not batch.base_sequence:

@@ -269,7 +269,7 @@ class Reassembly:
     def skip(self, length: int, ref: int, time_ns: int) -> None:
         """Declare the next `length` bytes lost."""
         odd = self.oddities()
-        odd.recent_gaps.append((self.offset, self.offset + length))
+        odd.keep_gap(self.offset, self.offset + length)
         self._advance(length)
         odd.gaps += 1
         odd.gap_bytes += length
@@ -348,7 +348,7 @@ class Reassembly:
         took_ns = max(0, until_ns - max(from_ns, odd.delayed_until_ns))
         odd.delayed_ns += took_ns
         odd.delayed_until_ns = max(until_ns, odd.delayed_until_ns)
-        odd.delays.append(Delay(from_ns, until_ns, took_ns))
+        odd.keep_delay(Delay(from_ns, until_ns, took_ns))
 
     def came_twice(self) -> None:
         """The other side says so: what was sent again last had arrived, and nothing waited for it."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from kdissect.engine.times import rfc3339
+from kdissect.model.digest import blake2b
 from kdissect.pipeline.sink.alert_targets import Alert, NotSentError, Target
 from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.whole_object import NEXT, read_whole, write_whole

@@ -48,9 +48,9 @@ class Coverage:
         """Connections with frames in one direction only."""
         self.cut_frames = 0
 
-    def exercise(self, code: str) -> None:
+    def exercise(self, code: str, times: int = 1) -> None:
         """A rule looked at something of the connection named by `at`."""
-        self._now[code] += 1
+        self._now[code] += times
 
     def at(self, info: ConnectionInfo) -> None:
         """What follows concerns this connection."""

@@ -1,5 +1,6 @@
 """The sorts of pieces that node rules look at, and a walk over a body that names them."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
@@ -29,6 +30,11 @@ def pieces(root: Node) -> Iterator[tuple[str, Node, str]]:
         for index in range(len(children) - 1, -1, -1):
             child = children[index]
             stack.append((child, _join(path, child.name)))
+
+
+def sorts(root: Node) -> tuple[tuple[str, int], ...]:
+    """How many pieces of each sort there are, in the order of the first ones."""
+    return tuple(Counter(sort for sort, _, _ in pieces(root)).items())
 
 
 def _join(path: str, name: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
 from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
+from kdissect.model.digest import blake2b
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.stats.by_offset.held_offsets import Place
 

@@ -18,7 +18,8 @@ pub struct Delivered {
     pub time_ns: i64,
 }
 
-/// The last segments, oldest first, and their bytes one behind the other: nothing is set aside for each.
+/// The last segments, oldest first, and their bytes one behind the other: nothing is set aside for each. The room
+/// is little more than they take: two of these are most of what an open connection holds.
 #[derive(Default)]
 pub struct Recent {
     segments: VecDeque<Delivered>,
@@ -36,7 +37,18 @@ impl Recent {
             _ => {}
         }
         self.segments.push_back(delivered);
+        let wanted = self.bytes.len() + payload.len();
+        if wanted > self.bytes.capacity() {
+            self.bytes.reserve_exact(payload.len() + wanted / 8);
+        }
         self.bytes.extend(payload);
+    }
+
+    /// Give back room that stands empty.
+    fn shrink(&mut self) {
+        if self.bytes.capacity() / 4 * 3 > self.bytes.len() {
+            self.bytes.shrink_to_fit();
+        }
     }
 
     /// Drop the segments that end at this offset or before.
@@ -163,6 +175,7 @@ impl Stream {
         self.next_seq = (i64::from(seq) + size) & MASK;
         if stop > self.trim_at {
             self.recent.forget_before(stop - BYTES);
+            self.recent.shrink();
             self.trim_at = stop + BYTES;
         }
     }

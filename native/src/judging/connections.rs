@@ -319,10 +319,14 @@ impl Connection {
                 }
                 Earlier::Kept(row) => {
                     let address = Arc::as_ptr(row);
-                    let known =
-                        rested.iter().find(|(one, _)| *one == address).map(|(_, known)| known.clone());
-                    let at_rest = known.unwrap_or_else(|| Arc::new(AtRest::of(py, row)));
-                    rested.push((address, at_rest.clone()));
+                    let at_rest = match rested.iter().find(|(one, _)| *one == address) {
+                        Some((_, known)) => known.clone(),
+                        None => {
+                            let made = Arc::new(AtRest::of(py, row));
+                            rested.push((address, made.clone()));
+                            made
+                        }
+                    };
                     Earlier::AtRest(at_rest)
                 }
                 Earlier::Row(_) | Earlier::AtRest(_) => continue,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.input_paths import begins_like_capture
 from kdissect.capture.objects import piece_of, source_of
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.digest import blake2b
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
 
 # A file that ends inside a packet, or has none, and that nothing follows: whoever wrote it is gone by then.
