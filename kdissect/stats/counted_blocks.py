@@ -40,8 +40,9 @@ class BlockCounter:
     """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
 
     `by` are the dimensions that the keys of the traffic are made of, and `day`; `context` is what they look
-    things up in. It learns of what is counted here; of the exchanges that are left to Python it is to learn there. `others` are traffics that count the
-    same exchanges by other dimensions, and have the total and the series of the first.
+    things up in. It learns of what is counted here; of the exchanges that are left to Python it is to learn
+    there. `others` are traffics that count the same exchanges by other dimensions, and have the total and the
+    series of the first.
 
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
     and client id. `close` every connection that is over.
@@ -160,7 +161,9 @@ class _Way:
         of_kind = not _OF_KIND.isdisjoint(by)
         # Who names no group speaks for that of its client.
         of_client = not {"client_id", "group", CLIENT_RACK}.isdisjoint(by)
-        self.tells_apart = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by, "group" in by
+        self.tells_apart = (
+            of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by, "group" in by,
+        )  # fmt: skip
         self._places: dict[tuple[object, ...], int] = {}
         self._numbers = count()
         self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
@@ -183,8 +186,8 @@ class _Way:
 def kind_row(
     api_key: int, version: int, *, reads_topics: bool, reads_groups: bool = False
 ) -> tuple[Any, ...] | None:
-    """How responses, and of Fetch requests, are read for the times in them, and topics, or with them the groups
-    that requests name; None for what Python reads.
+    """How responses, and of Fetch requests, are read for the times in them, and topics, or with them the
+    groups that requests name; None for what Python reads.
     """
     other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
     if other or known_body(api_key, version, True) is None:

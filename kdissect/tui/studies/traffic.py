@@ -66,8 +66,9 @@ class TrafficStudy(Study):
     def follow(
         self, traffic: Traffic, latency: LatencySeries, looked_up_in: Context
     ) -> tuple[Traffic, list[str]]:
-        """Leave the counting to another study, which has the total, the series and what is learned; gives what it
-        counts.
+        """Leave the counting to another study, which has the total, the series and what is learned.
+
+        Gives what it counts.
         """
         self._together, self._latency, self.takes_blocks = [], latency, True
         self._key_of = key_maker([self.by], looked_up_in)
