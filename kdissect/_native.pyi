@@ -734,10 +734,10 @@ class KindCounts:
 
 @final
 class TrafficCounter:
-    # `by`: kind, client id, state, errors, day, topics; each way by itself.
+    # `by`: kind, client id, state, errors, day, topics, groups that requests name; each way by itself.
     def __new__(
         cls,
-        by: Sequence[tuple[bool, bool, bool, bool, bool, bool]],
+        by: Sequence[tuple[bool, bool, bool, bool, bool, bool, bool]],
         kind_of: Callable[
             [int, int],
             tuple[
@@ -746,6 +746,7 @@ class TrafficCounter:
                 Layout | None,
                 tuple[Summarizer, Summarizer] | None,
                 tuple[bool, PartitionRows] | None,
+                bool,
             ]
             | None,
         ],

@@ -52,7 +52,7 @@ class BlockMeter:
         self._places: dict[tuple[str, ...], int] = {}
         self._groups: list[_Group] = []
         self._numbers: dict[tuple[object, ...], int] = {}
-        by = True, True, False, False, False, True  # kind, client id and topics
+        by = True, True, False, False, False, True, False  # kind, client id and topics
         self._counter = native.TrafficCounter(
             [by], _kind_of, self._place_of, self._group_of, self._changes, self._meet, self._watermarks,
             BOUNDS_NS, True, (), 0, False, None,
@@ -133,6 +133,6 @@ def _kind_of(api_key: int, version: int) -> tuple[Any, ...] | None:
         return None
     rows = transfer_rows(api_key, version) if api_key in (apis.PRODUCE, apis.FETCH) else None
     if rows is None:
-        return *row, None
+        return *row, None, False
     is_response = api_key == apis.FETCH
-    return *row, (is_response, rows.response if is_response else rows.request)
+    return *row, (is_response, rows.response if is_response else rows.request), False

@@ -40,8 +40,9 @@ class BlockCounter:
     """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
 
     `by` are the dimensions that the keys of the traffic are made of, and `day`; `context` is what they look
-    things up in, which learns of the exchanges that are left to Python. `others` are traffics that count the
-    same exchanges by other dimensions, and have the total and the series of the first.
+    things up in. It learns of what is counted here; of the exchanges that are left to Python it is to learn
+    there. `others` are traffics that count the same exchanges by other dimensions, and have the total and the
+    series of the first.
 
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
     and client id. `close` every connection that is over.
@@ -58,6 +59,7 @@ class BlockCounter:
     ) -> None:
         self._by = frozenset(by).union(*(names for _, names in others))
         self._context = context
+        self._takes_all = takes is None
         self._ways = [_Way(traffic, by), *(_Way(*other) for other in others)]
         self._latencies = latencies
         self._traffic = traffic
@@ -102,7 +104,10 @@ class BlockCounter:
 
     def _tallies_of(self, exchange: Exchange, way: int) -> tuple[list[int], list[tuple[bool, bytes]]]:
         numbers = [] if way else [0]
-        for tally in self._ways[way].traffic.tallies_of(ExchangeView(exchange)):
+        view = ExchangeView(exchange)
+        if self._context is not None and "group" in self._by:
+            self._context.groups.learn(view)  # what it says again, it says in a group that is known
+        for tally in self._ways[way].traffic.tallies_of(view):
             number = self._numbers.setdefault(id(tally), len(self._tallies))
             if number == len(self._tallies):
                 self._tallies.append(tally)
@@ -113,18 +118,20 @@ class BlockCounter:
         """How exchanges are read; None for what Python reads."""
         if self._is_learned_from(api_key):
             return None
-        row = kind_row(api_key, version, reads_topics="topic" in self._by)
-        return None if row is None else (*row, None)
+        reads_groups = "group" in self._by and names_groups(api_key)
+        reads_topics = "topic" in self._by or reads_groups
+        row = kind_row(api_key, version, reads_topics=reads_topics, reads_groups=reads_groups)
+        return None if row is None else (*row, None, reads_groups)
 
     def _is_learned_from(self, api_key: int) -> bool:
-        """Whether groups, racks or names of topics are learned of an API's exchanges, which are looked at."""
+        """Whether racks, names of topics, or groups of what does not count are learned of an API's exchanges,
+        which are looked at.
+        """
         if not RACKS.isdisjoint(self._by) and api_key in Racks.api_keys:
             return True
         if "topic" in self._by and tells_names(api_key):
             return True
-        if "group" in self._by:
-            return api_key in GroupLinks.api_keys or names_groups(api_key)
-        return False
+        return "group" in self._by and not self._takes_all and api_key in GroupLinks.api_keys
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]] | None:
         """Capture set, and a number for all that each way is told from; None where it does not count."""
@@ -154,7 +161,9 @@ class _Way:
         of_kind = not _OF_KIND.isdisjoint(by)
         # Who names no group speaks for that of its client.
         of_client = not {"client_id", "group", CLIENT_RACK}.isdisjoint(by)
-        self.tells_apart = of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by
+        self.tells_apart = (
+            of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by, "group" in by,
+        )  # fmt: skip
         self._places: dict[tuple[object, ...], int] = {}
         self._numbers = count()
         self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
@@ -174,9 +183,11 @@ class _Way:
         return number
 
 
-def kind_row(api_key: int, version: int, *, reads_topics: bool) -> tuple[Any, ...] | None:
-    """How responses, and of Fetch requests, are read for the times in them, and topics; None for what Python
-    reads.
+def kind_row(
+    api_key: int, version: int, *, reads_topics: bool, reads_groups: bool = False
+) -> tuple[Any, ...] | None:
+    """How responses, and of Fetch requests, are read for the times in them, and topics, or with them the
+    groups that requests name; None for what Python reads.
     """
     other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
     if other or known_body(api_key, version, True) is None:
@@ -184,7 +195,7 @@ def kind_row(api_key: int, version: int, *, reads_topics: bool) -> tuple[Any, ..
     asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
     topics = None
     if reads_topics:
-        topics = request_summarizer(api_key, version), response_summarizer(api_key, version)
+        topics = request_summarizer(api_key, version, reads_groups), response_summarizer(api_key, version)
     return client_must_wait(api_key, version), _layout(api_key, version, True), asked, topics
 
 

@@ -30,17 +30,21 @@ FINDINGS = "findings"
 CAUSES = "causes"
 # Of inputs up to so many bytes studies run before a view asks for them, in passes that give way to others.
 AHEAD_BYTES = 2 << 30
-STATISTICS_AHEAD, CAUSES_AHEAD = "study statistics ahead", "study causes ahead"
-AHEAD = {
-    STATISTICS_AHEAD: frozenset(
-        name for view in VIEWS for name in (*view.studies, *view.more) if name not in (FINDINGS, CAUSES)
+CAUSES_AHEAD = "study causes ahead"
+STATISTICS_AHEAD = {
+    "study transfers ahead": frozenset({"connections", "topics", "producers"}),
+    "study traffic ahead": frozenset(
+        name for view in VIEWS for name in (*view.studies, *view.more) if name.startswith("traffic")
     ),
-    CAUSES_AHEAD: frozenset({CAUSES}),
+    "study groups ahead": frozenset({"groups"}),
 }
-"""What each of them is for. Causes take longer than all statistics together, and are not waited for."""
-# How far passes give way (nice): most views are of statistics, which on few cores do not wait for the others.
-STUDY_NICE = 10
-NICE = {STATISTICS_AHEAD: 5, CAUSES_AHEAD: 15}
+"""By pass, what it is for. Small ones, as a view that is asked for waits for its own alone: what is together
+reads the same parts of exchanges.
+"""
+AHEAD = STATISTICS_AHEAD | {CAUSES_AHEAD: frozenset({CAUSES})}
+# How far passes give way (nice) to the list. First what somebody asked for; of the others statistics, which
+# most views show.
+ASKED_NICE, STATISTICS_NICE, FINDINGS_NICE, CAUSES_NICE = 1, 5, 10, 15
 
 
 class Change(Enum):
@@ -135,7 +139,7 @@ class Session:
             wanted = new & names
             if not wanted:
                 continue
-            self._go_ahead(key)
+            self._go_ahead(key, ASKED_NICE)
             worker = self._workers.get(key)
             if worker is not None:
                 worker.want(wanted)
@@ -182,12 +186,12 @@ class Session:
         names = set(names)
         if FINDINGS in names:
             self.is_judging = True
-            self._run(FINDINGS, self.order._replace(studies=(FINDINGS,), nice=STUDY_NICE))
+            self._run(FINDINGS, self.order._replace(studies=(FINDINGS,), nice=FINDINGS_NICE))
             names.discard(FINDINGS)
         if names:
             key = "study " + " ".join(sorted(names))
             self._run(key, self.order._replace(
-                studies=tuple(sorted(names)), nice=STUDY_NICE, filter=self.filter_text
+                studies=tuple(sorted(names)), nice=ASKED_NICE, filter=self.filter_text
             ))  # fmt: skip
 
     def _restudy(self) -> None:
@@ -201,17 +205,26 @@ class Session:
         self.final &= {FINDINGS}
         self._study(self._studies - {FINDINGS})
 
-    def _go_ahead(self, key: str) -> None:
-        """Begin one pass for what views may ask for, as they would wait for each. Once, where it is due."""
+    def _go_on_ahead(self) -> None:
+        """Begin the next pass ahead of the views: statistics, one after the other from the first rows on."""
+        for key in STATISTICS_AHEAD:
+            if self._workers.keys().isdisjoint(STATISTICS_AHEAD):
+                self._go_ahead(key, STATISTICS_NICE)
+        if not self.is_loading:
+            self._go_ahead(CAUSES_AHEAD, CAUSES_NICE)
+
+    def _go_ahead(self, key: str, nice: int) -> None:
+        """Begin a pass for what views may ask for, as they would wait for it. Once, where it is due."""
         total = self.progress.total
         is_due = FINDINGS in self._studies and total is not None and total <= AHEAD_BYTES
         if key in self._ahead or not is_due or self.filter_text or self.is_stream:
             return
         self._ahead.add(key)
         names = AHEAD[key] - self.final
+        if not names:
+            return
         wanted = tuple(sorted(names & self._studies))
-        order = self.order._replace(studies=tuple(sorted(names)), nice=NICE[key], wanted=wanted)
-        self._run(key, order)
+        self._run(key, self.order._replace(studies=tuple(sorted(names)), nice=nice, wanted=wanted))
 
     def _run(self, key: str, order: Order) -> None:
         old = self._workers.pop(key, None)
@@ -241,7 +254,7 @@ class Session:
         if isinstance(message, Rows):
             self.log.extend(message.batch)
             self.changed(Change.ROWS, "")
-            self._go_ahead(STATISTICS_AHEAD)  # the first rows are there
+            self._go_on_ahead()  # the first rows are there
         elif isinstance(message, Progress):
             self._take_progress(key, message)
         elif isinstance(message, Result):
@@ -298,14 +311,12 @@ class Session:
             return
         worker.stop()
         self._workers.pop(key, None)
-        if key != "load":
-            return
-        self.is_loading = False
-        self.changed(Change.LOADED, "")
-        if not self.is_stream and FINDINGS in self._studies:
-            self._study({FINDINGS})
-            for ahead in AHEAD:
-                self._go_ahead(ahead)
+        if key == "load":
+            self.is_loading = False
+            self.changed(Change.LOADED, "")
+            if not self.is_stream and FINDINGS in self._studies:
+                self._study({FINDINGS})
+        self._go_on_ahead()
 
     def _trouble(self, text: str) -> None:
         self.troubles.append(text)

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from kdissect.api import Dissection
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.generated.summary import listed_role
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import Packet
-from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.schema.protocol_messages import request_message
+from kdissect.schema.types import Array, Struct
+from kdissect.stats.by_group.group_links import GROUP_FIELDS, GroupLinks, names_groups
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.traffic import Traffic
@@ -215,6 +218,32 @@ def test_most_exchanges_are_counted_as_rows(native: Any, name: str, by: list[str
     assert looked < exchanges / 2
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+@pytest.mark.parametrize("by", [["group"], ["group", "topic"]], ids=",".join)
+def test_groups_of_all_recorded_files(python_side: PythonSide, path: Path, by: list[str]) -> None:
+    assert_same(python_side, [str(path)], by)
+
+
+def test_what_members_say_again_is_counted_as_rows(native: Any) -> None:
+    looked, exchanges = traffic_said.looked_at(str(CAPTURES / GROUPS), ["group"])
+    assert looked < exchanges / 4
+
+
+def test_requests_that_name_other_groups_are_told_apart() -> None:
+    """By what the compiled part reads of them."""
+    keys = [key for key in range(256) if names_groups(key)]
+    assert len(keys) > 10
+    for key in keys:
+        message = request_message(key)
+        assert message is not None
+        for field in message.root.fields:
+            if field.name in GROUP_FIELDS:
+                inner = field.type.element if isinstance(field.type, Array) else field.type
+                parts = inner.fields if isinstance(inner, Struct) else [field]
+                assert any(listed_role(message, part) == "group" for part in parts), (key, field.name)
+
+
 @pytest.mark.parametrize("version", [1, 4, 7, 12, 13, 17])
 def test_fetches_are_counted_as_rows(native: Any, version: int, tmp_path: Path) -> None:
     part = (0, 0, 2, 2, 0, b"x")
@@ -242,10 +271,13 @@ def test_an_answer_before_its_question(python_side: PythonSide, tmp_path: Path) 
     assert_same(python_side, [path], ["api"])
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, "kafka44_java_errors.pcapng"])
+GROUPS = "kafka44_java_groups.pcapng"
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "kafka44_java_errors.pcapng", GROUPS])
 def test_ways_counted_together_are_those_counted_alone(native: Any, name: str) -> None:
     """Rows that are left out, too."""
-    ways = ["api"], ["client_id"], ["broker"], ["software"], ["connection"], ["topic"]
+    ways = ["api"], ["client_id"], ["broker"], ["software"], ["connection"], ["topic"], ["group"]
     path = str(CAPTURES / name)
     for most in (2, 1000):
         alone = [traffic_said.counted([path], by, most) for by in ways]

@@ -59,7 +59,12 @@ def counted_together(path: str, ways: Sequence[list[str]], most: int) -> list[An
     for traffic in others:
         traffic.share(first)
     counter = BlockCounter(first, ways[0], context, others=list(zip(others, ways[1:], strict=True)))
-    count_blocks(dissection, counter, lambda turn: first.add(turn, others))
+
+    def take(turn: ExchangeView) -> None:
+        context.groups.learn(turn)
+        first.add(turn, others)
+
+    count_blocks(dissection, counter, take)
     return [_facts(traffic) for traffic in traffics]
 
 

@@ -49,7 +49,7 @@ class GroupLinks:
         """Take the next exchange."""
         if view.key in _MEMBERS_ASK:
             key = client_key(view)
-            known = self._groups.get(key) or ()
+            known = self._groups.peek(key) or ()  # of blocks not each exchange comes here
             for group in groups_named(view):
                 if group not in known and len(known) < _GROUPS_OF_CLIENT:
                     known = self._groups.put(key, (*known, group))

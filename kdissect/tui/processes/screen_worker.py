@@ -262,9 +262,10 @@ class Worker:
         now = time.monotonic()
         self._next_flush = now + _FLUSH_S
         wanted = self._wanted
-        if wanted and (now > self._next_result or not wanted <= self._told):
+        is_new = not wanted <= self._told
+        if wanted and (now > self._next_result or is_new):
             self._tell_results(wanted, is_final=False)
-            self._next_result = time.monotonic() + _RESULT_S
+            self._next_result = time.monotonic() + (_FIRST_RESULT_S if is_new else _RESULT_S)
 
     def _new_names(self) -> dict[bytes, str]:
         names = self._dissection.topics.plain_names()

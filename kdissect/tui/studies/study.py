@@ -10,10 +10,10 @@ findings: whatever pickles) for a view to show. It holds no widgets, and a view 
         def result(self): return topic_rows(self._traffic)
 
 Its module in `studies` bears the first word of its name, so that the worker alone imports it. A view names
-its studies in `views.VIEWS`; they run ahead of it, in passes that begin when the first rows are there or when
-all is read (`session.AHEAD`), with a filter when the view is first shown, for streams from the start, with
-the exchanges. `result()` is asked for at the end, and about once a second while somebody looks; the view
-learns of it by `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
+its studies in `views.VIEWS`; they run ahead of it, in a pass that begins at the latest when the view is first
+shown (`session.AHEAD`), with a filter when it is first shown, for streams from the start, with the exchanges.
+`result()` is asked for at the end, and about once a second while somebody looks; the view learns of it by
+`session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
 """
 
 from __future__ import annotations

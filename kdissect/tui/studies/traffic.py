@@ -36,8 +36,7 @@ class TrafficStudy(Study):
 
     def __init__(self, context: StudyContext) -> None:
         super().__init__(context)
-        self._links = GroupLinks()
-        self._looked_up_in = Context(context.topics, self._links)
+        self._looked_up_in = Context(context.topics, GroupLinks())
         self._key_of = key_maker([self.by], self._looked_up_in)
         self.traffic = Traffic(self._keys)
         self._latency = LatencySeries()
@@ -50,9 +49,12 @@ class TrafficStudy(Study):
         if not self.may_count_blocks or not self._together:
             return
         alike = [study for study in studies if isinstance(study, TrafficStudy) and study.may_count_blocks]
-        # Of groups whole APIs are learned from, one exchange after the other: others need not wait for that.
-        with_it = [study for study in alike if study is not self and "group" not in (study.by, self.by)]
-        parts = [study.follow(self.traffic, self._latency) for study in with_it]
+        with_it = [study for study in alike if study is not self]
+        if self.context.takes_kind is not None:
+            # Groups are learned of what the filter leaves out, too, one exchange after the other: others need
+            # not wait for that.
+            with_it = [study for study in with_it if "group" not in (study.by, self.by)]
+        parts = [study.follow(self.traffic, self._latency, self._looked_up_in) for study in with_it]
         self._together = [self, *with_it]
         self._counter = BlockCounter(
             self.traffic, [self.by], self._looked_up_in, self.context.takes_kind, self._latency, parts
@@ -61,9 +63,15 @@ class TrafficStudy(Study):
             study._counter = self._counter  # noqa: SLF001  one of us
         self.takes_blocks = True
 
-    def follow(self, traffic: Traffic, latency: LatencySeries) -> tuple[Traffic, list[str]]:
-        """Leave the counting to another study, which has the total and the series; gives what it counts."""
+    def follow(
+        self, traffic: Traffic, latency: LatencySeries, looked_up_in: Context
+    ) -> tuple[Traffic, list[str]]:
+        """Leave the counting to another study, which has the total, the series and what is learned.
+
+        Gives what it counts.
+        """
         self._together, self._latency, self.takes_blocks = [], latency, True
+        self._key_of = key_maker([self.by], looked_up_in)
         self.traffic.share(traffic)
         return self.traffic, [self.by]
 
@@ -91,8 +99,7 @@ class TrafficStudy(Study):
                 self._counter.close(event.connection)
             return
         view = ExchangeView(event)
-        if self.by == "group":
-            self._links.learn(view)
+        self._looked_up_in.learn(view, [study.by for study in self._together])
         if self.takes:
             self.traffic.add(view, [study.traffic for study in self._together[1:]])
             if event.latency_ns is not None:

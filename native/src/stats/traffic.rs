@@ -33,14 +33,15 @@ const WIDER: i64 = 10;
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests; what
-/// reads the topics of both bodies, where they are wanted; whether records are in responses, and how they are read,
-/// where their bytes are wanted.
+/// reads the topics of both bodies, where they are wanted, or groups of the request; whether records are in responses,
+/// and how they are read, where their bytes are wanted; whether it is the groups that are wanted.
 type KindRow<'py> = (
     bool,
     PyRef<'py, Layout>,
     Option<PyRef<'py, Layout>>,
     Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     Option<(bool, Py<PartitionRows>)>,
+    bool,
 );
 
 /// How exchanges of a kind are read.
@@ -48,6 +49,7 @@ struct OfKind {
     reading: Reading,
     topics: Option<(Look, Look)>,
     records: Option<(bool, Py<PartitionRows>)>,
+    names_groups: bool,
 }
 
 /// The bins that times are counted in: those of the sketch with its multiplier, or those up to each of some bounds.
@@ -68,9 +70,9 @@ impl Bins {
 
 /// By what exchanges are grouped.
 #[derive(Clone, Copy, FromPyObject)]
-struct By(bool, bool, bool, bool, bool, bool);
+struct By(bool, bool, bool, bool, bool, bool, bool);
 
-/// Numbers of both summaries, which stand for topics.
+/// Numbers of both summaries, which stand for topics, and for groups that the request names.
 type Topics = (u64, u64);
 
 /// Kind, client id, state, connection's place, errors (None for none: `wire::are_same`), day and topics of a group, as
@@ -100,8 +102,16 @@ impl Grouping {
     }
 
     /// The group of an exchange, and what is known of it.
-    fn known(&self, row: &Row, place: u32, topics: Topics, errors: &[i16]) -> (Group, Option<OfGroup>) {
-        let By(by_kind, by_client_id, by_state, by_errors, by_day, by_topics) = self.by;
+    fn known(
+        &self,
+        row: &Row,
+        place: u32,
+        topics: Topics,
+        names_groups: bool,
+        errors: &[i16],
+    ) -> (Group, Option<OfGroup>) {
+        let By(by_kind, by_client_id, by_state, by_errors, by_day, by_topics, by_groups) = self.by;
+        let by_names = by_topics || by_groups && names_groups;
         let errors: &[i16] = if by_errors { errors } else { &[] };
         let group = (
             if by_kind { row.request.kind.number() } else { 0 },
@@ -110,7 +120,7 @@ impl Grouping {
             place,
             (!errors.is_empty()).then(|| errors.into()),
             if by_day { row.request.content.span.first_time.div_euclid(DAY_NS) } else { 0 },
-            if by_topics { topics } else { (0, 0) },
+            if by_names { topics } else { (0, 0) },
         );
         let known = self.groups.get(&group).cloned();
         (group, known)
@@ -313,7 +323,7 @@ pub struct TrafficCounter {
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart, each way by itself, `by` kind, client id, state, errors, day and topics, and by the place of
+    /// Exchanges are told apart, each way by itself, `by` kind, client id, state, errors, day, topics and groups that requests name, and by the place of
     /// their connection.
     /// `kind_of` says of an API key and a version how they are read, None for one that is Python's; `place_of` of a
     /// connection the name of its set and a number for each way, the same for those that are told alike, None for one that does
@@ -432,14 +442,14 @@ impl TrafficCounter {
         // What is Python's should have taught nothing: who knows the groups without the errors looks for them first.
         let is_early = !self.groupings.iter().any(|of| of.by.3);
         if is_early {
-            self.find_groups(row, &places, topics);
+            self.find_groups(row, &places, topics, kind.names_groups);
             if self.found.iter().any(|(_, known)| matches!(known, Some(None))) {
                 return Ok(false);
             }
         }
         let Some(times) = self.times(py, row, &kind.reading, capture_set) else { return Ok(false) };
         if !is_early {
-            self.find_groups(row, &places, topics);
+            self.find_groups(row, &places, topics, kind.names_groups);
         }
         drop(rows);
         let mut first = None;
@@ -480,10 +490,10 @@ impl TrafficCounter {
         }
         let found = self.asked.kind_of.bind(py).call1((kind.api_key, kind.version))?;
         let found: Option<KindRow<'_>> = found.extract()?;
-        let found = found.map(|(waits, answered, asked, topics, records)| {
+        let found = found.map(|(waits, answered, asked, topics, records, names_groups)| {
             let reading = Reading::of(&answered, asked.as_deref(), waits, self.leaves_errors);
             let topics = topics.map(|(ask, answer)| (Look::of(ask), Look::of(answer)));
-            Arc::new(OfKind { reading, topics, records })
+            Arc::new(OfKind { reading, topics, records, names_groups })
         });
         if self.kinds.len() >= MOST {
             self.kinds.clear();
@@ -521,11 +531,11 @@ impl TrafficCounter {
     }
 
     /// The groups of an exchange, and what is known of them, in `found`.
-    fn find_groups(&mut self, row: &Row, places: &[u32], topics: Topics) {
+    fn find_groups(&mut self, row: &Row, places: &[u32], topics: Topics, names_groups: bool) {
         let errors = &self.room.answer.errors;
         let ways = self.groupings.iter().zip(places);
         self.found.clear();
-        self.found.extend(ways.map(|(of, place)| of.known(row, *place, topics, errors)));
+        self.found.extend(ways.map(|(of, place)| of.known(row, *place, topics, names_groups, errors)));
     }
 
     fn new_group(
