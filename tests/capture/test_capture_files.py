@@ -307,3 +307,16 @@ def test_named_pipe_is_read_once_and_never_probed(tmp_path: Path) -> None:
     assert [next(packets).time_ns // SECOND for _ in range(8)] == [1, 2, 3, 4, 5, 0, 1, 2]
     del packets
     os.close(handle)
+
+
+def test_a_file_that_is_given_up_is_read_to_its_end_once(tmp_path: Path) -> None:
+    """What comes together with packets of other files must not depend on who gave it up."""
+    (file,) = open_captures([write(tmp_path / "t.pcap", sample_pcap(range(5000), size=100))]).files
+    read = 0
+    for batch in file.batches():
+        file.give_up("for a reason")
+        assert len(batch) < 5000
+        read += len(batch)
+    assert read == 5000
+    assert str(file.error).endswith("for a reason")
+    assert list(file.batches()) == []

@@ -20,7 +20,8 @@ from kdissect.rules.judge import Judge
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES, CHECKOUT
-from tests.support.packets.pcaps import write_side_by_side
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap, write_side_by_side
 
 FAULTS_ARE_TOLD = True  # elsewhere they fail the test (`conftest`)
 FILES = {
@@ -260,3 +261,33 @@ def test_nothing_comes_of_packets_behind_the_one_at_hand(
     assert file.error is not None
     assert f"given up at packet {ref_number(last.last_ref)}: " in str(file.error)
     assert len(taken) == number + 1
+
+
+@pytest.mark.parametrize("number", [0, 3, 20])
+def test_the_others_of_a_block_go_on_behind_the_one_at_hand(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for port, name in enumerate(FILES):
+        talk = Conversation(ports=(40000 + port, 9092)).handshake()
+        for asked in range(40):
+            talk.client(request(3, 1, asked, b"\0\0\0\0")).broker(response(asked, bytes(8)))
+        write_pcap(tmp_path / f"{name}.pcap", talk.packets)
+
+    def place(exchange: Exchange) -> tuple[str, str, int]:
+        return exchange.connection.capture_set, exchange.connection.id, exchange.ordinal
+
+    whole = [place(exchange) for exchange in Dissection(str(tmp_path)) if exchange.response is not None]
+    last = [one for one in whole if one[0] == "b"][number]
+    behind = whole[whole.index(last) + 1 :]
+    assert {one[0] for one in behind} == set(FILES)
+    monkeypatch.setattr(faults, "_listener", [lambda _: None])
+    dissection, taken = Dissection(str(tmp_path)), list[tuple[str, str, int]]()
+
+    def take(exchange: Exchange) -> None:
+        if exchange.response is not None:
+            taken.append(place(exchange))
+            if taken[-1] == last:
+                raise RuntimeError("the fault that was put in")
+
+    dissection.guard.each(dissection, take)
+    assert taken == [*whole[: whole.index(last) + 1], *(one for one in behind if one[0] != "b")]
