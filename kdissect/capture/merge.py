@@ -14,6 +14,10 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.native import is_compiled
 from kdissect.model.packets.packet import MergedBlock, PacketBlock, PlainPacket
 
+# Packets of a stretch, all files together: who numbers stretches (`engine.shards`) keeps what comes of one
+# until it is over.
+_STRETCH = 4096
+
 _key = itemgetter(0)
 
 
@@ -48,10 +52,9 @@ class _Track:
         """(key of the next packet, order of the file)."""
         return self.keys[self.position], self.order
 
-    @property
-    def last(self) -> tuple[int, int]:
-        """(key of the last packet of the batch, order of the file)."""
-        return self.keys[-1], self.order
+    def last(self, most: int) -> tuple[int, int]:
+        """(key of the last of the next `most` packets of the batch, order of the file)."""
+        return self.keys[min(self.position + most, len(self.keys)) - 1], self.order
 
     def take(self, bound: tuple[int, int]) -> tuple[PacketBlock, int, int]:
         """The packets up to `bound`: their batch, and where in it they begin and end."""
@@ -84,8 +87,12 @@ def merge(
 
 
 def _stretch(tracks: list[_Track], opening: tuple[int, int] | None) -> Sequence[PlainPacket]:
-    """The packets up to the end of the batch that is over first, or up to where the next file is opened."""
-    bound = min(track.last for track in tracks)
+    """The packets up to the end of the batch that is over first, or up to where the next file is opened.
+
+    Of many files it ends sooner; one that comes alone gives what is left of its batch.
+    """
+    most = max(1, _STRETCH // len(tracks))
+    bound = min(track.last(most) for track in tracks)
     if opening is not None:
         bound = min(bound, opening)
     due = [track for track in tracks if track.head <= bound]

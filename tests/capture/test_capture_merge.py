@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.capture import byte_source as source
+from kdissect.capture import merge
 from kdissect.capture.files import open_captures
 from kdissect.model.packets.packet import PacketBlock
 from tests.capture.capture_samples import SECOND, pcap_header, pcap_packet, sample_pcap
@@ -60,14 +61,15 @@ def test_order(tmp_path: Path, files: list[list[int]]) -> None:
 FILES = st.lists(st.lists(st.integers(0, 12), max_size=12), min_size=2, max_size=4)
 
 
-@given(FILES, st.sampled_from([40, 100, 1 << 17]))
+@given(FILES, st.sampled_from([40, 100, 1 << 17]), st.sampled_from([1, 7, 4096]))
 @settings(max_examples=80, deadline=None)
 def test_any_files_any_chunks(
-    tmp_path_factory: pytest.TempPathFactory, files: list[list[int]], chunk: int
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[int]], chunk: int, stretch: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kdissect.capture.files.CHUNK", chunk)
         patch.setattr("kdissect.capture.files.MIN_CHUNK", 1)
+        patch.setattr(merge, "_STRETCH", stretch)
         assert read(tmp_path_factory.mktemp("merge"), files) == expected(files)
 
 
