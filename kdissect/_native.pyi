@@ -220,7 +220,7 @@ class ExchangeBlock:
     def runs_by_set(
         self, set_of: Callable[[ConnectionInfo], str]
     ) -> list[tuple[str, list[tuple[int, int]]]]: ...
-    # There are no exchanges from one on, until 0 is given.
+    # There are no exchanges from one on, until another is said.
     def stop_at(self, stop: int) -> None: ...
 
 @final

@@ -230,9 +230,10 @@ class Analyzer:
         runs = block.runs()
         self.parser.packets += len(block)
         sets = {file: self._capture_set_of(file) for file in block.files}
-        self._hear(sets)
+        names = sorted(set(sets.values()))
+        self._hear(names)
         fed = self._in_order(
-            runs, partial(self._feed_unusual, runs, sets), lambda file: self._lend(sets[file])
+            runs, partial(self._feed_unusual, runs, sets, names), lambda file: self._lend(sets[file])
         )
         self._left = block, fed
         try:
@@ -249,12 +250,17 @@ class Analyzer:
             self.latest_ns = fed.latest_ns
 
     def _feed_unusual(
-        self, runs: native.PacketRuns, sets: Mapping[int, str], index: int, latest_ns: int | None = None
+        self,
+        runs: native.PacketRuns,
+        sets: Mapping[int, str],
+        names: Sequence[str],
+        index: int,
+        latest_ns: int | None = None,
     ) -> int:
         """Take a packet of a block; gives the time up to which others of its capture set may be taken."""
         self._index, self.latest_ns = index, latest_ns
-        if len(sets) > 1:
-            self._hear(sets)
+        if len(names) > 1:
+            self._hear(names)
         ref, found = runs.reference(index), runs.segment(index)
         if found is not None:
             self._come_to(ref)
@@ -264,10 +270,10 @@ class Analyzer:
             self._feed_packet(runs.packet(index))
         return self._sweeps.get(sets[ref >> FILE_SHIFT], 0)
 
-    def _hear(self, sets: Mapping[int, str]) -> None:
-        """The compiled hot path takes packets of these, and goes from one to the other without a word."""
+    def _hear(self, names: Sequence[str]) -> None:
+        """The compiled hot path takes packets of these sets, one and the other, without a word."""
         if self._duplicate_taps is not None:
-            for capture_set in sorted(set(sets.values())):
+            for capture_set in names:
                 self._duplicate_taps.hear(capture_set)
 
     def _lend(self, capture_set: str) -> tuple[str, int, Any] | None:

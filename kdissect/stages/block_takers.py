@@ -42,7 +42,8 @@ class BlockTaker(NamedTuple):
 
         def take(block: native.ExchangeBlock, start: int) -> int:
             try:
-                for begin, stop in runs[bisect_right(runs, start, key=_end_of) :]:
+                for number in range(bisect_right(runs, start, key=_end_of), len(runs)):
+                    begin, stop = runs[number]
                     block.stop_at(stop)
                     at = self.take(block, max(begin, start))
                     if at < stop:

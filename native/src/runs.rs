@@ -63,17 +63,14 @@ impl PacketRuns {
 
     /// A packet. Raises IndexError.
     fn packet<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Row<'py>> {
-        let Some(Placed { data, place, reference }) = self.get(at) else {
-            return Err(PyIndexError::new_err("no packet of this number"));
-        };
+        let Placed { data, place, reference } = self.placed(at)?;
         let content = data.as_bytes(py).get(place.start..place.end).unwrap_or_default();
         Ok((reference, place.time_ns, place.link_type, PyBytes::new(py, content), place.wire))
     }
 
     /// The reference of a packet. Raises IndexError.
     fn reference(&self, at: usize) -> PyResult<i64> {
-        let found = self.get(at).map(|placed| placed.reference);
-        found.ok_or_else(|| PyIndexError::new_err("no packet of this number"))
+        Ok(self.placed(at)?.reference)
     }
 
     /// The segment of a packet (`kdissect.net.parser`), and its time; None where it is not plain.
@@ -98,6 +95,10 @@ impl PacketRuns {
         let number = run.start + (at - run.before);
         let place = places.get().items.get(number)?;
         Some(Placed { data, place, reference: first_ref + number as i64 })
+    }
+
+    fn placed(&self, at: usize) -> PyResult<Placed<'_>> {
+        self.get(at).ok_or_else(|| PyIndexError::new_err("no packet of this number"))
     }
 }
 
