@@ -482,6 +482,7 @@ class ExchangeTables:
             Callable[[int], str],
         ],
         wants: tuple[bool, bool, bool, bool],
+        told: ToldNames | None,
     ) -> Self: ...
     # False, and nothing is added, of an exchange that is unusual.
     def add(self, exchange: Exchange, order: bytes) -> bool: ...
@@ -513,7 +514,7 @@ def latest_delta(
 # Produces and Fetches, counted
 
 _MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
-WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | bool]
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | bool]
 _Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 # Connection, client id, API, (group, member, generation), when it was sent, the offsets it commits.
 TakeMember = Callable[
@@ -542,6 +543,21 @@ class PartitionRows:
     def batches(self, frame: bytes, offset: int) -> tuple[list[int | None], list[BatchHeader]] | None: ...
 
 @final
+class ToldNames:
+    # `place_of` gives of a connection what tells its broker.
+    def __new__(cls, place_of: Callable[[ConnectionInfo], tuple[str, str]]) -> Self: ...
+    # The connection, API key and version, both frames with where their bodies begin.
+    def note(
+        self,
+        info: ConnectionInfo,
+        kind: tuple[int, int],
+        request: tuple[bytes, int],
+        response: tuple[bytes, int],
+    ) -> None: ...
+    def clear(self) -> None: ...
+    def __len__(self) -> int: ...
+
+@final
 class TopicSums:
     # What tells the bins of a distribution.
     def __new__(cls, multiplier: float) -> Self: ...
@@ -551,7 +567,12 @@ class TopicSums:
     ) -> int: ...
     # From one on; the next one, and what was done with the one before (native/src/transfers/block.rs).
     def count_block(
-        self, block: ExchangeBlock, start: int, way_of: WayOf, numbers_of: NumbersOf
+        self,
+        block: ExchangeBlock,
+        start: int,
+        way_of: WayOf,
+        numbers_of: NumbersOf,
+        take_again: Callable[[ConnectionInfo, int, bytes], bool],
     ) -> tuple[int, int]: ...
     # The broker, and the name or the id.
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...

@@ -61,14 +61,19 @@ class Leaders:
         if view.key != apis.METADATA or exchange.response is None:
             return
         body = exchange.response.data[exchange.response_body_offset :]
-        told = hash((capture_set, view.version, body))
-        if told in self._waiting:
-            self._waiting.move_to_end(told)
-        elif view.response is not None:
+        if not self.again(view.info, view.version, body) and view.response is not None:
             if self._bytes + len(body) > _WAITING_BYTES:
                 self._catch_up()
-            self._waiting[told] = capture_set, view.response
+            self._waiting[_number(view.info, view.version, body)] = capture_set, view.response
             self._bytes += len(body)
+
+    def again(self, info: ConnectionInfo, version: int, body: bytes) -> bool:
+        """Take an answer that waits; False, and nothing is taken, of another one."""
+        told = _number(info, version, body)
+        if told in self._waiting:
+            self._waiting.move_to_end(told)
+            return True
+        return False
 
     def _catch_up(self) -> None:
         """Have everything known that answers said."""
@@ -119,6 +124,11 @@ class Leaders:
             {f"{node} ({address})" for (capture_set, node), address in self._brokers.items()
              if self.is_seen((capture_set, node)) is False}
         )  # fmt: skip
+
+
+def _number(info: ConnectionInfo, version: int, body: bytes) -> int:
+    """Instead of the bytes of a Metadata answer."""
+    return hash((info.capture_set, version, body))
 
 
 def _is_address(host: str) -> bool:

@@ -6,14 +6,15 @@ It takes exchanges as far as it can, and leaves the others to Python before anyt
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.member_rows import MemberRows
-from kdissect.history.topics.topic_names import TopicNames
+from kdissect.history.topics.topic_names import ANNOUNCING, TopicNames, tells_names
 from kdissect.history.transfer_rows import TransferRows
+from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
@@ -22,10 +23,21 @@ LEFT, COUNTED, ENOUGH, NEW_TOPICS = 0, 1, 2, 4  # of native/src/transfers/mod.rs
 SENDERS_KEPT = 10_000
 
 
-Way = TransferRows | MemberRows | bool
-"""How exchanges of a kind are counted from a block; True: they are passed by; False: they are Python's."""
+Way: TypeAlias = "TransferRows | MemberRows | native.ToldNames | bool"
+"""How exchanges of a kind are counted from a block; True: they are passed by; False: they are Python's.
+
+Those that tell names of topics are passed by where these were told before.
+"""
 WayOf = Callable[[int, int], Way]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
+
+
+def way_past(names: TopicNames, api_key: int) -> Way:
+    """The way of exchanges of which nothing but names of topics is wanted."""
+    if api_key in ANNOUNCING:
+        told = names.told_before
+        return False if told is None else told  # one of which nothing is known yet is empty
+    return not tells_names(api_key)
 
 
 class Named(NamedTuple):

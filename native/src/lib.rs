@@ -92,6 +92,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::partition_rows::PartitionRows>()?;
+    module.add_class::<transfers::told_names::ToldNames>()?;
     module.add_class::<transfers::topic_sums::TopicSums>()?;
     module.add_class::<transfers::fetch_positions::FetchPositions>()?;
     module.add_class::<transfers::fetch_polls::FetchPolls>()?;

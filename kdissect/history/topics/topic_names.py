@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import union
 from kdissect.model.limits import in_force
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -78,6 +79,7 @@ class TopicNames:
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
         self._stated: set[int] = set()
+        self._told: native.ToldNames | None = None
         self._pending: list[Exchange] = []
         self._pieces: SnapshotPieces | None = None
 
@@ -90,14 +92,27 @@ class TopicNames:
         if not ids:
             if exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
                 self.learn(exchange)
+            elif exchange.api_key in ANNOUNCING:
+                self._note_told(exchange, answered)
             return topics
         if METADATA_TOPIC_ID in ids:
             self._learn_records(exchange)
         elif topics and exchange.api_key in ANNOUNCING:
             self._note(exchange, topics, ids)
             if len(topics) >= len(ids):  # a name beside each id
+                self._note_told(exchange, answered)
                 return topics
         return self._answer(_place(exchange.connection), topics, ids)
+
+    @property
+    def told_before(self) -> native.ToldNames | None:
+        """Exchanges that told names, and no error: of rows that are alike there is nothing to learn.
+
+        Without those that are learned from each time. None where it is not compiled.
+        """
+        if self._told is None and is_compiled:
+            self._told = native.ToldNames(_place)
+        return self._told
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
@@ -140,7 +155,7 @@ class TopicNames:
         """What was learned, and nothing to learn from."""
         if self._pending:
             self._learn_pending()
-        return self.__dict__ | {"_rescan": None, "_pieces": None, "_stated": set()}
+        return self.__dict__ | {"_rescan": None, "_pieces": None, "_stated": set(), "_told": None}
 
     def learn(self, exchange: Exchange) -> None:
         """Take the names that an exchange tells."""
@@ -193,11 +208,21 @@ class TopicNames:
             return
         if len(self._stated) >= MAX_ANSWERS:
             self._stated.clear()
+            if self._told is not None:
+                self._told.clear()
         self._stated.add(key)
         self._pending.append(exchange)
         self.changes += 1
         if len(self._pending) >= MAX_PENDING or len(ids) > MAX_IDS_KEPT:
             self._learn_pending()
+
+    def _note_told(self, exchange: Exchange, answered: Summary) -> None:
+        told, request, response = self.told_before, exchange.request, exchange.response
+        if told is None or request is None or response is None or answered.errors:
+            return
+        kind = exchange.api_key or 0, exchange.api_version or 0
+        asked = request.data, exchange.request_body_offset
+        told.note(exchange.connection, kind, asked, (response.data, exchange.response_body_offset))
 
     def _learn_pending(self) -> None:
         pending, self._pending = self._pending, []

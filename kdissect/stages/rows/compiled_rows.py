@@ -54,7 +54,8 @@ class CompiledRows:
             error_name,
         )  # fmt: skip
         looks = not wanted.isdisjoint({"anomalies", "records"})
-        self._tables = native.ExchangeTables(asked, (exchanges, partitions, batches, looks))
+        wants, told = (exchanges, partitions, batches, looks), None if names is None else names.told_before
+        self._tables = native.ExchangeTables(asked, wants, told)
         self.add = self._tables.add
         """Add the rows of an exchange; False, and nothing is added, of one that is unusual."""
         self.add_block = self._tables.add_block

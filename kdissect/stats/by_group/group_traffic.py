@@ -20,7 +20,7 @@ from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.state_table import Table
-from kdissect.history.topics.topic_names import TopicNames, tells_names
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
@@ -38,7 +38,7 @@ from kdissect.stats.by_group.group_log import GroupLog
 from kdissect.stats.by_group.positions import Commits, Positions, name_of
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.leaders import Leaders
-from kdissect.stats.transfers import Way
+from kdissect.stats.transfers import Way, way_past
 
 GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _BEATS = frozenset(
@@ -96,7 +96,17 @@ class GroupTraffic:
         """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
         if self._is_filtered:
             return start
-        return self.positions.learn_block(block, start, _way_of, self._see, self._take_member)
+        return self.positions.learn_block(block, start, self._way_of, self._see, self._take_member)
+
+    def _way_of(self, api_key: int, version: int) -> Way:
+        """Fetches and requests of members are taken, where the version is known, and what is about no group
+        is passed by.
+        """
+        if api_key == apis.FETCH:
+            return transfer_rows(api_key, version) or False
+        if api_key in MEMBER_FIELDS:
+            return member_rows(api_key, version) or False
+        return not _is_watched(api_key) and way_past(self._names, api_key)
 
     def _see(self, info: ConnectionInfo) -> bool:
         if info.same_as is not None:
@@ -263,17 +273,6 @@ class GroupTraffic:
 def _is_watched(api_key: int) -> bool:
     """Whether exchanges of an API are shown: those about groups, also those that say where they are."""
     return api_key == apis.FIND_COORDINATOR or names_groups(api_key)
-
-
-def _way_of(api_key: int, version: int) -> Way:
-    """Fetches and requests of members are taken, where the version is known, and what is about no group is
-    passed by.
-    """
-    if api_key == apis.FETCH:
-        return transfer_rows(api_key, version) or False
-    if api_key in MEMBER_FIELDS:
-        return member_rows(api_key, version) or False
-    return not _is_watched(api_key) and not tells_names(api_key)
 
 
 def _searched(view: ExchangeView) -> tuple[str, ...]:

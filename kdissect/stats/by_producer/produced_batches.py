@@ -9,12 +9,12 @@ from kdissect.history.history import History
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
-from kdissect.history.topics.topic_names import tells_names
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, Connections, Way
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, Connections, Way, way_past
 
 _MOST_CONNECTIONS = 1_000  # that are known by number meanwhile
 _WATCHED = (Producers.api_keys or frozenset()) | (Transactions.api_keys or frozenset())
@@ -30,15 +30,17 @@ class ProducedBatches:
     def __init__(
         self,
         history: History,
+        names: TopicNames,
         count: Callable[[str | None, int], None],
         know: Callable[[ConnectionInfo], None],
     ) -> None:
+        self._names = names
         self._count = count
         self._know = know
         self._connections = Connections(history)
         self._sequences = LentSequences(history.producers, self._connections)
         self._batches = native.ProducedBatches(self._sequences.rows)
-        self._asked = _way_of, self._numbers_of, self._connections.due_of
+        self._asked = self._way_of, self._numbers_of, self._connections.due_of
         self._is_counting = False
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -57,6 +59,12 @@ class ProducedBatches:
         if not self._is_counting or info.same_as is not None or api_key is None or api_key in _WATCHED:
             return False
         return self._batches.pass_by(self._connections.of(info), exchange.ordinal, self._connections.due_of)
+
+    def _way_of(self, api_key: int, version: int) -> Way:
+        """Produces are counted, where the version is known; what is about no producer is passed by."""
+        if api_key == apis.PRODUCE:
+            return transfer_rows(api_key, version) or False
+        return api_key not in _WATCHED and way_past(self._names, api_key)
 
     def _numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
         if info.same_as is not None:
@@ -84,10 +92,3 @@ class ProducedBatches:
         """Have the machine and `count` take everything that was counted."""
         self.catch_up()
         self._sequences.take()
-
-
-def _way_of(api_key: int, version: int) -> Way:
-    """Produces are counted, where the version is known; what is about no producer is passed by."""
-    if api_key == apis.PRODUCE:
-        return transfer_rows(api_key, version) or False
-    return api_key not in _WATCHED and not tells_names(api_key)

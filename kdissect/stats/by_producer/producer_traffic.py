@@ -97,7 +97,7 @@ class ProducerTraffic:
         Not for a selective traffic.
         """
         if self._batches is None:
-            self._batches = ProducedBatches(self.history, self._add_without_id, self._know)
+            self._batches = ProducedBatches(self.history, self._names, self._add_without_id, self._know)
         return self._batches.count_block(block, start)
 
     def finish(self) -> None:

@@ -14,7 +14,17 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_topic.topic import Role, Topic, Use, codec_name
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Named, Numbers, NumbersOf, Way
+from kdissect.stats.transfers import (
+    COUNTED,
+    ENOUGH,
+    LEFT,
+    NEW_TOPICS,
+    Named,
+    Numbers,
+    NumbersOf,
+    Way,
+    way_past,
+)
 
 ROLES = (Role.WRITE, Role.READ, Role.FOLLOW)  # by the numbers of native/src/transfers/topic_sums.rs
 
@@ -23,10 +33,21 @@ TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which nothing but what t
 
 
 class TopicSums:
-    """Counts what `TopicTraffic` does of an exchange: requests, batches, records, errors."""
+    """Counts what `TopicTraffic` does of an exchange: requests, batches, records, errors.
 
-    def __init__(self, names: TopicNames, topic_of: Callable[[Named], Topic]) -> None:
+    `take_again` is asked about the connection, version and body of a Metadata answer that tells no new names
+    and no error: whether it was taken.
+    """
+
+    def __init__(
+        self,
+        names: TopicNames,
+        topic_of: Callable[[Named], Topic],
+        take_again: Callable[[ConnectionInfo, int, bytes], bool],
+    ) -> None:
+        self._names = names
         self._topic_of = topic_of
+        self._take_again = take_again
         self._numbers = Numbers(names)
         self._sums = native.TopicSums(bin_multiplier())
 
@@ -56,9 +77,19 @@ class TopicSums:
             self.take()
         done = ENOUGH
         while done not in (LEFT, COUNTED) and start < len(block):
-            start, done = self._sums.count_block(block, start, _way_of, numbers_of)
+            start, done = self._sums.count_block(block, start, self._way_of, numbers_of, self._take_again)
             self._follow(done)
         return start
+
+    def _way_of(self, api_key: int, version: int) -> Way:
+        """Produces and Fetches are counted, where the version is known; requests of members name groups
+        alone.
+        """
+        if api_key == apis.METADATA:
+            return way_past(self._names, api_key)
+        if api_key in MEMBER_FIELDS:
+            return member_rows(api_key, version) or False
+        return api_key in TRANSFERS and (transfer_rows(api_key, version) or False)
 
     def numbers(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
         """The numbers of the client that sends on a connection and of the broker."""
@@ -89,13 +120,6 @@ class TopicSums:
         for topic, control, count, sizes, records in batches:
             topics[topic].add_batches(control, count, sizes, records)
         self._numbers.clear()
-
-
-def _way_of(api_key: int, version: int) -> Way:
-    """Produces and Fetches are counted, where the version is known; requests of members name groups alone."""
-    if api_key in MEMBER_FIELDS:
-        return member_rows(api_key, version) or False
-    return api_key in TRANSFERS and (transfer_rows(api_key, version) or False)
 
 
 class _Topics(dict[int, Topic]):

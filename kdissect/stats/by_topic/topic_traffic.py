@@ -53,7 +53,11 @@ class TopicTraffic:
         self._sums = self._new_sums()
 
     def _new_sums(self) -> TopicSums | None:
-        return TopicSums(self._names, self._topic) if is_compiled and not self._sizes else None
+        return (
+            TopicSums(self._names, self._topic, self.leaders.again)
+            if is_compiled and not self._sizes
+            else None
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """What the compiled part counted is in the topics; it begins anew elsewhere."""

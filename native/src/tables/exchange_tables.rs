@@ -24,6 +24,7 @@ use crate::records::batch::{Batch, ATTRIBUTES_AT};
 use crate::records::program::{run, RecordsField, Topic};
 use crate::records::quick::QuickMap;
 use crate::transfers::block::may_tell_names;
+use crate::transfers::told_names::ToldNames;
 
 /// Facts and names that are remembered; then they are forgotten.
 const MOST: usize = 4096;
@@ -75,6 +76,8 @@ struct Wanted {
 #[pyclass(module = "kdissect._native")]
 pub struct ExchangeTables {
     asked: Asked,
+    /// What was told of names of topics; None where nobody learns them.
+    told: Option<Py<ToldNames>>,
     wanted: Wanted,
     kinds: Mixed<i64, Arc<Kind>>,
     /// By both summaries; of facts that hang on names by the broker, too, behind 0.
@@ -108,7 +111,7 @@ impl ExchangeTables {
     /// The callables are those of `Asked`, in its order. `wants`: exchanges, topic partitions, batches; whether batches are
     /// to be looked at in any case.
     #[new]
-    fn new(asked: [Py<PyAny>; 10], wants: (bool, bool, bool, bool)) -> Self {
+    fn new(asked: [Py<PyAny>; 10], wants: (bool, bool, bool, bool), told: Option<Py<ToldNames>>) -> Self {
         let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of, error_of] =
             asked;
         let (exchanges, partitions, batches, looks) = wants;
@@ -125,6 +128,7 @@ impl ExchangeTables {
                 changes_of,
                 error_of,
             },
+            told,
             wanted: Wanted { exchanges, partitions, batches, looks: looks || partitions || batches },
             kinds: Mixed::default(),
             facts: Mixed::default(),
@@ -170,7 +174,7 @@ impl ExchangeTables {
     }
 
     /// Add the rows of a block's exchanges, from `start` on: gives the first that is Python's, or how many there are. That
-    /// is one whose rows Python makes, or that may say names of topics. `number_of` gives for a file its number in its
+    /// is one whose rows Python makes, or that may say new names of topics. `number_of` gives for a file its number in its
     /// capture set. A block is begun at 0; `most` rows of a table are enough.
     fn add_block(
         &mut self,
@@ -276,7 +280,11 @@ impl ExchangeTables {
         let Some(client_id) = self.client_id(request.client_id.bind(py)) else { return Ok(false) };
         let (api_key, api_version) = (request.kind.api_key, request.kind.version);
         let kind = self.kind(py, api_key, api_version)?;
-        if kind.tells_names || may_tell_names(py, &of.row) {
+        let is_told = match &self.told {
+            Some(told) if kind.tells_names => told.borrow_mut(py).knows(py, &rows, of)?,
+            _ => !kind.tells_names && !may_tell_names(py, &of.row),
+        };
+        if !is_told {
             return Ok(false);
         }
         let turn = Turn {
@@ -381,7 +389,7 @@ impl ExchangeTables {
             }
         }
         if self.wanted.exchanges {
-            let facts = self.facts_of(turn, asked, answered)?;
+            let facts = self.facts_of(turn, kind, asked, answered)?;
             let names = &self.files;
             let files = |frame: &Frame<'_>| (names.of(frame.first_ref), names.of(frame.last_ref));
             let both = (files(&turn.request), turn.response.as_ref().map(files));
@@ -390,20 +398,26 @@ impl ExchangeTables {
         self.push_records(turn, records, &errors, order).map(|()| true)
     }
 
+    /// Names of topics are learned of an object that tells them, and so it is always asked about; a row tells no new ones.
     fn facts_of(
         &mut self,
         turn: &Turn<'_, '_>,
+        kind: &Kind,
         asked: Numbered,
         answered: Option<Numbered>,
     ) -> PyResult<Arc<Facts>> {
         let (first, second) = (asked.0, answered.as_ref().map_or(NO_ANSWER, |found| found.0));
         let broker = turn.connection.broker_number;
-        for key in [(first, second, 0), (first, second, broker)] {
-            if let Some(facts) = self.facts.get(&key) {
-                return Ok(facts.clone());
+        let is_told = kind.tells_names && matches!(turn.source, Source::Row(..));
+        if is_told || !kind.tells_names || self.told.is_none() {
+            for key in [(first, second, 0), (first, second, broker)] {
+                if let Some(facts) = self.facts.get(&key) {
+                    return Ok(facts.clone());
+                }
             }
         }
         let (facts, lasting) = self.asked.facts(turn, asked.1, answered.map(|found| found.1))?;
+        let lasting = if is_told { Lasting::Always } else { lasting };
         let facts = Arc::new(facts);
         self.follow_names(turn.py())?;
         if lasting != Lasting::Not && first > 0 && second > 0 {

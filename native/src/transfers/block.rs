@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use super::members::{MemberRequests, MemberRow};
+use super::told_names::ToldNames;
 use super::{COUNTED, LEFT};
 use crate::bodies::partition_rows::{PartitionRows, ReadOnce};
 use crate::bodies::summaries::Mixed;
@@ -18,10 +19,12 @@ fn part_of<'a>(py: Python<'a>, rows: &'a PartitionRows, content: &'a Content) ->
     (rows, content.data.as_bytes(py), content.body, Some(&content.read))
 }
 
-/// What becomes of rows of one API and version: they are passed by, counted, requests of members, or Python's.
+/// What becomes of rows of one API and version: they are passed by, counted, requests of members, or Python's; those that
+/// tell names of topics are passed by where they told them before.
 enum Way {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
     OfMembers(MemberRequests),
+    OfNames(Py<ToldNames>),
     IsPassed(bool),
 }
 
@@ -30,6 +33,7 @@ enum Way {
 enum ToldWay {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
     OfMembers(MemberRow),
+    OfNames(Py<ToldNames>),
     IsPassed(bool),
 }
 
@@ -38,6 +42,7 @@ impl From<ToldWay> for Way {
         match told {
             ToldWay::Rows(request, response) => Way::Rows(request, response),
             ToldWay::OfMembers(row) => Way::OfMembers(row.into()),
+            ToldWay::OfNames(told) => Way::OfNames(told),
             ToldWay::IsPassed(is_passed) => Way::IsPassed(is_passed),
         }
     }
@@ -130,6 +135,11 @@ pub trait Counts {
         Ok(COUNTED)
     }
 
+    /// What it did with one that tells names of topics which were told before.
+    fn pass_told(&mut self, who: (u32, u32), (_, row): (&Bound<'_, PyAny>, &Row)) -> PyResult<u8> {
+        self.pass(who, row)
+    }
+
     /// What it did with a request of a member, of a connection.
     fn of_member(
         &mut self,
@@ -168,13 +178,20 @@ pub fn count<C: Counts>(
         let request = &of.row.request;
         let who = known.sender(&block, of, numbers_of)?;
         let way = known.way((request.kind.api_key, request.kind.version), way_of)?;
+        let info = block.connections.get(of.connection as usize).map(|info| info.bind(py));
         let done = match (who, &*way) {
             (None, _) => COUNTED,
             (Some(_), Way::Rows(..)) if may_tell_names(py, &of.row) => 0,
             (Some(who), Way::IsPassed(true)) => counts.pass(who, &of.row)?,
-            (Some(who), Way::OfMembers(requests)) => match block.connections.get(of.connection as usize) {
-                Some(info) => counts.of_member(who, (info.bind(py), &of.row), requests)?,
+            (Some(who), Way::OfMembers(requests)) => match info {
+                Some(info) => counts.of_member(who, (info, &of.row), requests)?,
                 None => LEFT,
+            },
+            (Some(who), Way::OfNames(told)) => match info {
+                Some(info) if told.borrow_mut(py).knows(py, &block, of)? => {
+                    counts.pass_told(who, (info, &of.row))?
+                }
+                _ => LEFT,
             },
             (Some(who), Way::Rows(asked, answered)) => {
                 let back = of.row.response.as_ref();

@@ -8,6 +8,7 @@ mod members;
 pub mod produced_batches;
 pub mod sequences;
 pub mod sessions;
+pub mod told_names;
 pub mod topic_sums;
 mod topics;
 

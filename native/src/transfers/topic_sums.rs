@@ -125,16 +125,19 @@ impl TopicSums {
         self.parts((user, broker), writes, part(&request), response.as_ref().map(part))
     }
 
-    /// The same with the exchanges of a block, from one on (`block::count`).
+    /// The same with the exchanges of a block, from one on (`block::count`). `take_again` is asked about each answer that
+    /// tells the names it told before: whether it was taken.
     fn count_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
         start: usize,
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
+        take_again: Bound<'_, PyAny>,
     ) -> PyResult<(usize, u8)> {
         let mut known = std::mem::take(&mut self.known);
-        let done = block::count(self, &mut known, block, start, way_of, numbers_of);
+        let mut counting = Counting { sums: self, take_again };
+        let done = block::count(&mut counting, &mut known, block, start, way_of, numbers_of);
         self.known = known;
         done
     }
@@ -169,7 +172,19 @@ impl TopicSums {
     }
 }
 
-impl Counts for TopicSums {
+struct Counting<'a, 'py> {
+    sums: &'a mut TopicSums,
+    take_again: Bound<'py, PyAny>,
+}
+
+impl Counts for Counting<'_, '_> {
+    fn pass_told(&mut self, _: (u32, u32), (info, row): (&Bound<'_, PyAny>, &Row)) -> PyResult<u8> {
+        let Some(answer) = &row.response else { return Ok(LEFT) };
+        let asked = (info, row.request.kind.version, answer.of_body(info.py()));
+        let is_taken: bool = self.take_again.call1(asked)?.extract()?;
+        Ok(if is_taken { COUNTED } else { LEFT })
+    }
+
     fn of_member(
         &mut self,
         (client, _): (u32, u32),
@@ -178,13 +193,14 @@ impl Counts for TopicSums {
     ) -> PyResult<u8> {
         let Some((Some(group), ..)) = requests.sender(info.py(), row) else { return Ok(LEFT) };
         let link = (client, Box::from(group.to_str()?));
-        if self.links.contains(&link) {
+        let links = &mut self.sums.links;
+        if links.contains(&link) {
             return Ok(COUNTED);
         }
-        if self.links.len() >= MOST_LINKS {
-            self.links.clear();
+        if links.len() >= MOST_LINKS {
+            links.clear();
         }
-        self.links.insert(link);
+        links.insert(link);
         Ok(LEFT)
     }
 
@@ -195,7 +211,7 @@ impl Counts for TopicSums {
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {
-        Ok(self.parts(who, row.request.kind.api_key == PRODUCE, request, response))
+        Ok(self.sums.parts(who, row.request.kind.api_key == PRODUCE, request, response))
     }
 }
 
