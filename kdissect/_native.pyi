@@ -690,12 +690,11 @@ class ProducedBatches:
 JUDGED: list[int]
 _Contents = tuple[
     Callable[[], tuple[tuple[int, int, int], tuple[int, int]]],
-    Callable[[], Callable[[], Any]],
+    Callable[[], int],
     Callable[[], Callable[[bytes], bytes]],
-    Callable[[], Callable[[bytes], bytes]],
-    Callable[[], Callable[[bytes], bytes]],
+    Callable[[], Callable[[bytes, int, bool, bool], bytes]],
     Callable[[int, bytes, int], bytes | None],
-]  # limits, four libraries, what decompresses all else, of `compiled_records.BatchQuestions`
+]  # limits, gzip, lz4, zstd, what decompresses all else, of `compiled_records.BatchQuestions`
 
 _Latencies = list[tuple[tuple[int, int], DistributionRow]]  # by API key and version
 _Slots = list[tuple[int, int]]  # times of slots, and exchanges

@@ -25,7 +25,6 @@ SOURCES = sorted((CHECKOUT / "native" / "src").rglob("*.rs"))
 # Where the compiled part asks an object for something by name, and why. All else it is given.
 BY_NAME = {
     "canonical_body.rs": ("",),  # sets fields of an object of a class it was given, by names it was given
-    "gzip.rs": ("decompress", "eof", "unused_data"),  # of zlib's stream, a library's and nobody's subclass
     "template.rs": (
         "__self__",  # the object of a bound method: it may be one of `Summaries`
         "summarize",  # of `Summaries`, its own class

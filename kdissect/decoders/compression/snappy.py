@@ -44,11 +44,6 @@ def decompress_snappy(data: memoryview, limit: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def whole_block(data: bytes) -> bytes:
-    """A raw block that tells no more than it can hold. Raises cramjam.DecompressionError."""
-    return bytes(cramjam.snappy.decompress_raw(data))
-
-
 def _block(data: memoryview, limit: int, offset: int, before: int = 0) -> bytes:
     size = _uncompressed_size(data, offset)
     if before + size > limit:

@@ -1,8 +1,6 @@
 """zstd (RFC 8878): codec 4 (KIP-110)."""
 
 from _thread import _local
-from collections.abc import Callable
-from functools import partial
 
 import zstandard
 
@@ -14,10 +12,6 @@ from kdissect.model.errors import DecodeError, OutputLimitError
 _STEP = 1024
 
 
-# Bytes that the library sets aside for a frame that does not tell its size, before a stream is begun for it.
-SMALL = 1 << 16
-
-
 class _Own(_local):
     """A decompressor for each thread: one that two threads share corrupts what it gives."""
 
@@ -26,14 +20,6 @@ class _Own(_local):
 
 
 _own = _Own()
-
-
-def whole_frames() -> Callable[[bytes], bytes]:
-    """Decompresses single frames that tell their size, or become at most `SMALL`.
-
-    By a decompressor that nobody else has. The function raises ZstdError for all other bytes.
-    """
-    return partial(zstandard.ZstdDecompressor().decompress, max_output_size=SMALL, allow_extra_data=False)
 
 
 def decompress_zstd(data: memoryview, limit: int) -> bytes:

@@ -5,7 +5,7 @@ What the compiled part asks of Python stands here, and what becomes of fields th
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compression.codec import decompress_within, growth, usual_growth
@@ -63,14 +63,14 @@ class BatchQuestions(NamedTuple):
 
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
-    gzip: Callable[[], Callable[[], Any]]
-    """Gives what begins a stream of the library."""
-    snappy: Callable[[], Callable[[bytes], bytes]]
-    """Gives the library's function for raw blocks."""
+    gzip: Callable[[], int]
+    """Gives from how many bytes on a member is Python's, which has a faster library."""
     lz4: Callable[[], Callable[[bytes], bytes]]
     """Gives the library's function for frames whose content is bounded by their length."""
-    zstd: Callable[[], Callable[[bytes], bytes]]
-    """Gives the library's function for frames that tell their size, or are small."""
+    zstd: Callable[[], Callable[[bytes, int, bool, bool], bytes]]
+    """Gives the library's function for frames that tell their size, or are small: the decompressor is used by
+    nobody else, as one that two threads share corrupts what it gives.
+    """
     decompress: Callable[[int, bytes, int], bytes | None]
     """The records of a batch; None where they are more bytes than so many, or not what the codec writes."""
     rest_fits: Callable[[bytes, int, int, bool], bool]
@@ -178,16 +178,10 @@ def _limits() -> tuple[tuple[int, int, int], tuple[int, int]]:
     return growth(), usual_growth()
 
 
-def _gzip() -> Callable[[], Any]:
-    from kdissect.decoders.compression.gzip import begin_member  # start-up: few captures have all codecs
+def _gzip() -> int:
+    from kdissect.decoders.compression.gzip import faster_from  # start-up: few captures have all codecs
 
-    return begin_member()
-
-
-def _snappy() -> Callable[[bytes], bytes]:
-    from kdissect.decoders.compression.snappy import whole_block  # start-up: the same
-
-    return whole_block
+    return faster_from()
 
 
 def _lz4() -> Callable[[bytes], bytes]:
@@ -196,10 +190,10 @@ def _lz4() -> Callable[[bytes], bytes]:
     return cast("Callable[[bytes], bytes]", decompress)
 
 
-def _zstd() -> Callable[[bytes], bytes]:
-    from kdissect.decoders.compression.zstd import whole_frames  # start-up: the same
+def _zstd() -> Callable[[bytes, int, bool, bool], bytes]:
+    from zstandard import ZstdDecompressor  # start-up: the same
 
-    return whole_frames()
+    return ZstdDecompressor().decompress
 
 
 def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
@@ -215,4 +209,4 @@ def rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
     return not found.batches and not found.faults
 
 
-BATCH_QUESTIONS = BatchQuestions(_limits, _gzip, _snappy, _lz4, _zstd, _decompress, rest_fits)
+BATCH_QUESTIONS = BatchQuestions(_limits, _gzip, _lz4, _zstd, _decompress, rest_fits)

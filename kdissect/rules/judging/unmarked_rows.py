@@ -97,7 +97,7 @@ class UnmarkedRows:
         self.note = self._again.note
         self._sequences = LentSequences(history.producers, LentConnections())
         self._sessions = LentSessions(history.fetch_sessions, LentConnections())
-        limits, gzip, snappy, lz4, zstd, decompress, _ = BATCH_QUESTIONS
+        limits, gzip, lz4, zstd, decompress, _ = BATCH_QUESTIONS
         self._rows = native.UnmarkedRows(
             (
                 self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
@@ -105,7 +105,7 @@ class UnmarkedRows:
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic, batches.name_changes),
-            (limits, gzip, snappy, lz4, zstd, decompress),
+            (limits, gzip, lz4, zstd, decompress),
             bin_multiplier(),
         )  # fmt: skip
         self.give_back = self._rows.give_back

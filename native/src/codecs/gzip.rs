@@ -1,24 +1,77 @@
-//! gzip (RFC 1952), of one small member that ends with the bytes: all others are Python's, which has a faster library
-//! for large ones.
+//! gzip (RFC 1952), of one member that ends with the bytes and whose header says no more than it must, as nearly all
+//! writers have it: all others are Python's.
 
-use pyo3::intern;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use zlib_rs::{Inflate, InflateFlush, Status};
 
-/// From so many bytes on they are not small.
-const LARGE: usize = 2048;
+/// RFC 1952 section 2.3.1: ID1, ID2, CM, FLG; MTIME, XFL and OS follow.
+const START: [u8; 4] = [0x1F, 0x8B, 8, 0];
+const HEADER: usize = START.len() + 6;
+/// RFC 1951: 32 KiB are looked back at.
+const WINDOW_BITS: u8 = 15;
 
-/// The content, where it is at most so many bytes; `begin()` gives the library's stream.
-pub fn member<'py>(begin: &Bound<'py, PyAny>, data: &[u8], most: usize) -> Option<Bound<'py, PyBytes>> {
-    let py = begin.py();
-    if data.len() >= LARGE {
-        return None;
+/// Python's library of large members.
+pub struct Gzip {
+    /// `() -> int`: from how many bytes on it has a faster one.
+    begin: Py<PyAny>,
+    large: Option<usize>,
+    /// Set up when it is first needed, and used again.
+    inflate: Option<Box<Inflate>>,
+}
+
+impl Gzip {
+    pub fn new(begin: Py<PyAny>) -> Self {
+        Gzip { begin, large: None, inflate: None }
     }
-    let stream = begin.call0().ok()?;
-    let asked = (PyBytes::new(py, data), most.saturating_add(1));
-    let content =
-        stream.call_method1(intern!(py, "decompress"), asked).ok()?.downcast_into::<PyBytes>().ok()?;
-    let is_over: bool = stream.getattr(intern!(py, "eof")).ok()?.extract().ok()?;
-    let left = stream.getattr(intern!(py, "unused_data")).ok()?.len().ok()?;
-    (is_over && left == 0 && content.as_bytes().len() <= most).then_some(content)
+
+    /// The content, where it is at most so many bytes and Python is not faster.
+    pub fn content<'py>(
+        &mut self,
+        py: Python<'py>,
+        data: &[u8],
+        most: usize,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let large = match self.large {
+            Some(large) => large,
+            None => *self.large.insert(self.begin.call0(py)?.extract(py)?),
+        };
+        if data.len() >= large {
+            return Ok(None);
+        }
+        let Some(member) = Member::of(data).filter(|member| member.size <= most) else { return Ok(None) };
+        let inflate = self.inflate.get_or_insert_with(|| Box::new(Inflate::new(false, WINDOW_BITS)));
+        let fill = |room: &mut [u8]| match member.fill(inflate, room) {
+            true => Ok(()),
+            false => Err(PyValueError::new_err("no member")),
+        };
+        Ok(PyBytes::new_with(py, member.size, fill).ok())
+    }
+}
+
+struct Member<'a> {
+    deflated: &'a [u8],
+    /// CRC32 and ISIZE (section 2.3.1).
+    checksum: u32,
+    size: usize,
+}
+
+impl<'a> Member<'a> {
+    fn of(data: &'a [u8]) -> Option<Self> {
+        let rest = data.starts_with(&START).then(|| data.get(HEADER..))??;
+        let (rest, size) = rest.split_last_chunk()?;
+        let (deflated, checksum) = rest.split_last_chunk()?;
+        let size = usize::try_from(u32::from_le_bytes(*size)).ok()?;
+        Some(Member { deflated, checksum: u32::from_le_bytes(*checksum), size })
+    }
+
+    /// Whether it has what its end tells of it.
+    fn fill(&self, inflate: &mut Inflate, room: &mut [u8]) -> bool {
+        inflate.reset(false);
+        inflate.decompress(self.deflated, room, InflateFlush::Finish) == Ok(Status::StreamEnd)
+            && inflate.total_in() == self.deflated.len() as u64
+            && inflate.total_out() == room.len() as u64
+            && crc32fast::hash(room) == self.checksum
+    }
 }

@@ -1,5 +1,10 @@
-//! Which batches of snappy may be given to the library: single blocks that hold what they tell, as
-//! `compression.snappy` does it.
+//! snappy, of single blocks that hold what they tell: all others are Python's (`compression.snappy`), which says what is
+//! wrong with them. Its library has the same crate.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use snap::raw::Decoder;
 
 /// org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks behind their length.
 const XERIAL_MAGIC: &[u8] = b"\x82SNAPPY\x00";
@@ -10,8 +15,18 @@ const MOST_RATIO: (usize, usize) = (64, 3);
 /// A uvarint of 32 bits (format_description.txt section 1).
 const MOST_PREAMBLE: usize = 5;
 
-/// The one block of a batch that becomes at most `most` bytes.
-pub fn block(data: &[u8], most: usize) -> Option<&[u8]> {
+/// The content, where it is at most so many bytes.
+pub fn content<'py>(py: Python<'py>, data: &[u8], most: usize) -> Option<Bound<'py, PyBytes>> {
+    let (block, size) = block(data, most)?;
+    let fill = |room: &mut [u8]| match Decoder::new().decompress(block, room) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(PyValueError::new_err("no block")),
+    };
+    PyBytes::new_with(py, size, fill).ok()
+}
+
+/// The one block of a batch that becomes at most `most` bytes, and how many.
+fn block(data: &[u8], most: usize) -> Option<(&[u8], usize)> {
     let block = match data.strip_prefix(XERIAL_MAGIC) {
         None => data,
         Some(_) => {
@@ -22,7 +37,8 @@ pub fn block(data: &[u8], most: usize) -> Option<&[u8]> {
     };
     let size = size(block)?;
     let (output, input) = MOST_RATIO;
-    (size <= most && size.checked_mul(input)? <= output.checked_mul(block.len())?).then_some(block)
+    let is_bounded = size <= most && size.checked_mul(input)? <= output.checked_mul(block.len())?;
+    is_bounded.then_some((block, size))
 }
 
 /// What a block tells that it becomes.

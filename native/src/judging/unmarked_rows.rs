@@ -32,7 +32,7 @@ const ALL_IN_SYNC: i64 = -1;
 /// The metadata log by name and by id: `schema.metadata_topic`.
 type Marks = (Vec<u8>, Vec<u8>);
 
-type Six = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Five = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// Callables of `Asked` in their order, and the two of `Resting`.
 type Doors =
     (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
@@ -123,13 +123,13 @@ pub struct UnmarkedRows {
 impl UnmarkedRows {
     /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`, and what makes
     /// exchanges at rest of numbers and of exchanges; `topics` those whose records have formats, and what tells them by
-    /// id; `contents` are limits, four libraries and what decompresses all else; `multiplier` tells the bins of a
+    /// id; `contents` are as `content.rs` says; `multiplier` tells the bins of a
     /// distribution.
     #[new]
-    fn new(asked: Doors, marks: Marks, topics: Topics, contents: Six, multiplier: f64) -> Self {
+    fn new(asked: Doors, marks: Marks, topics: Topics, contents: Five, multiplier: f64) -> Self {
         let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, of_numbers, of_exchange) = asked;
-        let (limits, gzip, snappy, lz4, zstd, decompress) = contents;
-        let contents = Contents::new(limits, [gzip, snappy, lz4, zstd], decompress);
+        let (limits, gzip, lz4, zstd, decompress) = contents;
+        let contents = Contents::new(limits, gzip, [lz4, zstd], decompress);
         UnmarkedRows {
             asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle },
             resting: Resting { of_numbers, of_exchange },

@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::batch::{Batch, HEADER};
+use crate::codecs::gzip::Gzip;
 use crate::codecs::library::Library;
-use crate::codecs::{gzip, lz4, snappy, zstd, Growth, Usual, GZIP, LZ4, NONE, SNAPPY, ZSTD};
+use crate::codecs::{lz4, snappy, zstd, Growth, Usual, GZIP, LZ4, NONE, SNAPPY, ZSTD};
 
 pub enum Content {
     Frame(Range<usize>),
@@ -30,8 +31,7 @@ pub struct Contents {
     limits: Py<PyAny>,
     bounds: Growth,
     usual: Usual,
-    gzip: Library,
-    snappy: Library,
+    gzip: Gzip,
     lz4: Library,
     zstd: Library,
     /// `(codec, bytes, most) -> bytes or None`, for what is not given to a library here.
@@ -39,15 +39,14 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// `libraries` are those of gzip, snappy, lz4 and zstd.
-    pub fn new(limits: Py<PyAny>, libraries: [Py<PyAny>; 4], decompress: Py<PyAny>) -> Self {
-        let [gzip, snappy, lz4, zstd] = libraries.map(Library::new);
+    /// `gzip` is as in `codecs/gzip.rs`, `libraries` are those of lz4 and zstd.
+    pub fn new(limits: Py<PyAny>, gzip: Py<PyAny>, libraries: [Py<PyAny>; 2], decompress: Py<PyAny>) -> Self {
+        let [lz4, zstd] = libraries.map(Library::new);
         Contents {
             limits,
             bounds: Growth { most: 0, free: 0, ratio: 0 },
             usual: Usual { bytes: 0, records: 0 },
-            gzip,
-            snappy,
+            gzip: Gzip::new(gzip),
             lz4,
             zstd,
             decompress,
@@ -78,10 +77,12 @@ impl Contents {
         let found = match batch.codec() {
             _ if data.is_empty() => return Ok(Some(Content::Frame(place))),
             NONE => return Ok(Some(Content::Frame(place))),
-            GZIP => self.gzip.loaded(py).and_then(|begin| gzip::member(begin, data, most)),
-            SNAPPY => snappy::block(data, most).and_then(|block| self.snappy.decompress(py, block)),
-            LZ4 if lz4::is_bounded(data, bound) => self.lz4.decompress(py, data),
-            ZSTD if zstd::is_bounded(data, most, bound) => self.zstd.decompress(py, data),
+            GZIP => self.gzip.content(py, data, most)?,
+            SNAPPY => snappy::content(py, data, most),
+            LZ4 if lz4::is_bounded(data, bound) => self.lz4.decompress(py, (PyBytes::new(py, data),)),
+            ZSTD if zstd::is_bounded(data, most, bound) => {
+                self.zstd.decompress(py, zstd::arguments(py, data))
+            }
             _ => None,
         };
         let found = match found {

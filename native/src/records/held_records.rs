@@ -59,14 +59,14 @@ pub struct HeldRecords {
 }
 
 type Four = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
-type Seven = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Six = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
 #[pymethods]
 impl HeldRecords {
     /// Callables as `asked.rs`, `content.rs` and `field.rs` say.
     #[new]
-    fn new(writer: Writer, exchanges: Four, names: Four, batches: Seven) -> Self {
-        let (limits, gzip, snappy, lz4, zstd, decompress, rest_fits) = batches;
+    fn new(writer: Writer, exchanges: Four, names: Four, batches: Six) -> Self {
+        let (limits, gzip, lz4, zstd, decompress, rest_fits) = batches;
         HeldRecords {
             writer,
             asked: Asked { exchanges, names },
@@ -75,7 +75,7 @@ impl HeldRecords {
             records_fields: Vec::new(),
             next: (0, 0, 0),
             bytes: 0,
-            field: Field::new(rest_fits, Contents::new(limits, [gzip, snappy, lz4, zstd], decompress)),
+            field: Field::new(rest_fits, Contents::new(limits, gzip, [lz4, zstd], decompress)),
             known: Known::default(),
         }
     }
