@@ -594,6 +594,9 @@ EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int,
 SequenceRow = tuple[int, int, int, int, tuple[int, int], int, list[int]]
 # Its number, the next epoch, whether it has ids, whether its partitions are known.
 SessionRow = tuple[int, int, bool | None, bool]
+# Its number; its generation, and when it was told that; whether it was told to join again; session timeout;
+# when it was last heard of.
+MemberRow = tuple[int, int | None, int | None, bool, int, int]
 _Due = list[tuple[int, int]]  # connections, each with the ordinal that is next
 _DueOf = Callable[[int], int | None]  # of a connection; None where its exchanges are Python's
 
@@ -639,6 +642,18 @@ class Sessions:
         list[tuple[int, tuple[str | bytes, int], tuple[int, int], EvidenceRow]],
         int,
     ]: ...
+
+@final
+class LentMembers:
+    # A connection by number; the number of a connection's group, and its member.
+    def __new__(
+        cls,
+        number_of: Callable[[ConnectionInfo], int],
+        member_of: Callable[[int, str, str], tuple[int | None, MemberRow | None]],
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    # Connections that were answered; groups; members, with when they were last heard of. In the order of use.
+    def take(self) -> tuple[list[int], list[int], list[tuple[int, int]]]: ...
 
 @final
 class FetchPolls:

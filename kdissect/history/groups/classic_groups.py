@@ -5,6 +5,7 @@ together, whenever they were sent, and members follow on connections of their ow
 (spec/000 "JoinGroup API" and those behind it; KIP-345, KIP-394, KIP-559, KIP-800.)
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
@@ -33,6 +34,7 @@ from kdissect.history.groups.classic_steps import (
 )
 from kdissect.history.groups.group_assignments import Assignments
 from kdissect.history.groups.group_attempts import Attempts
+from kdissect.history.machine import nothing_lent
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.info import ConnectionInfo
@@ -54,12 +56,15 @@ class ClassicGroups:
     )
 
     def __init__(self) -> None:
+        self.have_back: Callable[[], None] = nothing_lent
+        """Take back members that are lent (`lent_members`), before they are looked at."""
         self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
         self._attempts = Attempts()
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a group's member."""
+        self.have_back()
         request = view.request
         if request is None:
             return []
@@ -108,6 +113,27 @@ class ClassicGroups:
                 group.members.use(member_id)
                 member.last_ns = max(member.last_ns, sent_ns)
         return True
+
+    def take_back(
+        self,
+        answered: Iterable[ConnectionInfo],
+        groups: Iterable[GroupKey],
+        members: Iterable[tuple[GroupKey, str, int]],
+    ) -> None:
+        """What went by while it was lent (`lent_members`), each in the order of last use.
+
+        Connections on which a broker answered; groups; members by group and id, and when they were last heard
+        of.
+        """
+        for info in answered:
+            self._attempts.answered(info)
+        for key in groups:
+            self.groups.use(key)
+        for key, member_id, last_ns in members:
+            group = self.groups.peek(key)
+            member = None if group is None else group.members.get(member_id)
+            assert member is not None  # nobody took it away meanwhile
+            member.last_ns = last_ns
 
     # JoinGroup
 

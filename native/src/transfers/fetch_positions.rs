@@ -115,6 +115,7 @@ impl Counts for Learning<'_, '_> {
         let Some(commits) = requests.commits(py, row) else { return Ok(LEFT) };
         let request = &row.request;
         let sent_ns = request.content.span.first_time;
+        let who = (who.group, who.member, who.generation);
         let asked = (info, &request.client_id, request.kind.api_key, who, sent_ns, commits);
         let is_taken: bool = self.take_member.call1(asked)?.extract()?;
         Ok(if is_taken { COUNTED } else { LEFT })

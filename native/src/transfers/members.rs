@@ -29,7 +29,7 @@ impl From<MemberRow> for MemberRequests {
 
 impl MemberRequests {
     /// Who sent a request. None of one that has no answer, or one with an error, or where a body does not fit.
-    pub fn sender<'py>(&self, py: Python<'py>, row: &Row) -> Option<Member<'py>> {
+    pub fn sender<'a>(&self, py: Python<'a>, row: &'a Row) -> Option<Member<'a>> {
         let answer = row.response.as_ref()?;
         let back = answer.data.as_bytes(py);
         if answer.body == 0 || self.errors.walk(back, answer.body, &mut NoErrors)? != back.len() {
@@ -39,7 +39,7 @@ impl MemberRequests {
         if *body == 0 {
             return None;
         }
-        self.who.read(py, data.as_bytes(py), *body)
+        self.who.read(data.as_bytes(py), *body)
     }
 
     /// The offsets that a request commits: Some(None) of one that commits none, None where Python has to read them.

@@ -176,8 +176,9 @@ impl Counts for TopicSums {
         (info, row): (&Bound<'_, PyAny>, &Row),
         requests: &MemberRequests,
     ) -> PyResult<u8> {
-        let Some((Some(group), ..)) = requests.sender(info.py(), row) else { return Ok(LEFT) };
-        let link = (client, Box::from(group.to_str()?));
+        let sender = requests.sender(info.py(), row);
+        let Some(group) = sender.and_then(|sender| sender.group) else { return Ok(LEFT) };
+        let link = (client, Box::from(group));
         if self.links.contains(&link) {
             return Ok(COUNTED);
         }
