@@ -9,7 +9,7 @@ import os
 __all__ = ["INTERFACE", "is_compiled", "native", "why_without"]
 
 # What this version and the library expect of each other.
-INTERFACE = 13
+INTERFACE = 14
 
 
 def _look() -> tuple[bool, str]:

@@ -100,6 +100,12 @@ CASES = {
     "the first broker answers last": [
         *_changed(who=TWO_GROUPS), Step("commit of nobody", 0, 0, 0), Step("beat", 0, 0, 0),
     ],
+    "a commit of nobody at the end": [*_changed(), Step("commit of nobody", *TWO_MEMBERS[0], 1)],
+    "on another connection": [*_changed(), Step("beat of another connection", *TWO_MEMBERS[0])],
+    "two on one connection": [*_changed(Step("follow", 0, 0, 2)), *beats(2, TWO_MEMBERS[0])],
+    "one that only has its assignment": [
+        *joins(TWO_MEMBERS[1]), *beats(2, TWO_MEMBERS[1]), Step("sync", 1, 0, 0), *beats(2, (1, 0, 0)),
+    ],
     "ids that are no text": [*joins((0, 3, 3)), *beats(3, (0, 3, 3), (0, 0, 3), (0, 3, 0))],
     "no ids": [*joins((0, 4, 4)), *beats(3, (0, 4, 4))],
 }  # fmt: skip

@@ -25,7 +25,6 @@ from kdissect.history.groups.classic_steps import (
     assigns,
     causes_of_join,
     generation_differs,
-    is_of_other_generation,
     metadata_differs,
     roster_causes,
     sync_request,
@@ -82,37 +81,6 @@ class ClassicGroups:
         if view.key == apis.SYNC_GROUP:
             return _sync(view, key, group)
         return _heartbeat(view, key, group) if view.key == apis.HEARTBEAT else _leave(view, key, group)
-
-    def take_member(
-        self, api_key: int, info: ConnectionInfo, who: tuple[str, str | None, int | None], sent_ns: int
-    ) -> bool:
-        """Take a Heartbeat that was answered without an error, or an OffsetCommit that was answered.
-
-        `who` are the ids of group and member, and the generation, None where the version has none. False, and
-        nothing is learned, of one of which there may be something to tell.
-        """
-        group_id, member_id, generation = who
-        key: GroupKey = info.capture_set, group_id
-        group = self.groups.peek(key)
-        member_id = member_id or ""
-        member = None if group is None else group.members.peek(member_id)
-        is_commit = api_key == apis.OFFSET_COMMIT
-        if is_commit and generation in (None, _NO_GENERATION):
-            member = None
-        if member is None and not is_commit:
-            return False
-        if member is not None and generation is not None:
-            if is_of_other_generation(member, generation, sent_ns):
-                return False
-            if not is_commit and (member.notified_ns is not None or _is_late(member, sent_ns)):
-                return False
-        self._attempts.answered(info)
-        if group is not None:
-            self.groups.use(key)
-            if member is not None:
-                group.members.use(member_id)
-                member.last_ns = max(member.last_ns, sent_ns)
-        return True
 
     def take_back(
         self,

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::bodies::partition_rows::{Listed, PartitionRows};
+use crate::bodies::partition_rows::{Body, PartitionRows};
 use crate::bodies::plan::{Field, Layout, Role};
 use crate::bodies::summaries::NO_ERROR;
 use crate::bodies::visitor::{Look, Program, What};
@@ -43,10 +43,10 @@ impl MemberRequests {
     }
 
     /// The offsets that a request commits: Some(None) of one that commits none, None where Python has to read them.
-    pub fn commits<'py>(&self, py: Python<'py>, row: &Row) -> Option<Option<Vec<Listed<'py>>>> {
+    pub fn commits<'a>(&self, py: Python<'a>, row: &'a Row) -> Option<Option<Body<'a>>> {
         let Some(rows) = &self.commits else { return Some(None) };
         let Content { data, body, .. } = &row.request.content;
-        Some(Some(rows.get().read(data.as_bytes(py), *body)?.listed(py)?))
+        Some(Some(rows.get().read(data.as_bytes(py), *body)?))
     }
 }
 

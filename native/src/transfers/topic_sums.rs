@@ -173,7 +173,7 @@ impl Counts for TopicSums {
     fn of_member(
         &mut self,
         (client, _): (u32, u32),
-        (info, row): (&Bound<'_, PyAny>, &Row),
+        (info, _, row): (&Bound<'_, PyAny>, u64, &Row),
         requests: &MemberRequests,
     ) -> PyResult<u8> {
         let sender = requests.sender(info.py(), row);
