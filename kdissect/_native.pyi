@@ -516,10 +516,8 @@ def latest_delta(
 _MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
 WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | bool]
 _Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
-# Connection, client id, API, (group, member, generation), when it was sent, the offsets it commits.
-TakeMember = Callable[
-    [ConnectionInfo, str | None, int, tuple[str | None, str | None, int | None], int, _Listed | None], bool
-]
+# Connection, group, offsets that it commits, when it does.
+_GoesBack = Callable[[ConnectionInfo, str, _Listed, int], bool]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
 # Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
 BatchHeader = tuple[tuple[str | bytes, int], int, int, int, int, int, int]
@@ -591,7 +589,8 @@ class TopicSums:
 @final
 class FetchPositions:
     def __new__(cls) -> Self: ...
-    def __len__(self) -> int: ...
+    @property
+    def has_commits(self) -> bool: ...
     def learn(
         self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
     ) -> int: ...
@@ -601,13 +600,19 @@ class FetchPositions:
         start: int,
         way_of: WayOf,
         numbers_of: NumbersOf,
-        take_member: TakeMember,
+        logs: GroupLogs,
+        goes_back: _GoesBack | None,
     ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
-    # Client, topic, partition; offset and time asked for, offset behind records, high watermark.
+    # Client, topic, partition; offset and time asked for, offset behind records, high watermark. Then group,
+    # topic, partition and offset of commits; groups, each with the broker.
     def take(
         self,
-    ) -> list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]]: ...
+    ) -> tuple[
+        list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]],
+        list[tuple[int, int, int, int]],
+        list[tuple[int, str | bytes]],
+    ]: ...
 
 EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
 # Its number and its producer's; epoch and losses; the last batch's sequence and delta; the least offset that
@@ -615,6 +620,9 @@ EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int,
 SequenceRow = tuple[int, int, int, int, tuple[int, int], int, list[int]]
 # Its number, the next epoch, whether it has ids, whether its partitions are known.
 SessionRow = tuple[int, int, bool | None, bool]
+# Its number; its generation, and when it was told that; whether it was told to join again; session timeout;
+# when it was last heard of.
+MemberRow = tuple[int, int | None, int | None, bool, int, int]
 _Due = list[tuple[int, int]]  # connections, each with the ordinal that is next
 _DueOf = Callable[[int], int | None]  # of a connection; None where its exchanges are Python's
 
@@ -660,6 +668,36 @@ class Sessions:
         list[tuple[int, tuple[str | bytes, int], tuple[int, int], EvidenceRow]],
         int,
     ]: ...
+
+@final
+class LentMembers:
+    # A connection by number; the number of a connection's group, and its member.
+    def __new__(
+        cls,
+        number_of: Callable[[ConnectionInfo], int],
+        member_of: Callable[[int, str, str], tuple[int | None, MemberRow | None]],
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    # Connections that were answered; groups; members, with when they were last heard of. In the order of use.
+    def take(self) -> tuple[list[int], list[int], list[tuple[int, int]]]: ...
+
+# The numbers of a group, of who named it and by which API, of a member with its last heartbeat.
+LogRow = tuple[int, int, tuple[int, int] | None]
+
+@final
+class GroupLogs:
+    # A client by number, None where its requests are Python's; what there is of client, API, group, member.
+    def __new__(
+        cls,
+        members: LentMembers,
+        client_of: Callable[[ConnectionInfo, str | None], int | None],
+        log_of: Callable[[int, int, str, str], LogRow | None],
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    # Groups; who named them, and how often; members with heartbeats, gaps, the last one and its connection.
+    def take(
+        self,
+    ) -> tuple[list[int], list[tuple[int, int]], list[tuple[int, int, list[int], int, ConnectionInfo]]]: ...
 
 @final
 class FetchPolls:

@@ -3,8 +3,7 @@
 The compiled part reads the values and asks (native/src/judging). Bodies are canonical: without tags.
 """
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
@@ -17,22 +16,17 @@ from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
-from kdissect.session.info import ConnectionInfo
-
-TakeMember = Callable[[ConnectionInfo, tuple[str, str | None, int | None], int], bool]
 
 
 class RowAsks(NamedTuple):
-    """Who asks. `members` tells whether it took a row, a request of a member, by `member_fields`; nothing is
-    changed where it did not.
-    """
+    """Who asks."""
 
     asks_sequences: bool = False
     """Whether batches with a producer id are for `lent_sequences`."""
     asks_sessions: bool = False
     """Whether Fetches are for `lent_sessions`."""
-    members: TakeMember | None = None
     member_fields: tuple[str, str, str] | None = None
+    """Those of requests that are for `lent_members`."""
     is_transactional: bool = False
     """Whether Produces in transactions are to be fed."""
     is_of_quorum: bool = False
@@ -70,6 +64,5 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
             return asks
         case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
-            take = partial(machine.take_member, api_key)
-            return asks._replace(members=take, member_fields=MEMBER_FIELDS[api_key], zeros=zeros)
+            return asks._replace(member_fields=MEMBER_FIELDS[api_key], zeros=zeros)
     return None

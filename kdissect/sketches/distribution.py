@@ -66,7 +66,10 @@ class Distribution:
         counted = [value if value > 0 else 0 for value in values]
         if not counted:
             return
-        _put_all(self._own(), counted)
+        if self._sketch is None and len(self._few) + len(counted) <= FEW:
+            self._few += tuple(counted)
+        else:
+            _put_all(self._own(), counted)
         self._grow(len(counted), sum(counted), min(counted), max(counted))
 
     def merge(self, other: Distribution) -> None:

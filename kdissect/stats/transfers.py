@@ -105,6 +105,10 @@ class Numbers:
             self.clients.append((client_named(info, client_id), client_key_of(info, client_id)))
         return found
 
+    def capture_set_of(self, broker: int) -> str:
+        """Where the broker of a number is."""
+        return self._infos[broker].capture_set
+
     def name(self, new: list[tuple[int, str | bytes]]) -> None:
         """Take topics that are new, each with the number of the broker; their names are those known now."""
         for broker, topic in new:

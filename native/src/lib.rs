@@ -98,6 +98,8 @@ fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transfers::fetch_polls::FetchPolls>()?;
     module.add_class::<transfers::sequences::Sequences>()?;
     module.add_class::<transfers::sessions::Sessions>()?;
+    module.add_class::<transfers::lent_members::LentMembers>()?;
+    module.add_class::<transfers::group_logs::GroupLogs>()?;
     module.add_class::<transfers::produced_batches::ProducedBatches>()
 }
 

@@ -1,11 +1,14 @@
 """Produces and Fetches counted by the compiled part: the topics and groups are those that Python counts."""
 
 import json
+import pickle
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
@@ -24,6 +27,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.stats import upgrade_audit
 from kdissect.stats.by_fetcher import fetch_polls
 from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
+from kdissect.stats.by_group import group_log, group_traffic, positions
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_producer import produced_batches
@@ -33,11 +37,13 @@ from kdissect.stats.by_topic import topic_sums
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
+from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_steps, steady
 from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.broken_frames import BODY, HEARTBEAT, OK
 from tests.support.packets.pcap_writer import PcapWriter
+from tests.support.packets.pcaps import write_pcap
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
@@ -231,6 +237,73 @@ def test_blocks_of_captures_that_lost_packets(
             if chance.random() >= share:
                 writer.write_packet(packet)
     assert read(str(path))[0].splitlines() == python_side.call(read, str(path))[0].splitlines()
+
+
+def _groups_of(path: str, *, in_blocks: bool) -> tuple[GroupTraffic, int]:
+    """Groups, from blocks or exchange by exchange; how many requests of members became objects."""
+    traffic, made = GroupTraffic(TopicNames()), 0
+
+    def take(event: Event) -> None:
+        nonlocal made
+        if isinstance(event, Exchange):
+            made += event.api_key in MEMBER_FIELDS
+            traffic.add(event)
+
+    read_blocks(Dissection(path), take, traffic.count_block if in_blocks else lambda block, at: at)
+    return traffic, made
+
+
+def _known_of(traffic: GroupTraffic) -> list[Any]:
+    """All that is known of groups, what is unused for longest first."""
+    facts: list[Any] = [group_facts(traffic)]
+    for key, log in traffic.logs.items():
+        members = [
+            (who, one.heartbeats, one.last_heartbeat_ns, one.gaps.bins(), one.gaps.facts(), one.connection)
+            for who, one in log.members.items()
+        ]
+        facts.append((key, log.is_wanted, [*log.named_by.items()], members))
+    for key, group in traffic.classic.groups.items():
+        facts.append((key, [(who, one.last_ns) for who, one in group.members.items()]))
+    answering = traffic.classic._attempts._answering
+    return [*facts, [*traffic.positions._commits.items()], [*answering.items()]]
+
+
+def _assert_same_groups(tmp_path: Path, steps: list[Step], kept: int, most: int) -> int:
+    """Where so many of each table are kept, and the compiled part holds so much; how many became objects."""
+    path = write_pcap(tmp_path / "members.pcap", packets_of_steps(steps))
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (*LIMITS, (group_traffic, "GROUPS_KEPT"), (group_log, "MEMBERS_KEPT")):
+            patch.setattr(module, name, kept)
+        patch.setattr(group_log, "_NAMED_BY_KEPT", kept)
+        patch.setattr(positions, "_COMMITS_KEPT", kept)
+        patch.setattr(group_traffic, "MOST_LENT", most)
+        blocks, made = _groups_of(path, in_blocks=True)
+        assert _known_of(blocks) == _known_of(_groups_of(path, in_blocks=False)[0])
+    return made
+
+
+@pytest.mark.parametrize("kept", [2, 100])
+@pytest.mark.parametrize("name", CASES)
+def test_members_of_which_there_is_something_to_tell(tmp_path: Path, name: str, kept: int) -> None:
+    _assert_same_groups(tmp_path, CASES[name], kept, 100)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, kept=st.sampled_from((1, 2, 100)), most=st.sampled_from((0, 100)))
+def test_members_that_come_and_go(tmp_path: Path, steps: list[Step], kept: int, most: int) -> None:
+    _assert_same_groups(tmp_path, steps, kept, most)
+
+
+def test_requests_of_known_members_become_no_objects(tmp_path: Path) -> None:
+    assert _assert_same_groups(tmp_path, steady(20), 100, 100) <= 4
+
+
+def test_groups_are_pickled_as_they_are_known(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "members.pcap", packets_of_steps(steady(20)))
+    traffic, _ = _groups_of(path, in_blocks=True)
+    again = pickle.loads(pickle.dumps(traffic))
+    assert _known_of(again) == _known_of(traffic)
+    assert sum(member.heartbeats for log in again.logs for member in log.members) == 40
 
 
 def test_rows_of_blocks_do_not_become_objects(python_side: PythonSide) -> None:

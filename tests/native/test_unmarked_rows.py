@@ -24,6 +24,7 @@ from kdissect.rules.views.kept_exchanges import RECENT
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
+from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_steps, steady
 from tests.rules.fixtures.batches import BASE, batch
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection
 from tests.rules.test_damaged_captures import DAMAGES, packets_of
@@ -417,6 +418,33 @@ def test_only_answers_of_which_no_rule_spoke_pass(
         tmp_path / "told.pcap", _told([(at, answer) for at in range(3) for answer in answers * 8])
     )
     assert (_assert_same(native, path) >= 3 * 6) is passed
+
+
+@pytest.mark.parametrize("kept", [2, 100])
+@pytest.mark.parametrize("name", CASES)
+def test_members_of_which_there_is_something_to_tell(
+    native: Any, tmp_path: Path, name: str, kept: int
+) -> None:
+    _assert_same_of_members(native, tmp_path, CASES[name], kept)
+
+
+@SETTINGS
+@given(steps=STEPS, kept=st.sampled_from((1, 2, 100)))
+def test_members_that_come_and_go(native: Any, tmp_path: Path, steps: list[Step], kept: int) -> None:
+    _assert_same_of_members(native, tmp_path, steps, kept)
+
+
+def _assert_same_of_members(native: Any, tmp_path: Path, steps: list[Step], kept: int) -> None:
+    """Where so many groups, members of each, and brokers are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in LIMITS:
+            patch.setattr(module, name, kept)
+        _assert_same(native, write_pcap(tmp_path / "members.pcap", packets_of_steps(steps)))
+
+
+def test_requests_of_members_pass(native: Any, tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "members.pcap", packets_of_steps(steady(ROUNDS)))
+    assert _assert_same(native, path) >= 4 * (ROUNDS - 2)
 
 
 def test_without_guards_every_exchange_is_added(native: Any) -> None:

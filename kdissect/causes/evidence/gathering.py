@@ -169,6 +169,7 @@ class Gathering:
         self.producers.finish()
         self.fetchers.finish()
         self.topics.catch_up()
+        self.groups.catch_up()
         if self._counter is not None:
             self._counter.catch_up()
 

@@ -94,26 +94,10 @@ class WatchedGroups(GroupTraffic):
     def __init__(self, names: TopicNames, rewinds: Rewinds) -> None:
         super().__init__(names)
         self._rewinds = rewinds
+        self._goes_back = rewinds.is_back
 
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange."""
         super().add(exchange, wanted)
         if exchange.api_key == apis.OFFSET_COMMIT and wanted:
             self._rewinds.add(ExchangeView(exchange))
-
-    def _take_member(
-        self,
-        info: ConnectionInfo,
-        client_id: str | None,
-        api_key: int,
-        who: tuple[str | None, str | None, int | None],
-        sent_ns: int,
-        commits: Commits | None,
-    ) -> bool:
-        if (
-            commits is not None
-            and who[0] is not None
-            and self._rewinds.is_back(info, who[0], commits, sent_ns)
-        ):
-            return False
-        return super()._take_member(info, client_id, api_key, who, sent_ns, commits)

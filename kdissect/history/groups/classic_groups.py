@@ -5,6 +5,7 @@ together, whenever they were sent, and members follow on connections of their ow
 (spec/000 "JoinGroup API" and those behind it; KIP-345, KIP-394, KIP-559, KIP-800.)
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
@@ -24,7 +25,6 @@ from kdissect.history.groups.classic_steps import (
     assigns,
     causes_of_join,
     generation_differs,
-    is_of_other_generation,
     metadata_differs,
     roster_causes,
     sync_request,
@@ -33,6 +33,7 @@ from kdissect.history.groups.classic_steps import (
 )
 from kdissect.history.groups.group_assignments import Assignments
 from kdissect.history.groups.group_attempts import Attempts
+from kdissect.history.machine import nothing_lent
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.info import ConnectionInfo
@@ -54,12 +55,15 @@ class ClassicGroups:
     )
 
     def __init__(self) -> None:
+        self.have_back: Callable[[], None] = nothing_lent
+        """Take back members that are lent (`lent_members`), before they are looked at."""
         self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
         self._attempts = Attempts()
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a group's member."""
+        self.have_back()
         request = view.request
         if request is None:
             return []
@@ -78,36 +82,26 @@ class ClassicGroups:
             return _sync(view, key, group)
         return _heartbeat(view, key, group) if view.key == apis.HEARTBEAT else _leave(view, key, group)
 
-    def take_member(
-        self, api_key: int, info: ConnectionInfo, who: tuple[str, str | None, int | None], sent_ns: int
-    ) -> bool:
-        """Take a Heartbeat that was answered without an error, or an OffsetCommit that was answered.
+    def take_back(
+        self,
+        answered: Iterable[ConnectionInfo],
+        groups: Iterable[GroupKey],
+        members: Iterable[tuple[GroupKey, str, int]],
+    ) -> None:
+        """What went by while it was lent (`lent_members`), each in the order of last use.
 
-        `who` are the ids of group and member, and the generation, None where the version has none. False, and
-        nothing is learned, of one of which there may be something to tell.
+        Connections on which a broker answered; groups; members by group and id, and when they were last heard
+        of.
         """
-        group_id, member_id, generation = who
-        key: GroupKey = info.capture_set, group_id
-        group = self.groups.peek(key)
-        member_id = member_id or ""
-        member = None if group is None else group.members.peek(member_id)
-        is_commit = api_key == apis.OFFSET_COMMIT
-        if is_commit and generation in (None, _NO_GENERATION):
-            member = None
-        if member is None and not is_commit:
-            return False
-        if member is not None and generation is not None:
-            if is_of_other_generation(member, generation, sent_ns):
-                return False
-            if not is_commit and (member.notified_ns is not None or _is_late(member, sent_ns)):
-                return False
-        self._attempts.answered(info)
-        if group is not None:
+        for info in answered:
+            self._attempts.answered(info)
+        for key in groups:
             self.groups.use(key)
-            if member is not None:
-                group.members.use(member_id)
-                member.last_ns = max(member.last_ns, sent_ns)
-        return True
+        for key, member_id, last_ns in members:
+            group = self.groups.peek(key)
+            member = None if group is None else group.members.get(member_id)
+            assert member is not None  # nobody took it away meanwhile
+            member.last_ns = last_ns
 
     # JoinGroup
 

@@ -13,10 +13,10 @@ from collections.abc import Set as AbstractSet
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
+from kdissect.history.groups.lent_members import LentMembers
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.producing.lent_sequences import LentSequences
-from kdissect.history.row_asks import TakeMember
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
@@ -43,7 +43,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
-"""Sequences, or sessions and their partitions, that are held at most behind a block: some MB."""
+"""Sequences, sessions and their partitions, or members, that are held at most behind a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
@@ -52,7 +52,7 @@ LentRow = tuple[
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
     "native.Sequences | None", bool, "native.Sessions | None", bool,
-    tuple[TakeMember, "native.Layout", list[str]] | None,
+    tuple["native.LentMembers", "native.Layout", list[str]] | None,
 ]  # fmt: skip
 PlanRow = tuple[
     "native.Guards",
@@ -97,6 +97,7 @@ class UnmarkedRows:
         self.note = self._again.note
         self._sequences = LentSequences(history.producers, LentConnections())
         self._sessions = LentSessions(history.fetch_sessions, LentConnections())
+        self._members = LentMembers(history.classic_groups)
         limits, gzip, lz4, zstd, decompress, _ = BATCH_QUESTIONS
         self._rows = native.UnmarkedRows(
             (
@@ -114,7 +115,7 @@ class UnmarkedRows:
         """Pass rows of a block from one on; gives the first that stays, or how many there are."""
         done, turn, spoke = self._rows.take(block, start, self._recent.turns())
         self._recent.go_on(turn, spoke)
-        for lent in self._sequences, self._sessions:
+        for lent in self._sequences, self._sessions, self._members:
             if len(lent.rows) > _MOST_LENT:
                 lent.take()
         return done
@@ -129,6 +130,7 @@ class UnmarkedRows:
         self._rows.settle()
         self._sequences.take()
         self._sessions.take()
+        self._members.take()
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
         """The state of a connection.
@@ -176,8 +178,8 @@ class UnmarkedRows:
                 return None
         rows = transfer_rows(api_key, version) if api_key in _TRANSFERS else None
         members = None
-        if asks.members is not None and asks.member_fields is not None:
-            members = asks.members, native_layout(request, version)[0], list(asks.member_fields)
+        if asks.member_fields is not None:
+            members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
         guards = shown.guards.with_others(map(_is_set, asks.zeros))
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None

@@ -50,6 +50,12 @@ class MemberLog:
         self.last_heartbeat_ns = max(time_ns, self.last_heartbeat_ns)
         self.heartbeats += 1
 
+    def beats(self, count: int, gaps: list[int], last_ns: int) -> None:
+        """The same of many, with the gaps between them; `last_ns` is when the last one was sent."""
+        self.gaps.add_all(gaps)
+        self.last_heartbeat_ns = last_ns
+        self.heartbeats += count
+
     def accept(self) -> None:
         """A heartbeat of the member was answered without an error."""
         self.is_accepted = True
@@ -163,11 +169,11 @@ class GroupLog:
         key = former.how or "", former.reason, client
         _count(self.rejoins, key, time_ns)
 
-    def named(self, client_id: str | None, api: str) -> None:
+    def named(self, client_id: str | None, api: str, count: int = 1) -> None:
         """A client named the group."""
         key = client_id, api
         if key in self.named_by or len(self.named_by) < _NAMED_BY_KEPT:
-            self.named_by[key] = self.named_by.get(key, 0) + 1
+            self.named_by[key] = self.named_by.get(key, 0) + count
 
     def deny(self, client: Client, api: str) -> None:
         """A client was refused."""

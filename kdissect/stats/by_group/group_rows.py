@@ -36,7 +36,7 @@ REBALANCING = "rebalancing"
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
     """The groups by id, those `wanted`. One that was converted has a row for each of its kinds."""
-    traffic.positions.catch_up()
+    traffic.catch_up()
     commits = traffic.positions.commits()
     found: list[Facts] = []
     for key, log in sorted(traffic.logs.items(), key=lambda item: item[0]):

@@ -22,7 +22,7 @@ from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.history.transfer_rows import transfer_rows
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
@@ -30,12 +30,12 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import (
     GroupLinks,
     client_key,
-    client_key_of,
     groups_named,
     names_groups,
 )
 from kdissect.stats.by_group.group_log import GroupLog
-from kdissect.stats.by_group.positions import Commits, Positions, name_of
+from kdissect.stats.by_group.lent_logs import MOST_LENT, LentLogs
+from kdissect.stats.by_group.positions import GoesBack, Positions, name_of
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Way, way_past
@@ -62,6 +62,9 @@ _JOINED = (ClassicFact.JOINED, ModernFact.JOINED)
 class GroupTraffic:
     """Groups by capture set and id."""
 
+    _goes_back: GoesBack | None = None
+    """Whether offsets that a group commits in a block are to be added as exchanges."""
+
     def __init__(self, names: TopicNames) -> None:
         self._names = names
         self.classic = ClassicGroups()
@@ -73,6 +76,20 @@ class GroupTraffic:
         self._is_filtered = False
         """Whether there was an exchange that nobody wants."""
         self.logs: Table[GroupKey, GroupLog] = Table(GROUPS_KEPT)
+        """As they are after `catch_up`, and so are the machines."""
+        self._lent = self._lending()
+
+    def _lending(self) -> LentLogs | None:
+        return LentLogs(self.logs, self.links, self.classic) if is_compiled else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the compiled part learned is known; it begins anew elsewhere, if it is in use."""
+        self.catch_up()
+        return vars(self) | {"_lent": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lent = self._lending()
 
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
@@ -94,9 +111,13 @@ class GroupTraffic:
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
-        if self._is_filtered:
+        lent = self._lent
+        if self._is_filtered or lent is None:
             return start
-        return self.positions.learn_block(block, start, self._way_of, self._see, self._take_member)
+        done = self.positions.learn_block(block, start, self._way_of, self._see, (lent.rows, self._goes_back))
+        if len(lent.rows) > MOST_LENT:
+            lent.take()
+        return done
 
     def _way_of(self, api_key: int, version: int) -> Way:
         """Fetches and requests of members are taken, where the version is known, and what is about no group
@@ -114,44 +135,15 @@ class GroupTraffic:
         self.leaders.see(info)
         return True
 
-    def _take_member(
-        self,
-        info: ConnectionInfo,
-        client_id: str | None,
-        api_key: int,
-        who: tuple[str | None, str | None, int | None],
-        sent_ns: int,
-        commits: Commits | None,
-    ) -> bool:
-        """`_take` of a request in a block that was answered without an error, of a member that is known.
-
-        False, and nothing is learned, of one of which there may be more to tell.
-        """
-        group_id, member_id, generation = who
-        if group_id is None or info.anomaly_counts:
-            return False
-        key: GroupKey = info.capture_set, group_id
-        log = self.logs.peek(key)
-        if log is None or group_id not in self.links.of_client(client_key_of(info, client_id)):
-            return False
-        member = log.members.peek(member_id or "") if api_key in _BEATS else None
-        if api_key in _BEATS and (member is None or member.client is None):
-            return False
-        if not self.classic.take_member(api_key, info, (group_id, member_id, generation), sent_ns):
-            return False
-        self.logs.use(key)
-        log.is_wanted = True
-        log.named(client_id, api_name(api_key) or str(api_key))
-        if commits is not None:
-            self.positions.put_commits(info, group_id, commits)
-        if member is not None:
-            log.members.use(member.member_id)
-            member.beat(sent_ns)
-            member.connection = info.id
-            member.accept()
-        return True
+    def catch_up(self) -> None:
+        """Have everything known that was learned from blocks."""
+        self.positions.catch_up()
+        if self._lent is not None:
+            self._lent.take()
 
     def _take(self, view: ExchangeView) -> None:
+        if self._lent is not None:
+            self._lent.take()
         if view.key in _COMMITS:
             self.positions.learn_commit(view)
         self.links.learn(view)

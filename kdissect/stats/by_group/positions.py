@@ -34,6 +34,12 @@ Commits = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None]
 """What a client's Fetches say: the offset asked for and when, the offset behind records that came since then,
 the high watermark; None for what is not new."""
+Committed = tuple[str, str, Partition, int]
+"""Capture set and group, partition, the offset committed last."""
+Taken = tuple[list[Learned], list[Committed]]
+GoesBack = Callable[[ConnectionInfo, str, Commits, int], bool]
+"""Connection, group, offsets that it commits, when it does; whether the commit is Python's."""
+OfMembers = tuple["native.GroupLogs", GoesBack | None]
 
 
 class Position(NamedTuple):
@@ -88,12 +94,12 @@ class Positions:
         start: int,
         way_of: WayOf,
         see: Callable[[ConnectionInfo], bool],
-        take_member: native.TakeMember,
+        of_members: OfMembers,
     ) -> int:
         """Take Fetches of a block from one on, as `way_of` says; gives the next exchange that is Python's.
 
-        `see` is asked about each connection: whether its exchanges count; `take_member` about each request of
-        a member, answered without an error: whether it was taken.
+        `see` is asked about each connection: whether its exchanges count; `of_members` are the logs by which
+        requests of members go, and what is asked about offsets that are committed.
         """
         fetches = self._fetches
         if fetches is None:
@@ -102,19 +108,14 @@ class Positions:
         def numbers_of(info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
             return fetches.numbers.of(info, client_id) if see(info) else None
 
-        return fetches.learn_block(block, start, (way_of, numbers_of, take_member), self._put_all)
+        return fetches.learn_block(block, start, (way_of, numbers_of, *of_members), self._put_all)
 
     def learn_commit(self, view: ExchangeView) -> None:
         """Take the next commit of offsets."""
         if view.request is not None and view.response is not None:
+            if self._fetches is not None and self._fetches.has_commits:
+                self.catch_up()
             self._committed(view)
-
-    def put_commits(self, info: ConnectionInfo, group: str, commits: Commits) -> None:
-        """Take the offsets that a group committed on a connection, none of which was refused."""
-        for topic, partitions in commits:
-            name = name_of(self._names, info, topic)
-            for partition, offset, *_ in partitions:
-                self._commits.put((info.capture_set, group, (name, partition)), offset)
 
     def catch_up(self) -> None:
         """Have everything known that was learned."""
@@ -123,9 +124,12 @@ class Positions:
             if len(self._positions) > _POSITIONS_KEPT // 2:
                 self._fetches = None  # from here on some are forgotten, in their order
 
-    def _put_all(self, learned: list[Learned]) -> None:
+    def _put_all(self, taken: Taken) -> None:
+        learned, committed = taken
         for client, partition, asked, behind, high_watermark in learned:
             self._learn(client, partition, asked, behind, high_watermark)
+        for capture_set, group, partition, offset in committed:
+            self._commits.put((capture_set, group, partition), offset)
 
     def _learn(
         self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
@@ -152,6 +156,7 @@ class Positions:
 
     def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
         """All offsets that were committed, by capture set and group."""
+        self.catch_up()
         found: dict[tuple[str, str], dict[Partition, int]] = {}
         for (capture_set, group, partition), offset in self._commits.items():
             found.setdefault((capture_set, group), {})[partition] = offset
@@ -202,15 +207,20 @@ class Positions:
         return name_of(self._names, view.info, topic_of(topic))
 
 
-Put = Callable[[list[Learned]], None]
+Put = Callable[[Taken], None]
 
 
 class _FetchPositions:
-    """Fetches that the compiled part learned from, until that is taken."""
+    """Fetches and commits that the compiled part learned from, until that is taken."""
 
     def __init__(self, names: TopicNames) -> None:
         self.numbers = Numbers(names)
         self._fetches = native.FetchPositions()
+
+    @property
+    def has_commits(self) -> bool:
+        """Whether there are commits to be taken."""
+        return self._fetches.has_commits
 
     def learn(self, exchange: Exchange, put: Put) -> bool:
         """Learn from a Fetch, and have what was learned put where it should be; False: Python has to."""
@@ -233,7 +243,7 @@ class _FetchPositions:
         self,
         block: native.ExchangeBlock,
         start: int,
-        asked: tuple[WayOf, NumbersOf, native.TakeMember],
+        asked: tuple[WayOf, NumbersOf, native.GroupLogs, GoesBack | None],
         put: Put,
     ) -> int:
         """The same with exchanges of a block from one on; gives the next that is Python's."""
@@ -251,16 +261,23 @@ class _FetchPositions:
         if done & ENOUGH:
             put(self.take())
 
-    def take(self) -> list[Learned]:
-        """What was learned, by client and partition, in the order in which it was; then it is forgotten."""
+    def take(self) -> Taken:
+        """What was learned, by client or group and partition, in the order in which it was; then it is
+        forgotten.
+        """
         numbers = self.numbers
         names = [named.text for named in numbers.topics]
-        found = [
+        positions, commits, groups = self._fetches.take()
+        learned = [
             (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark)
-            for client, topic, partition, asked, behind, high_watermark in self._fetches.take()
+            for client, topic, partition, asked, behind, high_watermark in positions
+        ]
+        keys = [(numbers.capture_set_of(broker), text_of(group)) for broker, group in groups]
+        committed = [
+            (*keys[group], (names[topic], partition), offset) for group, topic, partition, offset in commits
         ]
         numbers.clear()
-        return found
+        return learned, committed
 
 
 def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:

@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-use pyo3::prelude::*;
-use pyo3::types::PyString;
-
 use crate::bodies::plan::{Kind, Layout};
 use crate::bodies::visitor::{Look, Program, What};
 
 /// The way to the ids of the group and the member, and to the generation.
 pub struct Members(Program);
 
-/// What stands there, as Python has it; None for what a version has not.
-pub type Member<'py> = (Option<Bound<'py, PyString>>, Option<Bound<'py, PyString>>, Option<i64>);
+/// What stands there; None for what is null, or what a version has not.
+pub struct Member<'a> {
+    pub group: Option<&'a str>,
+    pub member: Option<&'a str>,
+    pub generation: Option<i64>,
+}
 
 impl Members {
     /// By the names of the fields.
@@ -24,18 +25,18 @@ impl Members {
         Members(Program::to(layout, &slot))
     }
 
-    /// Of the body at `offset`; None where it does not fit.
-    pub fn read<'py>(&self, py: Python<'py>, data: &[u8], offset: usize) -> Option<Member<'py>> {
+    /// Of the body at `offset`; None where it does not fit, or an id is no text.
+    pub fn read<'a>(&self, data: &'a [u8], offset: usize) -> Option<Member<'a>> {
         let mut reading = Reading::default();
         if self.0.walk(data, offset, &mut reading)? != data.len() {
             return None;
         }
         let text = |place: Option<Range<usize>>| match place {
-            Some(place) => Some(Some(PyString::new(py, std::str::from_utf8(data.get(place)?).ok()?))),
+            Some(place) => Some(Some(std::str::from_utf8(data.get(place)?).ok()?)),
             None => Some(None),
         };
         let [group, member] = reading.texts;
-        Some((text(group)?, text(member)?, reading.generation))
+        Some(Member { group: text(group)?, member: text(member)?, generation: reading.generation })
     }
 }
 

@@ -18,6 +18,7 @@ use crate::records::batch::{Batch, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
 use crate::transfers::connections::evidence;
+use crate::transfers::lent_members::LentMembers;
 use crate::transfers::sequences::{Placed, Sequences};
 use crate::transfers::sessions::{Passing, Sessions};
 
@@ -40,8 +41,13 @@ type Doors =
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
 /// quorum's epochs do; of members of groups which fields tell them.
-type AsksRow =
-    (Option<Py<Sequences>>, bool, Option<Py<Sessions>>, bool, Option<(Py<PyAny>, Py<Layout>, [String; 3])>);
+type AsksRow = (
+    Option<Py<Sequences>>,
+    bool,
+    Option<Py<Sessions>>,
+    bool,
+    Option<(Py<LentMembers>, Py<Layout>, [String; 3])>,
+);
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
 /// marks of rules that never speak of such bodies.
 type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64);
@@ -55,7 +61,7 @@ struct Plan {
     is_transactional: bool,
     fetches: Option<Py<Sessions>>,
     is_of_quorum: bool,
-    members: Option<(Py<PyAny>, Members)>,
+    members: Option<(Py<LentMembers>, Members)>,
     again: Option<Py<PyAny>>,
     silent: u64,
 }
@@ -63,7 +69,7 @@ struct Plan {
 impl From<PlanRow> for Plan {
     fn from((guards, carriage, rows, asks, again, silent): PlanRow) -> Self {
         let (produces, is_transactional, fetches, is_of_quorum, members) = asks;
-        let members = members.map(|(door, layout, names)| (door, Members::of(layout.get(), &names)));
+        let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
             guards,
             carriage,
@@ -388,15 +394,12 @@ impl UnmarkedRows {
         row: &Row,
         read: Option<&Reading<'_>>,
     ) -> PyResult<bool> {
-        if let Some((door, members)) = &plan.members {
+        if let Some((lent, members)) = &plan.members {
             let content = &row.request.content;
-            let Some(member) = members.read(py, content.data.as_bytes(py), content.body) else {
-                return Ok(false);
-            };
-            if member.0.is_none() || row.response.is_none() {
-                return Ok(false);
-            }
-            return door.call1(py, (info, member, content.span.first_time))?.extract(py);
+            let Some(who) = members.read(content.data.as_bytes(py), content.body) else { return Ok(false) };
+            return Ok(
+                row.response.is_some() && lent.bind(py).borrow_mut().take_next(info.bind(py), row, &who)?
+            );
         }
         if let Some(door) = &plan.again {
             let Some(answer) = &row.response else { return Ok(false) };

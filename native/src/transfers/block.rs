@@ -140,11 +140,11 @@ pub trait Counts {
         self.pass(who, row)
     }
 
-    /// What it did with a request of a member, of a connection.
+    /// What it did with a request of a member, of a connection and its loan.
     fn of_member(
         &mut self,
         _who: (u32, u32),
-        _of: (&Bound<'_, PyAny>, &Row),
+        _of: (&Bound<'_, PyAny>, u64, &Row),
         _requests: &MemberRequests,
     ) -> PyResult<u8> {
         Ok(LEFT)
@@ -184,7 +184,10 @@ pub fn count<C: Counts>(
             (Some(_), Way::Rows(..)) if may_tell_names(py, &of.row) => 0,
             (Some(who), Way::IsPassed(true)) => counts.pass(who, &of.row)?,
             (Some(who), Way::OfMembers(requests)) => match info {
-                Some(info) => counts.of_member(who, (info, &of.row), requests)?,
+                Some(info) => {
+                    let loan = block.loans.get(of.connection as usize).copied().unwrap_or_default();
+                    counts.of_member(who, (info, loan, &of.row), requests)?
+                }
                 None => LEFT,
             },
             (Some(who), Way::OfNames(told)) => match info {

@@ -1,17 +1,18 @@
-//! `kdissect.stats.by_group.positions`: how far clients have read, by their Fetches.
+//! `kdissect.stats.by_group.positions`: how far clients have read, by their Fetches, and what groups have committed.
 
 use pyo3::prelude::*;
 
 use super::block::{self, Counts, Known, Part};
+use super::group_logs::GroupLogs;
 use super::members::MemberRequests;
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, COUNTED, LEFT};
-use crate::bodies::partition_rows::Body;
+use crate::bodies::partition_rows::{Body, Topic};
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::batches;
 
-/// Of so many partitions of clients the positions should be taken: some MB.
+/// So many positions and commits should be taken: some MB.
 const MOST_HELD: usize = 1 << 14;
 
 /// What became of the position of a client in a partition.
@@ -29,14 +30,30 @@ struct Position {
     touched: u64,
 }
 
+/// The offset that a group committed last in a partition.
+#[derive(Clone, Copy)]
+struct Commit {
+    group: u32,
+    topic: u32,
+    partition: i64,
+    offset: i64,
+    /// The commits in the order in which they came last.
+    touched: u64,
+}
+
 /// Client, topic and partition; the offset and time asked for, the offset behind records, the high watermark.
-type Taken = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>);
+type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>);
+/// Positions; group, topic, partition and offset of commits; each in the order in which they came last. Groups by number.
+type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>);
 
 #[pyclass(module = "kdissect._native")]
 #[derive(Default)]
 pub struct FetchPositions {
     topics: Topics,
     positions: ByKey<(u32, u32, i64), Position>,
+    /// Groups by broker and id.
+    groups: Topics,
+    commits: ByKey<(u32, u32, i64), Commit>,
     touches: u64,
     known: Known,
 }
@@ -48,8 +65,10 @@ impl FetchPositions {
         FetchPositions::default()
     }
 
-    fn __len__(&self) -> usize {
-        self.positions.found.len()
+    /// Whether there are commits that `take` did not give yet.
+    #[getter]
+    fn has_commits(&self) -> bool {
+        !self.commits.found.is_empty()
     }
 
     /// Learn from a Fetch that a client sent to a broker, both by number. LEFT, or COUNTED
@@ -65,18 +84,20 @@ impl FetchPositions {
         self.parts((client, broker), sent_ns, part(&request), response.as_ref().map(part))
     }
 
-    /// The same with the exchanges of a block, from one on (`block::count`). `take_member` is asked about each request of a
-    /// member: whether it was taken.
+    /// The same with the exchanges of a block, from one on (`block::count`), and with requests of members that go by the
+    /// logs of groups. `goes_back` is asked about offsets that a group commits, with connection and time: whether they are
+    /// Python's.
     fn learn_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
         start: usize,
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
-        take_member: Bound<'_, PyAny>,
+        logs: Bound<'_, GroupLogs>,
+        goes_back: Option<Bound<'_, PyAny>>,
     ) -> PyResult<(usize, u8)> {
         let mut known = std::mem::take(&mut self.known);
-        let mut learning = Learning { positions: self, take_member };
+        let mut learning = Learning { positions: self, logs, goes_back };
         let done = block::count(&mut learning, &mut known, block, start, way_of, numbers_of);
         self.known = known;
         done
@@ -87,37 +108,59 @@ impl FetchPositions {
         self.topics.take_new(py)
     }
 
-    /// What was learned, in the order in which it was; then it is forgotten, topics too.
-    fn take(&mut self) -> Vec<Taken> {
+    /// What was learned, which is forgotten then, topics and groups too.
+    fn take(&mut self, py: Python<'_>) -> Taken {
+        let groups = self.groups.take_new(py);
+        self.groups.clear();
         self.topics.clear();
         self.known.forget_senders();
-        let mut found = self.positions.take();
-        found.sort_unstable_by_key(|position| position.touched);
+        let mut positions = self.positions.take();
+        positions.sort_unstable_by_key(|position| position.touched);
+        let mut commits = self.commits.take();
+        commits.sort_unstable_by_key(|commit| commit.touched);
         let told = |of: Position| (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark);
-        found.into_iter().map(told).collect()
+        (
+            positions.into_iter().map(told).collect(),
+            commits.into_iter().map(|of| (of.group, of.topic, of.partition, of.offset)).collect(),
+            groups,
+        )
     }
 }
 
 struct Learning<'a, 'py> {
     positions: &'a mut FetchPositions,
-    take_member: Bound<'py, PyAny>,
+    logs: Bound<'py, GroupLogs>,
+    goes_back: Option<Bound<'py, PyAny>>,
 }
 
 impl Counts for Learning<'_, '_> {
     fn of_member(
         &mut self,
-        _: (u32, u32),
-        (info, row): (&Bound<'_, PyAny>, &Row),
+        (_, broker): (u32, u32),
+        (info, loan, row): (&Bound<'_, PyAny>, u64, &Row),
         requests: &MemberRequests,
     ) -> PyResult<u8> {
-        let py = self.take_member.py();
+        let py = info.py();
         let Some(who) = requests.sender(py, row) else { return Ok(LEFT) };
-        let Some(commits) = requests.commits(py, row) else { return Ok(LEFT) };
-        let request = &row.request;
-        let sent_ns = request.content.span.first_time;
-        let asked = (info, &request.client_id, request.kind.api_key, who, sent_ns, commits);
-        let is_taken: bool = self.take_member.call1(asked)?.extract()?;
-        Ok(if is_taken { COUNTED } else { LEFT })
+        let (Some(commits), Some(group)) = (requests.commits(py, row), who.group) else { return Ok(LEFT) };
+        let mut topics = Vec::new();
+        if let Some(commits) = &commits {
+            let Some(found) = self.positions.topics_of(broker, commits) else { return Ok(LEFT) };
+            topics = found;
+            if let Some(goes_back) = &self.goes_back {
+                let asked = (info, group, commits.listed(py), row.request.content.span.first_time);
+                if goes_back.call1(asked)?.extract()? {
+                    return Ok(LEFT);
+                }
+            }
+        }
+        if !self.logs.borrow_mut().take_next(info, loan, row, &who)? {
+            return Ok(LEFT);
+        }
+        match commits {
+            None => Ok(COUNTED),
+            Some(commits) => Ok(self.positions.commit(broker, group, &topics, &commits)),
+        }
     }
 
     fn count(
@@ -147,8 +190,32 @@ impl FetchPositions {
         let Some((data, answered)) = answered else { return LEFT };
         match self.fetch(client, broker, sent_ns, &asked, (data, &answered)) {
             None => LEFT,
-            Some(()) => counted(self.positions.found.len(), MOST_HELD, &self.topics),
+            Some(()) => self.counted(),
         }
+    }
+
+    fn counted(&self) -> u8 {
+        counted(self.positions.found.len() + self.commits.found.len(), MOST_HELD, &self.topics)
+    }
+
+    /// The numbers of the topics of a body; None where one is Python's.
+    fn topics_of(&mut self, broker: u32, body: &Body<'_>) -> Option<Vec<u32>> {
+        body.topics.iter().map(|topic| self.topics.number(broker, *topic)).collect()
+    }
+
+    /// `Positions.put_commits` of offsets, none of which was refused.
+    fn commit(&mut self, broker: u32, group: &str, topics: &[u32], commits: &Body<'_>) -> u8 {
+        let named = Topic::Name(group.as_bytes());
+        let group = if commits.rows.is_empty() { None } else { self.groups.number(broker, named) };
+        for row in commits.rows.iter() {
+            let (Some(group), Some(&topic)) = (group, topics.get(row.topic)) else { continue };
+            self.touches += 1;
+            let (partition, offset, touched) = (row.partition, row.values[0], self.touches);
+            let made = Commit { group, topic, partition, offset, touched };
+            let place = self.commits.place((group, topic, partition), || made);
+            self.commits.found[place] = made;
+        }
+        self.counted()
     }
 
     /// None, and nothing is learned, of one that is Python's.
@@ -160,9 +227,7 @@ impl FetchPositions {
         asked: &Body<'_>,
         (data, answered): (&[u8], &Body<'_>),
     ) -> Option<()> {
-        let mut number = |topic| self.topics.number(broker, topic);
-        let named = asked.topics.iter().map(|topic| number(*topic)).collect::<Option<Vec<u32>>>()?;
-        let answering = answered.topics.iter().map(|topic| number(*topic)).collect::<Option<Vec<u32>>>()?;
+        let (named, answering) = (self.topics_of(broker, asked)?, self.topics_of(broker, answered)?);
         let mut ends = Vec::with_capacity(answered.rows.len());
         for row in answered.rows.iter() {
             let found = batches(data, row.records.clone().unwrap_or_default())?;

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::bodies::partition_rows::{Listed, PartitionRows};
+use crate::bodies::partition_rows::{Body, PartitionRows};
 use crate::bodies::plan::{Field, Layout, Role};
 use crate::bodies::summaries::NO_ERROR;
 use crate::bodies::visitor::{Look, Program, What};
@@ -29,7 +29,7 @@ impl From<MemberRow> for MemberRequests {
 
 impl MemberRequests {
     /// Who sent a request. None of one that has no answer, or one with an error, or where a body does not fit.
-    pub fn sender<'py>(&self, py: Python<'py>, row: &Row) -> Option<Member<'py>> {
+    pub fn sender<'a>(&self, py: Python<'a>, row: &'a Row) -> Option<Member<'a>> {
         let answer = row.response.as_ref()?;
         let back = answer.data.as_bytes(py);
         if answer.body == 0 || self.errors.walk(back, answer.body, &mut NoErrors)? != back.len() {
@@ -39,14 +39,14 @@ impl MemberRequests {
         if *body == 0 {
             return None;
         }
-        self.who.read(py, data.as_bytes(py), *body)
+        self.who.read(data.as_bytes(py), *body)
     }
 
     /// The offsets that a request commits: Some(None) of one that commits none, None where Python has to read them.
-    pub fn commits<'py>(&self, py: Python<'py>, row: &Row) -> Option<Option<Vec<Listed<'py>>>> {
+    pub fn commits<'a>(&self, py: Python<'a>, row: &'a Row) -> Option<Option<Body<'a>>> {
         let Some(rows) = &self.commits else { return Some(None) };
         let Content { data, body, .. } = &row.request.content;
-        Some(Some(rows.get().read(data.as_bytes(py), *body)?.listed(py)?))
+        Some(Some(rows.get().read(data.as_bytes(py), *body)?))
     }
 }
 

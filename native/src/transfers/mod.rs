@@ -4,6 +4,8 @@ pub mod block;
 pub mod connections;
 pub mod fetch_polls;
 pub mod fetch_positions;
+pub mod group_logs;
+pub mod lent_members;
 mod members;
 pub mod produced_batches;
 pub mod sequences;

@@ -188,11 +188,12 @@ impl Counts for Counting<'_, '_> {
     fn of_member(
         &mut self,
         (client, _): (u32, u32),
-        (info, row): (&Bound<'_, PyAny>, &Row),
+        (info, _, row): (&Bound<'_, PyAny>, u64, &Row),
         requests: &MemberRequests,
     ) -> PyResult<u8> {
-        let Some((Some(group), ..)) = requests.sender(info.py(), row) else { return Ok(LEFT) };
-        let link = (client, Box::from(group.to_str()?));
+        let sender = requests.sender(info.py(), row);
+        let Some(group) = sender.and_then(|sender| sender.group) else { return Ok(LEFT) };
+        let link = (client, Box::from(group));
         let links = &mut self.sums.links;
         if links.contains(&link) {
             return Ok(COUNTED);
