@@ -100,6 +100,10 @@ CASES = {
     "the first broker answers last": [
         *_changed(who=TWO_GROUPS), Step("commit of nobody", 0, 0, 0), Step("beat", 0, 0, 0),
     ],
+    "two brokers in turns": [
+        *joins((0, 0, 0)) * 3, *[Step("beat", at, 0, 0) for at in (0, 2, 0)],
+        Step("beat of another connection", 1, 0, 0), Step("beat", 0, 0, 0),
+    ],
     "a commit of nobody at the end": [*_changed(), Step("commit of nobody", *TWO_MEMBERS[0], 1)],
     "on another connection": [*_changed(), Step("beat of another connection", *TWO_MEMBERS[0])],
     "two on one connection": [*_changed(Step("follow", 0, 0, 2)), *beats(2, TWO_MEMBERS[0])],
