@@ -183,7 +183,7 @@ def generation_differs(
     view: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
     """Whether a member's request names the generation it was told of last."""
-    if member is None or not is_of_other_generation(member, generation, view.sent_ns):
+    if member is None or not _is_of_other_generation(member, generation, view.sent_ns):
         return []
     return [
         view.fact(
@@ -193,7 +193,7 @@ def generation_differs(
     ]  # fmt: skip
 
 
-def is_of_other_generation(member: ClassicMember, generation: int, sent_ns: int) -> bool:
+def _is_of_other_generation(member: ClassicMember, generation: int, sent_ns: int) -> bool:
     """Whether a member names another generation than it was told of before it sent that."""
     if member.generation is None or member.joined_by is None:
         return False

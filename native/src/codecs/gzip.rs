@@ -12,18 +12,18 @@ const HEADER: usize = START.len() + 6;
 /// RFC 1951: 32 KiB are looked back at.
 const WINDOW_BITS: u8 = 15;
 
-/// Python's library of large members.
+/// Decompresses members that are not too large for it.
 pub struct Gzip {
-    /// `() -> int`: from how many bytes on it has a faster one.
-    begin: Py<PyAny>,
+    /// `() -> int`: from how many bytes on Python has a faster library.
+    faster_from: Py<PyAny>,
     large: Option<usize>,
     /// Set up when it is first needed, and used again.
     inflate: Option<Box<Inflate>>,
 }
 
 impl Gzip {
-    pub fn new(begin: Py<PyAny>) -> Self {
-        Gzip { begin, large: None, inflate: None }
+    pub fn new(faster_from: Py<PyAny>) -> Self {
+        Gzip { faster_from, large: None, inflate: None }
     }
 
     /// The content, where it is at most so many bytes and Python is not faster.
@@ -35,7 +35,7 @@ impl Gzip {
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let large = match self.large {
             Some(large) => large,
-            None => *self.large.insert(self.begin.call0(py)?.extract(py)?),
+            None => *self.large.insert(self.faster_from.call0(py)?.extract(py)?),
         };
         if data.len() >= large {
             return Ok(None);

@@ -230,6 +230,11 @@ impl ExchangeBlock {
         self.rows.get(..self.stop).unwrap_or(&self.rows)
     }
 
+    /// The number of the loan of a connection.
+    pub fn loan(&self, connection: usize) -> u64 {
+        self.loans.get(connection).copied().unwrap_or_default()
+    }
+
     /// One of them, which is the one at hand then.
     pub fn row(&self, at: usize) -> Option<&BlockRow> {
         let row = self.rows().get(at)?;

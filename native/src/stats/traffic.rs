@@ -415,7 +415,7 @@ impl TrafficCounter {
         let Some(found) = rows.row(at) else { return Ok(false) };
         let number = found.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let loan = rows.loans.get(number).copied().unwrap_or_default();
+        let loan = rows.loan(number);
         let Some((capture_set, places)) = self.place(py, loan, info)? else { return Ok(true) };
         let row = &found.row;
         let Some(kind) = self.kind(py, row)? else { return Ok(false) };

@@ -271,7 +271,7 @@ impl ExchangeTables {
         let Some(of) = rows.row(at) else { return Ok(false) };
         let number = of.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
-        let loan = rows.loans.get(number).copied().unwrap_or_default();
+        let loan = rows.loan(number);
         let mut connections = std::mem::take(&mut self.connections);
         let connection = connections.of(loan, || self.connection(info.bind(py)));
         self.connections = connections;
@@ -408,8 +408,9 @@ impl ExchangeTables {
     ) -> PyResult<Arc<Facts>> {
         let (first, second) = (asked.0, answered.as_ref().map_or(NO_ANSWER, |found| found.0));
         let broker = turn.connection.broker_number;
-        let is_told = kind.tells_names && matches!(turn.source, Source::Row(..));
-        if is_told || !kind.tells_names || self.told.is_none() {
+        let is_row = matches!(turn.source, Source::Row(..));
+        let is_learned_from = kind.tells_names && !is_row && self.told.is_some();
+        if !is_learned_from {
             for key in [(first, second, 0), (first, second, broker)] {
                 if let Some(facts) = self.facts.get(&key) {
                     return Ok(facts.clone());
@@ -417,7 +418,7 @@ impl ExchangeTables {
             }
         }
         let (facts, lasting) = self.asked.facts(turn, asked.1, answered.map(|found| found.1))?;
-        let lasting = if is_told { Lasting::Always } else { lasting };
+        let lasting = if kind.tells_names && is_row { Lasting::Always } else { lasting };
         let facts = Arc::new(facts);
         self.follow_names(turn.py())?;
         if lasting != Lasting::Not && first > 0 && second > 0 {

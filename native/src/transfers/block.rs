@@ -114,8 +114,7 @@ impl Known {
     ) -> PyResult<Option<(u32, u32)>> {
         let client_id = &of.row.request.client_id;
         let connection = of.connection as usize;
-        let loan = block.loans.get(connection).copied().unwrap_or_default();
-        let key = (loan, client_id.as_ptr() as usize);
+        let key = (block.loan(connection), client_id.as_ptr() as usize);
         if let Some((_, known)) = self.senders.get(&key) {
             return Ok(*known);
         }
@@ -185,7 +184,7 @@ pub fn count<C: Counts>(
             (Some(who), Way::IsPassed(true)) => counts.pass(who, &of.row)?,
             (Some(who), Way::OfMembers(requests)) => match info {
                 Some(info) => {
-                    let loan = block.loans.get(of.connection as usize).copied().unwrap_or_default();
+                    let loan = block.loan(of.connection as usize);
                     counts.of_member(who, (info, loan, &of.row), requests)?
                 }
                 None => LEFT,

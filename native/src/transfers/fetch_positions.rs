@@ -145,7 +145,7 @@ impl Counts for Learning<'_, '_> {
         let (Some(commits), Some(group)) = (requests.commits(py, row), who.group) else { return Ok(LEFT) };
         let mut topics = Vec::new();
         if let Some(commits) = &commits {
-            let Some(found) = self.positions.topics_of(broker, commits) else { return Ok(LEFT) };
+            let Some(found) = self.positions.topics.numbers(broker, commits) else { return Ok(LEFT) };
             topics = found;
             if let Some(goes_back) = &self.goes_back {
                 let asked = (info, group, commits.listed(py), row.request.content.span.first_time);
@@ -198,12 +198,7 @@ impl FetchPositions {
         counted(self.positions.found.len() + self.commits.found.len(), MOST_HELD, &self.topics)
     }
 
-    /// The numbers of the topics of a body; None where one is Python's.
-    fn topics_of(&mut self, broker: u32, body: &Body<'_>) -> Option<Vec<u32>> {
-        body.topics.iter().map(|topic| self.topics.number(broker, *topic)).collect()
-    }
-
-    /// `Positions.put_commits` of offsets, none of which was refused.
+    /// Note offsets that a group committed, none of which was refused.
     fn commit(&mut self, broker: u32, group: &str, topics: &[u32], commits: &Body<'_>) -> u8 {
         let named = Topic::Name(group.as_bytes());
         let group = if commits.rows.is_empty() { None } else { self.groups.number(broker, named) };
@@ -227,7 +222,8 @@ impl FetchPositions {
         asked: &Body<'_>,
         (data, answered): (&[u8], &Body<'_>),
     ) -> Option<()> {
-        let (named, answering) = (self.topics_of(broker, asked)?, self.topics_of(broker, answered)?);
+        let named = self.topics.numbers(broker, asked)?;
+        let answering = self.topics.numbers(broker, answered)?;
         let mut ends = Vec::with_capacity(answered.rows.len());
         for row in answered.rows.iter() {
             let found = batches(data, row.records.clone().unwrap_or_default())?;

@@ -76,8 +76,7 @@ impl ToldNames {
             body_of(answer.data.as_bytes(py), answer.body),
         );
         let (Some(asked), Some(answered)) = bodies else { return Ok(false) };
-        let loan = block.loans.get(number).copied().unwrap_or_default();
-        let broker = self.brokers.of(loan, || broker_of(&self.place_of, info.bind(py)))?;
+        let broker = self.brokers.of(block.loan(number), || broker_of(&self.place_of, info.bind(py)))?;
         let kind = (request.kind.api_key, request.kind.version);
         Ok(self.told.contains(&self.hasher.hash_one((broker, kind, asked, answered))))
     }

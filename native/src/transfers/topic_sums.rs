@@ -252,8 +252,8 @@ impl TopicSums {
             return None;
         }
         self.exchanges += 1;
-        let named = self.numbers(broker, asked)?;
-        let answering = self.numbers(broker, answered)?;
+        let named = self.topics.numbers(broker, asked)?;
+        let answering = self.topics.numbers(broker, answered)?;
         let role = match asked.facts[0] {
             _ if writes => WRITE,
             Some(replica) if replica >= 0 => FOLLOW,
@@ -289,10 +289,6 @@ impl TopicSums {
             self.field(&field, writes);
         }
         Some(())
-    }
-
-    fn numbers(&mut self, broker: u32, body: &Body<'_>) -> Option<Vec<u32>> {
-        body.topics.iter().map(|topic| self.topics.number(broker, *topic)).collect()
     }
 
     fn place(&mut self, user: u32, role: u8, topic: u32) -> usize {

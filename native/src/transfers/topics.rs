@@ -5,7 +5,7 @@ use std::hash::Hash;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::bodies::partition_rows::Topic;
+use crate::bodies::partition_rows::{Body, Topic};
 use crate::bodies::summaries::Mixed;
 
 /// A topic as a body names it, on a broker of some number.
@@ -38,6 +38,11 @@ impl Topics {
         self.known.insert(self.key.as_slice().into(), number);
         self.found.push((broker, name.into(), is_id));
         Some(number)
+    }
+
+    /// The numbers of the topics of a body; None where one is Python's.
+    pub fn numbers(&mut self, broker: u32, body: &Body<'_>) -> Option<Vec<u32>> {
+        body.topics.iter().map(|topic| self.number(broker, *topic)).collect()
     }
 
     /// Whether there are some that `take_new` did not give yet.
