@@ -2,7 +2,8 @@
 
 A frame is found in the packet in which it began, by its first bytes; from there its length counts. What lies
 between wanted frames goes away, and the streams are closed over it: readers of the excerpt see no hole that
-was none. Holes in the middle of a wanted frame stay.
+was none. Holes in the middle of a wanted frame stay. What is behind a hole is held for a
+while: bytes that fill it later are put in their place.
 """
 
 from collections import deque
@@ -14,7 +15,8 @@ from kdissect.engine.secrets.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.frame_plans import ConnectionPlan, FramePlan
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST
-from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, Filling, Hole, Part
+from kdissect.session.torn import MOST_LOST_BYTES
 
 
 class Piece(NamedTuple):
@@ -43,13 +45,24 @@ _MAX_UNKNOWN_BYTES = 1 << 20
 _NO_REF = -1
 
 
+class _CutHole(Hole):
+    """A hole of a stream; `parts` are what fills it."""
+
+    __slots__ = ("length", "parts")
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+        self.parts: list[Part] = []
+
+
 class StreamCutter:
     """One direction: implements `model.stream.StreamSink`, gives pieces to `emit`."""
 
     __slots__ = (
-        "_at", "_candidates", "_direction", "_emit", "_frame", "_frames", "_held", "_is_open_end",
-        "_is_other", "_keeps_rest", "_left", "_ref", "_rest_bytes", "_show_secrets", "_skip", "_unknown",
-        "_waiting",
+        "_at", "_behind", "_behind_bytes", "_candidates", "_direction", "_emit", "_frame", "_frames", "_held",
+        "_is_open_end", "_is_other", "_keeps_rest", "_late", "_left", "_ref", "_rest_bytes", "_show_secrets",
+        "_skip", "_unknown", "_waiting",
     )  # fmt: skip
 
     def __init__(
@@ -76,17 +89,23 @@ class StreamCutter:
         self._rest_bytes = 0
         self._held: tuple[bytes, int, int] | None = None  # the end of a segment, where a frame may begin
 
+        # Holes and what is behind the first of them, while it may be filled; late bytes that wait until the
+        # frame under way is over.
+        self._behind: list[Part | _CutHole] = []
+        self._behind_bytes = 0
+        self._late: list[Part] = []
+
     @property
     def holds_back(self) -> bool:
         """Whether bytes of an earlier packet are yet to be given."""
-        return self._held is not None
+        return self._held is not None or bool(self._behind or self._late)
 
     # the compiled copier
 
     @property
     def can_be_lent(self) -> bool:
         """Whether all that it does is to cut out what is wanted."""
-        return self._held is None and not self._skip and not self._keeps_rest and not self._is_other
+        return not self.holds_back and not self._skip and not self._keeps_rest and not self._is_other
 
     def state(self) -> tuple[bytes, int] | None:
         """The frame under way, packed, and how many bytes of it went by."""
@@ -105,6 +124,19 @@ class StreamCutter:
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Keep what belongs to wanted frames."""
+        if self._behind:
+            if self._frame is not None or not self._beginning_in(ref):
+                self._behind.append((payload, ref, time_ns))
+                self._behind_bytes += len(payload)
+                if self._frame is None and self._behind_bytes > MOST_LOST_BYTES:
+                    self._let_go()
+                return
+            self._let_go()  # a wanted frame begins: the first reading found its place here
+        self._take(payload, ref, time_ns)
+        if self._late and self._frame is None:
+            self._take_late()
+
+    def _take(self, payload: bytes, ref: int, time_ns: int) -> None:
         self._settle(payload)
         self._candidates = None
         at = 0
@@ -120,8 +152,72 @@ class StreamCutter:
             self._piece(payload[at : at + left], ref, time_ns)
             at += left
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
         """A hole: kept inside of a wanted frame, and where everything is kept."""
+        if snapped or length == UNKNOWN_LENGTH:
+            self._let_go()
+            self._pass(length)
+            return None
+        hole = _CutHole(length)
+        if not self._behind:
+            self._settle(b"")
+            frame = self._frame
+            if frame is not None and frame.known < frame.length:  # the first reading had it with this hole
+                self._pass(length)
+                return hole
+        self._behind.append(hole)
+        return hole
+
+    def fill(self, hole: Hole, parts: list[Part]) -> Filling:
+        """All bytes of a gap came late: keep what belongs to wanted frames."""
+        assert isinstance(hole, _CutHole), "given by `gap`"
+        if any(one is hole for one in self._behind):
+            hole.parts = parts
+            self._take_filled()
+        else:
+            self._late += parts
+        if self._late and self._frame is None and not self._behind:
+            self._take_late()
+        return Filling.DROPPED  # the first reading said what became of it
+
+    def forget(self, hole: Hole) -> None:
+        """No bytes of a gap come any more."""
+
+    def _take_filled(self) -> None:
+        """Go on up to the first hole that is not filled."""
+        behind, self._behind, self._behind_bytes = self._behind, [], 0
+        for at, part in enumerate(behind):
+            if isinstance(part, _CutHole) and not part.parts:
+                self._behind = behind[at:]
+                return
+            self._take_part(part)
+
+    def _let_go(self) -> None:
+        """The holes are not filled any more."""
+        behind, self._behind, self._behind_bytes = self._behind, [], 0
+        for part in behind:
+            self._take_part(part)
+        if self._late and self._frame is None:
+            self._take_late()
+
+    def _take_part(self, part: Part | _CutHole) -> None:
+        if not isinstance(part, _CutHole):
+            self._take(*part)
+        elif part.parts:
+            for filling in part.parts:
+                self._take(*filling)
+        else:
+            self._pass(part.length)
+
+    def _take_late(self) -> None:
+        """Of bytes whose place went by, what is in wanted frames."""
+        late, self._late = self._late, []
+        keeps, self._keeps_rest = self._keeps_rest, False
+        for part in late:
+            self._take(*part)
+        self._keeps_rest = keeps and (self._left > 0 or self._is_open_end)
+
+    def _pass(self, length: int) -> None:
         self._settle(b"")
         if length == UNKNOWN_LENGTH:  # nobody finds the frame's end behind it
             length = 0 if self._frame is None else self._frame.length - self._at
@@ -135,6 +231,7 @@ class StreamCutter:
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """The stream is over."""
+        self._let_go()
         self._settle(b"")
         if how in (CloseKind.FIN, CloseKind.RST):
             flags = (FIN if how is CloseKind.FIN else RST) | ACK

@@ -14,7 +14,7 @@ from kdissect.model.endpoint import Ports
 from kdissect.model.native import native
 from kdissect.model.packets.packet import NEVER_NS, Packet, PlainPacket
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment
-from kdissect.model.packets.stream import CloseKind, StreamSink
+from kdissect.model.packets.stream import CloseKind, Filling, Hole, Part, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.reassembly import Reassembly
@@ -85,6 +85,12 @@ class _Nobody(StreamSink):
         pass
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        pass
+
+    def fill(self, hole: Hole, parts: list[Part]) -> Filling:
+        return Filling.DROPPED
+
+    def forget(self, hole: Hole) -> None:
         pass
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
@@ -234,6 +240,16 @@ def _decrypted(
     return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
 
 
+class _HoleOfAll(Hole):
+    """The holes of several readers, None where one has no use for what fills it."""
+
+    __slots__ = ("holes",)
+
+    def __init__(self, holes: list[Hole | None]) -> None:
+        super().__init__()
+        self.holes = holes
+
+
 class _Both(StreamSink):
     """Hands a stream on to several readers."""
 
@@ -248,9 +264,21 @@ class _Both(StreamSink):
         for sink in self._sinks:
             sink.data(payload, ref, time_ns)
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        for sink in self._sinks:
-            sink.gap(length, snapped, ref, time_ns)
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole:
+        return _HoleOfAll([sink.gap(length, snapped, ref, time_ns) for sink in self._sinks])
+
+    def fill(self, hole: Hole, parts: list[Part]) -> Filling:
+        assert isinstance(hole, _HoleOfAll), "given by `gap`"
+        for sink, one in zip(self._sinks, hole.holes, strict=True):
+            if one is not None:
+                sink.fill(one, parts)
+        return Filling.DROPPED
+
+    def forget(self, hole: Hole) -> None:
+        assert isinstance(hole, _HoleOfAll), "given by `gap`"
+        for sink, one in zip(self._sinks, hole.holes, strict=True):
+            if one is not None:
+                sink.forget(one)
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         for sink in self._sinks:

@@ -14,6 +14,11 @@ class _NoAnomalies(Counter[AnomalyKind]):
         raise TypeError("shared by all that have no anomalies")
 
 
+def without(counts: Counter[AnomalyKind], kind: AnomalyKind) -> Counter[AnomalyKind]:
+    """The counts with one less of a kind."""
+    return counts - Counter({kind: 1})
+
+
 NO_ANOMALIES: Counter[AnomalyKind] = _NoAnomalies()
 
 
@@ -43,6 +48,11 @@ class AnomalyLog:
         self.counts[kind] += 1
         if self.has_room:
             self.kept = [*self.kept, Anomaly(kind, detail, ref, time_ns)]
+
+    def retract(self, anomaly: Anomaly) -> None:
+        """Take one back that proved to be none."""
+        self.counts = without(self.counts, anomaly.kind)
+        self.kept = [one for one in self.kept if one != anomaly]
 
 
 NOTHING_NOTED = AnomalyLog(0)

@@ -34,21 +34,28 @@ class Store:
     """Counters that the connections of one analysis share; `limits` bound them (`model.limits`).
 
     `counts` are those that the compiled engine changes as well; `engine` has the connections that are lent to
-    it (`session.handover`). Pickled it is the same with and without.
+    it (`session.handover`). Pickled it is the same with and without. `torn_bytes` are held around gaps that
+    may yet be filled: as many as may wait out of order.
     """
 
-    __slots__ = ("counts", "engine", "limits", "out_of_order_bytes")
+    __slots__ = ("counts", "engine", "limits", "out_of_order_bytes", "torn_bytes")
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = in_force() if limits is None else limits
-        self.out_of_order_bytes = 0
+        self.out_of_order_bytes = self.torn_bytes = 0
         self.counts: Counts = native.Counts() if is_compiled else PythonCounts()
         self.engine: native.Engine | None = None
 
-    def __reduce__(self) -> tuple[Callable[..., Store], tuple[Limits, int, tuple[int, ...]]]:
+    @property
+    def has_room_for_torn(self) -> bool:
+        """Whether more may be held around gaps."""
+        return self.torn_bytes <= self.limits.out_of_order_bytes
+
+    def __reduce__(self) -> tuple[Callable[..., Store], tuple[Limits, int, int, tuple[int, ...]]]:
         return _store_of, (
             self.limits,
             self.out_of_order_bytes,
+            self.torn_bytes,
             tuple(getattr(self.counts, name) for name in _NAMES),
         )
 
@@ -56,9 +63,9 @@ class Store:
 _NAMES = tuple(Counts.__annotations__)
 
 
-def _store_of(limits: Limits, out_of_order_bytes: int, counts: tuple[int, ...]) -> Store:
+def _store_of(limits: Limits, out_of_order_bytes: int, torn_bytes: int, counts: tuple[int, ...]) -> Store:
     store = Store(limits)
-    store.out_of_order_bytes = out_of_order_bytes
+    store.out_of_order_bytes, store.torn_bytes = out_of_order_bytes, torn_bytes
     for name, count in zip(_NAMES, counts, strict=True):
         setattr(store.counts, name, count)
     return store

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
@@ -13,7 +14,7 @@ from kdissect.net.store import Store
 from kdissect.net.streams.reassembly import Reassembly
 from kdissect.net.streams.round_trips import RoundTrips, known, part_of
 from kdissect.net.streams.tcp import TcpConnection
-from kdissect.session.conversation import Conversation
+from kdissect.session.conversation import Conversation, Mark
 from kdissect.session.detection.detection import Detection
 from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.detection.recognition import (
@@ -277,12 +278,36 @@ class ConnectionAnalyzer:
                 return offset
         return ~keep
 
-    def lost(self, direction: int, why: str) -> None:
-        """A reader lost its position."""
+    def lost(self, direction: int, why: str) -> Anomaly | None:
+        """A reader lost its position; gives what was noted."""
         if direction != self.info.client_direction:
             self._conversation.responses_lost()
-        if why:
-            self.note(Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, self.last_ns))
+        if not why:
+            return None
+        anomaly = Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, self.last_ns)
+        self.note(anomaly)
+        return anomaly
+
+    def mark(self, _direction: int) -> Mark:
+        """Where the conversation stands before a hole."""
+        return self._conversation.mark()
+
+    def wants(self, direction: int, frames: list[Frame], mark: Mark) -> bool:
+        """Whether frames from holes that began at a mark can take their place yet."""
+        if direction == self.info.client_direction:
+            return self._conversation.wants_requests(frames, mark)
+        return self._conversation.wants_responses(frames)
+
+    def put_back(self, direction: int, frames: list[Frame], mark: Mark) -> None:
+        """Take frames from holes that began at a mark."""
+        if direction == self.info.client_direction:
+            self._conversation.put_back_requests(frames, mark)
+        else:
+            self._conversation.put_back_responses(frames, mark)
+
+    def retract(self, anomaly: Anomaly) -> None:
+        """What was noted of the connection proved to be none."""
+        self.info.retract(anomaly)
 
     def is_middle_start(self, direction: int) -> bool:
         """Whether the beginning of a direction was not captured."""

@@ -28,6 +28,7 @@ from kdissect.session.request_kind import (
     request_kind,
 )
 from kdissect.session.sasl import (
+    SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     Phase,
     Step,
@@ -61,6 +62,7 @@ _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
 _UNENDING = 1 << 62  # above all ordinals: SASL is under way
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
+_SASL = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
 # Kinds of request tried for an orphan response, and the least body that can tell them apart.
 MAX_INFERENCES = 32
 MIN_INFERRED_BODY = 8
@@ -89,6 +91,15 @@ class Kept(NamedTuple):
     rounds: int
     orphans: int
     losses: Losses
+
+
+# Where a conversation stands.
+class Mark(NamedTuple):
+    """Ordinal of the next request, how many orphans there were, up to which request an answer may be lost."""
+
+    next: int
+    orphans: int
+    lost_before: int
 
 
 class Conversation:
@@ -428,6 +439,50 @@ class Conversation:
     def responses_lost(self) -> None:
         """Bytes from the broker are missing."""
         self._pairing.responses_lost(self._next - 1)
+
+    def mark(self) -> Mark:
+        """Where it stands, before a hole."""
+        return Mark(self._next, self._orphans, self._pairing.losses.lost_before)
+
+    def wants_requests(self, frames: list[Frame], mark: Mark) -> bool:
+        """Whether requests that were in holes from a mark on may go before all that came since.
+
+        Not where the answer to one of them may have been taken for an orphan, or where one behind them is
+        done; nor where they are about SASL, on which depends how all that follows is read.
+        """
+        if not frames:
+            return True
+        if self._orphans != mark.orphans or self._tokens or self._phase is _RAW_TOKENS:
+            return False
+        is_ordinary = all(
+            (kind := request_kind(frame.data)) is not None
+            and not kind.unknown
+            and kind.api_key not in _SASL
+            and is_known_request(frame.size.to_bytes(4) + frame.data, 0)
+            for frame in frames
+        )
+        return is_ordinary and self._pairing.all_wait(range(mark.next, self._next))
+
+    def put_back_requests(self, frames: list[Frame], mark: Mark) -> None:
+        """Take requests from holes, and those behind them once more."""
+        if not frames:
+            return
+        behind = self._pairing.take_out(mark.next)
+        self._next = mark.next
+        for frame in [*frames, *behind]:
+            self.request(frame, False)
+
+    def wants_responses(self, frames: list[Frame]) -> bool:
+        """Whether answers from holes are those to the first requests that wait."""
+        ids = [int.from_bytes(frame.data[:4], signed=True) for frame in frames]
+        is_whole = all(len(frame.data) >= 4 for frame in frames)
+        return is_whole and not self._tokens and ids == self._pairing.first_ids(len(ids))
+
+    def put_back_responses(self, frames: list[Frame], mark: Mark) -> None:
+        """Take answers from holes, and forget those."""
+        self._pairing.responses_lost(mark.lost_before)
+        for frame in frames:
+            self.response(frame, False)
 
     request_fits = staticmethod(is_known_request)
 

@@ -5,19 +5,24 @@ Rules:
 - Bytes that were not captured leave a hole. A hole inside a frame costs that frame's later bytes, not the
   frame and not the position of the next one. A hole that hides a size prefix costs the position: the reader
   looks for the next plausible frame.
+- Bytes that fill such a hole late are read as if they had been there, while nothing supersedes what was in it.
 - While the position is only a guess, a frame without a plausible header takes it back.
 """
 
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, Filling, Hole, Part, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
+from kdissect.session.torn import Stand, Torn, TornHole, frames_of
+
+if TYPE_CHECKING:
+    from kdissect.session.conversation import Mark
 
 _SIZE = struct.Struct(">i")
 _size_of = _SIZE.unpack_from
@@ -46,8 +51,20 @@ class FrameOwner(Protocol):
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
         """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
 
-    def lost(self, direction: int, why: str) -> None:
-        """The reader lost its position."""
+    def lost(self, direction: int, why: str) -> Anomaly | None:
+        """The reader lost its position; gives what was noted."""
+
+    def mark(self, direction: int) -> "Mark":
+        """Where the conversation stands before a hole."""
+
+    def wants(self, direction: int, frames: list[Frame], mark: "Mark") -> bool:
+        """Whether frames from holes that began at a mark can take their place yet."""
+
+    def put_back(self, direction: int, frames: list[Frame], mark: "Mark") -> None:
+        """Take frames from holes that began at a mark; it `wants` them."""
+
+    def retract(self, anomaly: Anomaly) -> None:
+        """What was noted of the connection proved to be none."""
 
     def is_middle_start(self, direction: int) -> bool:
         """Whether the beginning of the direction was not captured."""
@@ -106,8 +123,8 @@ class FrameReader:
 
     __slots__ = (
         "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size",
-        "_skipped", "_stop", "_store", "_stub", "_take", "_through", "closed", "direction", "is_open",
-        "last_ref", "last_time_ns", "mode", "parts", "room",
+        "_skipped", "_stop", "_store", "_stub", "_take", "_through", "_torn", "closed", "direction",
+        "is_open", "last_ref", "last_time_ns", "mode", "parts", "room",
     )  # fmt: skip
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
@@ -132,6 +149,7 @@ class FrameReader:
         self._first_time = self.last_time_ns = 0
         self._skipped = 0
         self._through: StreamSink | None = None
+        self._torn: Torn | None = None  # around holes behind which no frame was found
         self._doubt = 0  # frames still to be judged before the position counts as certain
 
     # StreamSink
@@ -172,6 +190,7 @@ class FrameReader:
 
     def _outside_frames(self, payload: bytes, ref: int, time_ns: int) -> None:
         if self.mode is Mode.LOST:
+            self._hold(payload, ref, time_ns)
             self._search(payload, ref, time_ns)
             self._look_again(ref, time_ns)
         elif self.mode is Mode.DETECTING:
@@ -193,6 +212,7 @@ class FrameReader:
         store = self._store
         self.last_ref, self.last_time_ns = ref, time_ns
         if self._holed:
+            self._hold(payload, ref, time_ns)
             self._stand_at(have)
             return
         self._stop = min(self._size, have + COUNTED_BYTES)
@@ -218,21 +238,153 @@ class FrameReader:
         self._store.counts.frame_bytes -= self._counted
         self._counted = 0
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        """The next `length` bytes were not captured."""
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
+        """The next `length` bytes were not captured; gives what can be filled yet, if it is of use."""
+        if snapped or length == UNKNOWN_LENGTH:
+            self._let_go()
+        torn = self._torn
+        if torn is None and not snapped and length != UNKNOWN_LENGTH and self._can_tear:
+            torn = Torn(self._store, self._stand(), self._connection.mark(self.direction))
+        if torn is None:
+            self._pass(length, snapped, ref, time_ns)
+            return None
+        hole = TornHole(torn, length, ref, time_ns)
+        self._tear(hole)
+        return None if torn.is_over else hole
+
+    def _pass(self, length: int, snapped: bool, ref: int, time_ns: int) -> Anomaly | None:
+        """Go on behind a hole; gives what was noted of the connection."""
         if self.mode is Mode.FRAMES:
-            self._hole(length, snapped, ref, time_ns)
-        elif self.mode is Mode.LOST:
+            return self._hole(length, snapped, ref, time_ns)
+        if self.mode is Mode.LOST:
             self._skipped += max(length, 0) + len(self._stub)
             self._stub = b""
         elif self.mode is Mode.DETECTING:
             self._connection.undecided_gap(self.direction, length, snapped, ref, time_ns)
         elif self._through is not None:
             self._through.gap(length, snapped, ref, time_ns)
+        return None
+
+    @property
+    def _can_tear(self) -> bool:
+        """Whether all since the last certain position is at hand."""
+        return self.mode is Mode.FRAMES and not self._holed and not self._doubt
+
+    def _stand(self) -> Stand:
+        begun = self._stub
+        if self._size >= 0:
+            begun = b"".join((_SIZE.pack(self._size), *self.parts))
+        first, last = (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns)
+        return Stand(begun, first, last)
+
+    def _tear(self, hole: TornHole) -> None:
+        """Pass a hole, and hold what is around it."""
+        torn = hole.torn
+        torn.tear(hole)
+        self._torn = None  # what is delivered and lost here is because of it
+        was_under_way = self._size >= 0
+        noted = self._pass(hole.length, False, hole.ref, hole.time_ns)
+        if noted is not None:
+            torn.notes.append(noted)
+        torn.is_cut = torn.is_cut or (was_under_way and self._size < 0)
+        if self.mode is Mode.LOST or self._holed:
+            self._torn = torn
+        else:
+            torn.release()
+
+    def _hold(self, payload: bytes, ref: int, time_ns: int) -> None:
+        torn = self._torn
+        if torn is not None and not torn.add(payload, ref, time_ns, self.mode is Mode.LOST):
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """What may come of the holes is of no use any more."""
+        if self._torn is not None:
+            self._torn.release()
+            self._torn = None
+
+    def fill(self, hole: Hole, parts: list[Part]) -> Filling:
+        """All bytes of a gap came late: read them, where nothing took the place of what is in them."""
+        assert isinstance(hole, TornHole), "given by `gap`"
+        torn = hole.torn
+        if torn.is_over or self.closed is not None:
+            return Filling.DROPPED
+        hole.parts = parts
+        if torn is self._torn:
+            return self._read_again(torn)
+        if not torn.is_filled:
+            return Filling.KEPT
+        found, rest = frames_of(torn)
+        frames = [] if rest else found[torn.is_cut :]  # they end where the next one begins, or are none
+        if not frames or not self._connection.wants(self.direction, frames, torn.mark):
+            torn.release()
+            return Filling.DROPPED
+        self._settle(torn)
+        self._connection.put_back(self.direction, frames, torn.mark)
+        return Filling.PUT_BACK
+
+    def forget(self, hole: Hole) -> None:
+        """No bytes of a gap come any more."""
+        assert isinstance(hole, TornHole), "given by `gap`"
+        if hole.torn is not self._torn:
+            hole.torn.release()
+
+    def _settle(self, torn: Torn) -> None:
+        """Its filled holes are none any more."""
+        for part in torn.parts:
+            if isinstance(part, TornHole):
+                part.is_filled = bool(part.parts)
+        for anomaly in torn.notes:
+            self._connection.retract(anomaly)
+        if torn.is_cut:
+            detail = "the rest of a frame came after the frame was taken without it"
+            self._connection.note(
+                Anomaly(AnomalyKind.LATE_SEGMENT, detail, *torn.stand.first, self.direction)
+            )
+        torn.release()
+
+    def _read_again(self, torn: Torn) -> Filling:
+        """Go back to where the first hole began, and read on from there."""
+        frames = frames_of(torn)[0][torn.is_cut :]
+        if not self._connection.wants(self.direction, frames, torn.mark):
+            self._let_go()
+            return Filling.DROPPED
+        parts, stand, take = torn.parts, torn.stand, self._take
+        self._settle(torn)
+        self._connection.put_back(self.direction, [], torn.mark)
+        self._torn = None
+        self._reset()
+        self.mode, self._stub, self._skipped = Mode.FRAMES, b"", 0
+        if torn.is_cut:  # delivered already
+            self._take = _Once(self, take)
+        if stand.begun:
+            self.data(stand.begun, *stand.first)
+            self.last_ref, self.last_time_ns = stand.last
+        for part in parts:
+            if not isinstance(part, TornHole):
+                self.data(*part)
+            elif part.parts:
+                for filling in part.parts:
+                    self.data(*filling)
+            else:
+                self._gap_again(part)
+        return Filling.PUT_BACK
+
+    def _gap_again(self, hole: TornHole) -> None:
+        """A hole that is not filled, as `gap` has it."""
+        torn = self._torn
+        if torn is None and self._can_tear:
+            torn = Torn(self._store, self._stand(), self._connection.mark(self.direction))
+        if torn is None:
+            self._pass(hole.length, False, hole.ref, hole.time_ns)
+        else:
+            hole.torn = torn
+            self._tear(hole)
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """The stream is over: what stands of a frame is delivered as cut."""
         self.closed = how
+        self._let_go()
         if self._through is not None:
             self._through.end(how, ref, time_ns)
             return
@@ -285,6 +437,7 @@ class FrameReader:
     def go_opaque(self) -> None:
         """Stop looking at the bytes."""
         self.mode = Mode.OPAQUE
+        self._let_go()
         self.parts = _NO_PARTS
         self.room = 0
         self._uncount()
@@ -296,12 +449,13 @@ class FrameReader:
         self.mode = Mode.THROUGH
         self._through = sink
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, why: str) -> Anomaly | None:
         self.mode = Mode.LOST
         self._reset()
         self._stub = b""
         self._skipped = 0
-        self._connection.lost(self.direction, why)
+        self._let_go()
+        return self._connection.lost(self.direction, why)
 
     # frames
 
@@ -355,6 +509,7 @@ class FrameReader:
         if self._holed:
             frame.note(_cut_frame(frame, "bytes missing inside the frame"))
         self._reset()
+        self._let_go()
         self._deliver(frame)
         if extra:
             self._again = payload[-extra:]
@@ -386,15 +541,13 @@ class FrameReader:
         self._reset()
         self._deliver(frame)
 
-    def _hole(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def _hole(self, length: int, snapped: bool, ref: int, time_ns: int) -> Anomaly | None:
         if length == UNKNOWN_LENGTH:
             if self._size >= 0:
                 self._deliver_cut("bytes missing inside the frame")
-            self._lose("nobody can tell how many bytes were not captured")
-            return
+            return self._lose("nobody can tell how many bytes were not captured")
         if self._size < 0:
-            self._lose(f"{plural(length, 'byte')} at the start of a frame not captured")
-            return
+            return self._lose(f"{plural(length, 'byte')} at the start of a frame not captured")
         if not self._holed:
             self.parts = [b"".join(self.parts)]
             self._holed = True
@@ -404,11 +557,12 @@ class FrameReader:
             self.last_ref = ref
             self.last_time_ns = time_ns
         if have < self._size:
-            return
+            return None
         beyond = have - self._size
         self._deliver_cut("cut by the snap length" if snapped else "segments were not captured")
         if beyond and self.mode is Mode.FRAMES:
-            self._lose(f"{plural(beyond, 'byte')} at the start of a frame not captured")
+            return self._lose(f"{plural(beyond, 'byte')} at the start of a frame not captured")
+        return None
 
     def _bad_size(self, size: int, rest: bytes, ref: int, time_ns: int) -> None:
         if self._connection.is_foreign(self.direction, rest, ref, time_ns):
@@ -440,6 +594,9 @@ class FrameReader:
             self._first_ref = ref
             self._first_time = time_ns
         self._found(self._skipped + position, ref, time_ns)
+        torn, self._torn = self._torn, None
+        if torn is not None:
+            torn.close(len(buffer) - position)
         self._stub = buffer[:0] if position >= held else buffer[position:held]
         self._again = buffer[max(position, held) :]
 
@@ -449,7 +606,22 @@ class FrameReader:
         self._skipped = 0
         if skipped or not self._connection.is_middle_start(self.direction):
             detail = f"{plural(skipped, 'byte')} passed over before the next frame"
-            self._connection.note(Anomaly(AnomalyKind.RESYNCHRONISED, detail, ref, time_ns))
+            anomaly = Anomaly(AnomalyKind.RESYNCHRONISED, detail, ref, time_ns)
+            self._connection.note(anomaly)
+            if self._torn is not None:
+                self._torn.notes.append(anomaly)
+
+
+class _Once:
+    """Takes the first frame for one that was delivered, and has the others go where they went."""
+
+    def __init__(self, reader: FrameReader, take: TakeFrame) -> None:
+        self._reader = reader
+        self._take = take
+
+    def __call__(self, _frame: Frame, _doubtful: bool) -> bool:
+        self._reader.hand_to(self._take)
+        return True
 
 
 def is_cut_by_end(frame: Frame) -> bool:

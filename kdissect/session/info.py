@@ -18,7 +18,7 @@ from kdissect.model.packets.segment import (
     source_host,
 )
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
+from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog, without
 from kdissect.net.streams.round_trips import RoundTrips
 
 if TYPE_CHECKING:
@@ -313,6 +313,11 @@ class ConnectionInfo:
         self.count_anomalies({anomaly.kind: 1})
         if len(self.anomalies) < self._kept:
             self.anomalies = [*self.anomalies, anomaly]
+
+    def retract(self, anomaly: Anomaly) -> None:
+        """Take an anomaly back that proved to be none."""
+        self.anomaly_counts = without(self.anomaly_counts, anomaly.kind)
+        self.anomalies = [one for one in self.anomalies if one is not anomaly]
 
     def count_anomalies(self, counts: Mapping[AnomalyKind, int]) -> None:
         """Count anomalies that are kept elsewhere, or not at all."""

@@ -275,6 +275,20 @@ class Pairing:
         """Correlation ids of the first requests that wait."""
         return list(islice(self._pending, count))
 
+    def all_wait(self, ordinals: range) -> bool:
+        """Whether all requests of some ordinals wait, and can be taken out and added again."""
+        waiting = [one for one in self._pending.values() if one.ordinal >= ordinals.start]
+        return (
+            not self._shadows
+            and not self._holding
+            and (len(waiting) == len(ordinals) and all(map(_is_ordinary, waiting)))
+        )
+
+    def take_out(self, ordinal: int) -> list[Frame]:
+        """Requests from an ordinal on, that wait: they do so no more."""
+        ids = [key for key, one in self._pending.items() if one.ordinal >= ordinal]
+        return [frame for key in ids if (frame := self._take(key).request) is not None]
+
     def match(self, correlation_id: int) -> tuple[Exchange | None, list[Exchange]]:
         """The request a response belongs to, and the earlier ones that will not be answered any more."""
         # Hot, once an exchange: the first request that waits is answered, and nothing else is going on.

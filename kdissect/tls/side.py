@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
+from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, Filling, Hole, Part, StreamSink
 from kdissect.tls.handshake_messages import MessageCutter
 from kdissect.tls.protection import Plain, Protection
 from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
@@ -149,7 +149,7 @@ class TlsSide:
                 self._recover(recovery, held, ref, time_ns)
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        """Ciphertext is missing."""
+        """Ciphertext is missing: what comes of it later is of no use."""
         if self.is_shut:
             return
         if self.recovery is not None:
@@ -157,6 +157,13 @@ class TlsSide:
         else:
             held = self.cutter.take_held()
             self._lose_place("bytes of the handshake are missing from the capture", len(held) + length)
+
+    def fill(self, _hole: Hole, _parts: list[Part]) -> Filling:
+        """Records are opened in their order: what comes later opens no more."""
+        return Filling.DROPPED
+
+    def forget(self, _hole: Hole) -> None:
+        """Nothing is held for it."""
 
     def _lose_place(self, why: str, lost: int) -> Recovery | None:
         """Begin a search for the next record, if the connection agrees; `lost` bytes are missing so far."""

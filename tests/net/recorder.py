@@ -1,7 +1,7 @@
 """What the tests of the TCP layer share: a sink that records, and segments by hand."""
 
 from kdissect.model.packets.segment import ACK, PSH, Segment, reverse_flow
-from kdissect.model.packets.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind, Filling, Hole, Part
 from kdissect.net.streams.tcp import TcpConnection
 
 CLIENT, BROKER = 0, 1
@@ -47,6 +47,12 @@ class Recorder:
             self.runs[-1] += length
         else:
             self.runs.append(length)
+
+    def fill(self, hole: Hole, parts: list[Part]) -> Filling:
+        raise AssertionError("no hole was given")
+
+    def forget(self, hole: Hole) -> None:
+        raise AssertionError("no hole was given")
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         assert not self.ends

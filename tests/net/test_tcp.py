@@ -8,7 +8,13 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packets.segment import ACK, FIN, PSH, RST, SYN
 from kdissect.model.packets.stream import CloseKind
-from kdissect.net.streams.repair import GRACE_FEW_PACKETS, GRACE_NS, GRACE_PACKETS, ONE_WAY_GRACE_NS
+from kdissect.net.streams.repair import (
+    GRACE_FEW_PACKETS,
+    GRACE_NS,
+    GRACE_PACKETS,
+    ONE_WAY_GRACE_NS,
+    QUIET_GRACE_NS,
+)
 from tests.net.recorder import BROKER, CLIENT, MASK, Wire
 
 SECOND = 1_000_000_000
@@ -176,13 +182,30 @@ def lose(wire: Wire) -> None:
     assert wire.sinks[CLIENT].runs == [b"abc"]
 
 
-def test_loss_is_given_up_after_packets() -> None:
+@pytest.mark.parametrize(
+    ("packets", "wait_ns"), [(GRACE_PACKETS, GRACE_NS - 1), (GRACE_PACKETS - 1, QUIET_GRACE_NS - 1)]
+)
+def test_packets_or_time_alone_give_up_nothing(packets: int, wait_ns: int) -> None:
+    wire = opened()
+    lose(wire)
+    for _ in range(packets):
+        wire.send(BROKER, 0, flags=ACK, ack=9, wait_ns=wait_ns // packets)
+    assert wire.sinks[CLIENT].runs == [b"abc"]
+    wire.send(CLIENT, 3, b"def")
+    assert wire.sinks[CLIENT].runs == [b"abcdefghi"]
+    health = wire.connection.health[CLIENT]
+    assert (health.out_of_order, health.retransmissions, health.gaps) == (1, 0, 0)
+    assert wire.connection._streams[CLIENT].odd.delayed_ns == 0
+    assert kinds(wire) == {}
+
+
+def test_loss_is_given_up_after_packets_and_time() -> None:
     wire = opened()
     lose(wire)
     for _ in range(GRACE_PACKETS - 1):
-        wire.send(BROKER, 0, flags=ACK, ack=9)
+        wire.send(BROKER, 0, flags=ACK, ack=9, wait_ns=GRACE_NS // GRACE_PACKETS + 1)
     assert wire.sinks[CLIENT].runs == [b"abc"]
-    wire.send(BROKER, 0, flags=ACK, ack=9)
+    wire.send(BROKER, 0, flags=ACK, ack=9, wait_ns=GRACE_NS // GRACE_PACKETS + 1)
     assert wire.sinks[CLIENT].runs == [b"abc", 3, b"ghi"]
     assert wire.sinks[CLIENT].calls[-2] == ("gap", 3, False, 5, 5000)
     health = wire.connection.health[CLIENT]
@@ -193,12 +216,12 @@ def test_loss_is_given_up_after_packets() -> None:
 
 
 def wait_out(wire: Wire, ack: int) -> None:
-    """As many packets and as much time as a hole is waited for."""
+    """As many packets and as much time as a hole of a quiet connection is waited for."""
     for _ in range(GRACE_FEW_PACKETS):
-        wire.send(BROKER, 0, flags=ACK, ack=ack, wait_ns=GRACE_NS)
+        wire.send(BROKER, 0, flags=ACK, ack=ack, wait_ns=QUIET_GRACE_NS)
 
 
-def test_loss_is_given_up_after_time_and_a_few_packets() -> None:
+def test_quiet_loss_is_given_up_after_more_time_and_a_few_packets() -> None:
     wire = opened()
     lose(wire)
     wait_out(wire, 9)
@@ -306,7 +329,7 @@ def test_answer_to_a_lost_question_comes_after_the_gap() -> None:
     wire.send(BROKER, 0, b"answer", ack=13)
     wire.send(CLIENT, 13, flags=ACK, ack=6)
     for _ in range(GRACE_FEW_PACKETS):
-        wire.send(CLIENT, 13, flags=ACK, ack=6, wait_ns=GRACE_NS)
+        wire.send(CLIENT, 13, flags=ACK, ack=6, wait_ns=QUIET_GRACE_NS)
     assert wire.journal == [(CLIENT, b"ask"), (CLIENT, 5), (CLIENT, b"third"), (BROKER, b"answer")]
 
 

@@ -1,6 +1,6 @@
 """How the TCP layer hands one direction's bytes to its reader."""
 
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Protocol
 
 
@@ -17,6 +17,27 @@ class CloseKind(StrEnum):
 UNKNOWN_LENGTH = -1  # of a gap: nobody can tell how many bytes are missing
 
 
+Part = tuple[bytes, int, int]
+"""Bytes of a stream, the reference of their packet and its time in nanoseconds."""
+
+
+class Hole:
+    """A gap that its reader may still fill. `is_filled`: it did."""
+
+    __slots__ = ("is_filled",)
+
+    def __init__(self) -> None:
+        self.is_filled = False
+
+
+class Filling(Enum):
+    """What became of the bytes of a gap that came after all."""
+
+    PUT_BACK = auto()  # the reader went on as if they had been there
+    KEPT = auto()  # they are of use if those of another gap come too
+    DROPPED = auto()  # nothing needs them any more
+
+
 class StreamSink(Protocol):
     """Receives one direction of a TCP connection, in stream order."""
 
@@ -26,11 +47,18 @@ class StreamSink(Protocol):
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """The next bytes, never empty, from the packet `ref` captured at `time_ns`."""
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
         """The next `length` bytes were not captured (`UNKNOWN_LENGTH`: who knows how many).
 
-        `snapped` when a snap length cut them (then the packet is `ref`).
+        `snapped` when a snap length cut them (then the packet is `ref`). Gives what `fill` needs, if the
+        bytes may still be of use.
         """
+
+    def fill(self, hole: Hole, parts: list[Part]) -> Filling:
+        """All bytes of a gap came late, in `parts`."""
+
+    def forget(self, hole: Hole) -> None:
+        """No bytes of a gap come any more."""
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """No more bytes. Called at most once."""

@@ -2,12 +2,41 @@
 
 from typing import NamedTuple, NoReturn
 
+from kdissect.model.anomaly import Anomaly
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.model.packets.stream import Hole
 from kdissect.net.streams.recent import Delivered
 from kdissect.net.streams.round_trips import DELAYS_KEPT, Delay
 
 # Declared gaps kept to tell a segment that came too late from a retransmission.
 RECENT_GAPS = 64
+# Of these the last ones may be filled: around each of them a reader holds bytes.
+FILLABLE_GAPS = 8
+
+
+class LatePart(NamedTuple):
+    """Bytes of a gap that came after it was given up."""
+
+    offset: int
+    payload: bytes
+    ref: int
+    time_ns: int
+
+
+class Gap:
+    """Bytes from one stream offset to another that were declared lost, as `noted`.
+
+    `hole` is the reader's while it may be filled, by `parts` that do not overlap, in stream order.
+    """
+
+    __slots__ = ("end", "hole", "noted", "parts", "start")
+
+    def __init__(self, start: int, end: int, noted: Anomaly) -> None:
+        self.start = start
+        self.end = end
+        self.noted = noted
+        self.hole: Hole | None = None
+        self.parts: list[LatePart] = []
 
 
 class Oddities:
@@ -52,7 +81,7 @@ class Oddities:
         self.out_of_order_bytes = 0
         self.resent: Delivered | None = None
         # Lists: one that is empty takes 56 bytes, a deque 700, and each direction that ended has both.
-        self.recent_gaps: list[tuple[int, int]] = []
+        self.recent_gaps: list[Gap] = []
         self.delays: list[Delay] = []
         self.delayed_ns, self.delayed_until_ns = 0, NEVER_NS
         self.acked = self.waived = 0
@@ -62,11 +91,13 @@ class Oddities:
         self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
 
-    def keep_gap(self, start: int, end: int) -> None:
-        """Bytes between two offsets were declared lost."""
-        self.recent_gaps.append((start, end))
-        if len(self.recent_gaps) > RECENT_GAPS:
-            del self.recent_gaps[0]
+    def keep_gap(self, gap: Gap) -> Gap | None:
+        """Bytes were declared lost; gives the gap that can be filled no more."""
+        gaps = self.recent_gaps
+        gaps.append(gap)
+        if len(gaps) > RECENT_GAPS:
+            del gaps[0]
+        return gaps[-FILLABLE_GAPS - 1] if len(gaps) > FILLABLE_GAPS else None
 
     def keep_delay(self, delay: Delay) -> None:
         """A segment that was sent again held something up."""

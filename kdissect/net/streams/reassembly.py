@@ -8,13 +8,13 @@ from bisect import bisect_left, insort
 from operator import attrgetter
 from typing import NamedTuple, Self
 
-from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.model.packets.stream import CloseKind, StreamSink
+from kdissect.model.packets.stream import CloseKind, Filling, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
-from kdissect.net.streams.oddities import NOTHING_ODD, Oddities, OutOfOrderSegment
+from kdissect.net.streams.oddities import NOTHING_ODD, Gap, LatePart, Oddities, OutOfOrderSegment
 from kdissect.net.streams.recent import (
     RECENT_BYTES,
     RECENT_SEGMENTS,
@@ -36,6 +36,9 @@ PLAUSIBLE_BEHIND = 1 << 28
 STRAYS_BELIEVED = 4
 # A segment that fills a hole this soon was overtaken, a later one was sent again: Wireshark's threshold too.
 REORDER_WINDOW_NS = 3_000_000
+# Bytes of a longer gap are not collected when they come late: a packet has 64 KiB at most, and a queue
+# of a card gives some of them at once.
+FILLABLE_BYTES = 1 << 20
 
 _by_offset = attrgetter("offset")
 _NOTHING: Recent = []  # of all that do not remember
@@ -204,6 +207,8 @@ class Reassembly:
         self.recent.clear()
         if self.odd is not NOTHING_ODD:
             self.odd.resent = None
+            for gap in self.odd.recent_gaps:
+                self._close_gap(gap)
         self.sink.end(how, ref, time_ns)
 
     def _clear_out_of_order(self) -> None:
@@ -249,6 +254,7 @@ class Reassembly:
         start, payload, missing, fin, _, ref, time_ns, ip_id = segment
         known = self.offset - start
         if known > 0:
+            self._fill(segment)
             self.oddities().retransmissions += start >= 0
             self.acks.sent_again()
             self._compare(segment)
@@ -269,14 +275,16 @@ class Reassembly:
     def skip(self, length: int, ref: int, time_ns: int) -> None:
         """Declare the next `length` bytes lost."""
         odd = self.oddities()
-        odd.keep_gap(self.offset, self.offset + length)
+        detail = f"{plural(length, 'byte was', 'bytes were')} not captured"
+        gap = Gap(self.offset, self.offset + length, Anomaly(AnomalyKind.GAP, detail, ref, time_ns))
+        given_up = odd.keep_gap(gap)
+        if given_up is not None:
+            self._close_gap(given_up)
         self._advance(length)
         odd.gaps += 1
         odd.gap_bytes += length
-        self._log.note(
-            AnomalyKind.GAP, f"{plural(length, 'byte was', 'bytes were')} not captured", ref, time_ns
-        )
-        self.sink.gap(length, False, ref, time_ns)
+        self._log.note(AnomalyKind.GAP, detail, ref, time_ns)
+        gap.hole = self.sink.gap(length, False, ref, time_ns)
 
     def _advance(self, length: int) -> None:
         self.offset += length
@@ -299,7 +307,9 @@ class Reassembly:
             self._count_repeat(is_copy(segment.ip_id, segment.time_ns, copy.ip_id, copy.time_ns), segment)
             return
         if waiting and segment.offset < waiting[-1].offset:
-            overtaken = segment.time_ns - waiting[-1].time_ns <= REORDER_WINDOW_NS
+            # What had arrived already, as an acknowledgment says, was captured late and held nothing up.
+            is_late = segment.end <= odd.acked
+            overtaken = is_late or segment.time_ns - waiting[-1].time_ns <= REORDER_WINDOW_NS
             odd.out_of_order += overtaken
             odd.retransmissions += not overtaken
             if not overtaken:  # what is behind the hole came first, and waited for it
@@ -321,16 +331,80 @@ class Reassembly:
         if segment.end - segment.offset <= 1 and segment.end == self.offset:
             return  # a keep-alive: at most one byte of garbage before the next, RFC 9293 section 3.8.4
         copied = self._is_copy(segment)
-        gaps = self.odd.recent_gaps
-        if not copied and any(low < segment.end and segment.offset < high for low, high in gaps):
-            detail = f"{plural(len(segment.payload), 'byte')} came after the gap was given up"
-            self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
+        if not copied and self._fill(segment):
             return
         self._count_repeat(copied, segment)
         if not copied:
             self._sent_again(segment)
             self.oddities().resent = (segment.offset, segment.payload, segment.ip_id, segment.time_ns)
             self._compare(segment)
+
+    # gaps
+
+    def _fill(self, segment: OutOfOrderSegment) -> bool:
+        """Whether bytes of the segment belong into gaps: put back what fills one, note what is dropped."""
+        gaps = self.odd.recent_gaps
+        torn = [gap for gap in gaps if gap.start < segment.end and segment.offset < gap.end]
+        dropped = 0
+        for gap in torn:
+            low, high = max(gap.start, segment.offset), min(gap.end, segment.end)
+            payload = segment.payload[low - segment.offset : high - segment.offset]
+            part = LatePart(low, payload, segment.ref, segment.time_ns)
+            if len(payload) < high - low or not self._collect(gap, part):
+                dropped += len(payload)
+        if dropped:
+            self._note_late(dropped, segment.ref, segment.time_ns)
+        return bool(torn)
+
+    def _note_late(self, count: int, ref: int, time_ns: int) -> None:
+        detail = f"{plural(count, 'byte')} came after the gap was given up"
+        self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
+
+    def _collect(self, gap: Gap, part: LatePart) -> bool:
+        """Keep bytes of a gap, and give all of them to the reader once they are there; False: drop these."""
+        if gap.hole is None or gap.end - gap.start > FILLABLE_BYTES or not self.store.has_room_for_torn:
+            return False
+        end = part.offset + len(part.payload)
+        parts = gap.parts
+        if any(one.offset < end and part.offset < one.offset + len(one.payload) for one in parts):
+            return False
+        insort(parts, part, key=_by_offset)
+        self.store.torn_bytes += len(part.payload)
+        if sum(len(one.payload) for one in parts) < gap.end - gap.start:
+            return True
+        filling = self.sink.fill(gap.hole, [one[1:] for one in parts])
+        if filling is Filling.DROPPED:
+            parts.remove(part)
+            self.store.torn_bytes -= len(part.payload)
+            self._close_gap(gap)
+            return False
+        if filling is Filling.PUT_BACK:
+            for one in [one for one in self.odd.recent_gaps if one.hole is not None and one.hole.is_filled]:
+                self._put_back(one)
+        return True
+
+    def _put_back(self, gap: Gap) -> None:
+        """The reader has the bytes of a gap now: it is none."""
+        odd, length = self.odd, gap.end - gap.start
+        odd.recent_gaps.remove(gap)
+        odd.gaps -= 1
+        odd.gap_bytes -= length
+        odd.out_of_order += len(gap.parts)
+        self.store.torn_bytes -= length
+        self._log.retract(gap.noted)
+        *_, (_, _, ref, time_ns) = gap.parts
+        detail = f"{plural(length, 'byte')} came after the gap was given up, and were put back"
+        self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
+
+    def _close_gap(self, gap: Gap) -> None:
+        """Nothing fills it any more: what was collected is dropped."""
+        if gap.hole is not None:
+            self.sink.forget(gap.hole)
+            gap.hole = None
+        for _, payload, ref, time_ns in gap.parts:
+            self.store.torn_bytes -= len(payload)
+            self._note_late(len(payload), ref, time_ns)
+        gap.parts = []
 
     def _sent_again(self, segment: OutOfOrderSegment) -> None:
         """Bytes that were delivered come again: what was sent since then waited, unless they had arrived."""
@@ -380,7 +454,7 @@ class Reassembly:
         if segment.end > self.offset or self.start_seq < 0:
             detail = f"{plural(len(segment.payload) + segment.missing, 'byte')} after the end of the stream"
             self._log.note(AnomalyKind.DATA_AFTER_CLOSE, detail, segment.ref, segment.time_ns)
-        else:
+        elif not self._fill(segment):
             copied = segment.fin and is_copy(
                 segment.ip_id, segment.time_ns, self.odd.fin_id, self.odd.fin_time_ns
             )

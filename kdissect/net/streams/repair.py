@@ -12,10 +12,15 @@ from kdissect.net.streams.reassembly import Reassembly
 from kdissect.net.streams.sequence import distance
 
 # Each queue of a network card and each interface has its own capture buffer, so that order between them is
-# lost. 64 packets is a queue's usual batch, 50 ms more than a kernel leaves packets in such a buffer.
+# lost. A packet may be both late in number and late in time: a busy host's 64 packets, a queue's usual batch,
+# pass within a millisecond, and 50 ms pass within few packets of a quiet connection. So both are waited for.
 GRACE_PACKETS = 64
 GRACE_NS = 50_000_000
-# Where little is said, time alone passes without a packet that could have come: so many must be seen too.
+# A quiet connection does not have 64 packets soon, and who looks at it live waits for what lies behind a hole.
+# tcpdump leaves packets in a kernel's buffer for a second at most, and clocks of two captures that were merged
+# differ by seconds. Less than 64 packets wait here, so that it costs little memory.
+QUIET_GRACE_NS = 5_000_000_000
+# Where next to nothing is said, time passes without a packet that could have come: so many must be seen too.
 GRACE_FEW_PACKETS = 4
 # Where only one direction was captured nothing is acknowledged: by now the sender would have sent it again
 # (RFC 6298 section 2.4: 1 s).
@@ -105,8 +110,9 @@ class Repair:
         odd = stream.odd
         if odd.wait_until:
             seen = packets - odd.wait_packets
-            is_late = time_ns - odd.wait_time_ns >= GRACE_NS
-            if seen >= (GRACE_FEW_PACKETS if is_late else GRACE_PACKETS):
+            waited_ns = time_ns - odd.wait_time_ns
+            needed = GRACE_FEW_PACKETS if waited_ns >= QUIET_GRACE_NS else GRACE_PACKETS
+            if seen >= needed and waited_ns >= GRACE_NS:
                 self._give_up(stream, peer, ref, time_ns)
         settled = max(stream.offset, odd.waived)
         if stream.ended or odd.acked <= settled:
