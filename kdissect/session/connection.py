@@ -292,16 +292,20 @@ class ConnectionAnalyzer:
         """Where the conversation stands before a hole."""
         return self._conversation.mark()
 
-    def wants(self, direction: int, frames: list[Frame], mark: Mark) -> bool:
+    def can_replace(self, direction: int) -> bool:
+        """Whether a frame that was taken without its end can be replaced: a request, that waits."""
+        return direction == self.info.client_direction
+
+    def wants(self, direction: int, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
         """Whether frames from holes that began at a mark can take their place yet."""
         if direction == self.info.client_direction:
-            return self._conversation.wants_requests(frames, mark)
+            return self._conversation.wants_requests(frames, mark, replaces)
         return self._conversation.wants_responses(frames)
 
-    def put_back(self, direction: int, frames: list[Frame], mark: Mark) -> None:
+    def put_back(self, direction: int, frames: list[Frame], mark: Mark, replaces: bool) -> None:
         """Take frames from holes that began at a mark."""
         if direction == self.info.client_direction:
-            self._conversation.put_back_requests(frames, mark)
+            self._conversation.put_back_requests(frames, mark, replaces)
         else:
             self._conversation.put_back_responses(frames, mark)
 

@@ -444,30 +444,26 @@ class Conversation:
         """Where it stands, before a hole."""
         return Mark(self._next, self._orphans, self._pairing.losses.lost_before)
 
-    def wants_requests(self, frames: list[Frame], mark: Mark) -> bool:
+    def wants_requests(self, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
         """Whether requests that were in holes from a mark on may go before all that came since.
+
+        The first may replace one that came without its end.
 
         Not where the answer to one of them may have been taken for an orphan, or where one behind them is
         done; nor where they are about SASL, on which depends how all that follows is read.
         """
-        if not frames:
+        if not frames and not replaces:
             return True
         if self._orphans != mark.orphans or self._tokens or self._phase is _RAW_TOKENS:
             return False
-        is_ordinary = all(
-            (kind := request_kind(frame.data)) is not None
-            and not kind.unknown
-            and kind.api_key not in _SASL
-            and is_known_request(frame.size.to_bytes(4) + frame.data, 0)
-            for frame in frames
-        )
-        return is_ordinary and self._pairing.all_wait(range(mark.next, self._next))
+        is_ordinary = all(int.from_bytes(frame.data[:2]) not in _SASL for frame in frames)
+        return is_ordinary and self._pairing.all_wait(range(mark.next, self._next), replaces)
 
-    def put_back_requests(self, frames: list[Frame], mark: Mark) -> None:
+    def put_back_requests(self, frames: list[Frame], mark: Mark, replaces: bool) -> None:
         """Take requests from holes, and those behind them once more."""
-        if not frames:
+        if not frames and not replaces:
             return
-        behind = self._pairing.take_out(mark.next)
+        behind = self._pairing.take_out(mark.next)[replaces:]
         self._next = mark.next
         for frame in [*frames, *behind]:
             self.request(frame, False)

@@ -57,11 +57,17 @@ class FrameOwner(Protocol):
     def mark(self, direction: int) -> "Mark":
         """Where the conversation stands before a hole."""
 
-    def wants(self, direction: int, frames: list[Frame], mark: "Mark") -> bool:
-        """Whether frames from holes that began at a mark can take their place yet."""
+    def can_replace(self, direction: int) -> bool:
+        """Whether a frame that was taken without its end can be replaced."""
 
-    def put_back(self, direction: int, frames: list[Frame], mark: "Mark") -> None:
-        """Take frames from holes that began at a mark; it `wants` them."""
+    def wants(self, direction: int, frames: list[Frame], mark: "Mark", replaces: bool) -> bool:
+        """Whether frames from holes that began at a mark can take their place yet.
+
+        `replaces`: the first one was taken already, without its end.
+        """
+
+    def put_back(self, direction: int, frames: list[Frame], mark: "Mark", replaces: bool) -> None:
+        """Take frames from holes that began at a mark, if it `wants` them."""
 
     def retract(self, anomaly: Anomaly) -> None:
         """What was noted of the connection proved to be none."""
@@ -286,9 +292,13 @@ class FrameReader:
         noted = self._pass(hole.length, False, hole.ref, hole.time_ns)
         if noted is not None:
             torn.notes.append(noted)
-        torn.is_cut = torn.is_cut or (was_under_way and self._size < 0)
+        if was_under_way and self._size < 0:
+            torn.replaces = self._connection.can_replace(self.direction)
+            torn.is_cut = not torn.replaces
         if self.mode is Mode.LOST or self._holed:
             self._torn = torn
+        elif torn.replaces:
+            torn.close(0)
         else:
             torn.release()
 
@@ -316,11 +326,11 @@ class FrameReader:
             return Filling.KEPT
         found, rest = frames_of(torn)
         frames = [] if rest else found[torn.is_cut :]  # they end where the next one begins, or are none
-        if not frames or not self._connection.wants(self.direction, frames, torn.mark):
+        if not frames or not self._connection.wants(self.direction, frames, torn.mark, torn.replaces):
             torn.release()
             return Filling.DROPPED
         self._settle(torn)
-        self._connection.put_back(self.direction, frames, torn.mark)
+        self._connection.put_back(self.direction, frames, torn.mark, torn.replaces)
         return Filling.PUT_BACK
 
     def forget(self, hole: Hole) -> None:
@@ -346,12 +356,12 @@ class FrameReader:
     def _read_again(self, torn: Torn) -> Filling:
         """Go back to where the first hole began, and read on from there."""
         frames = frames_of(torn)[0][torn.is_cut :]
-        if not self._connection.wants(self.direction, frames, torn.mark):
+        if not self._connection.wants(self.direction, frames, torn.mark, torn.replaces):
             self._let_go()
             return Filling.DROPPED
         parts, stand, take = torn.parts, torn.stand, self._take
         self._settle(torn)
-        self._connection.put_back(self.direction, [], torn.mark)
+        self._connection.put_back(self.direction, [], torn.mark, torn.replaces)
         self._torn = None
         self._reset()
         self.mode, self._stub, self._skipped = Mode.FRAMES, b"", 0

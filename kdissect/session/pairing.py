@@ -275,13 +275,16 @@ class Pairing:
         """Correlation ids of the first requests that wait."""
         return list(islice(self._pending, count))
 
-    def all_wait(self, ordinals: range) -> bool:
-        """Whether all requests of some ordinals wait, and can be taken out and added again."""
+    def all_wait(self, ordinals: range, replaces: bool) -> bool:
+        """Whether all requests of some ordinals wait, and can be taken out and added again.
+
+        Of the first anything may have been noted if that is to be replaced.
+        """
         waiting = [one for one in self._pending.values() if one.ordinal >= ordinals.start]
         return (
             not self._shadows
             and not self._holding
-            and (len(waiting) == len(ordinals) and all(map(_is_ordinary, waiting)))
+            and (len(waiting) == len(ordinals) and all(map(_is_ordinary, waiting[replaces:])))
         )
 
     def take_out(self, ordinal: int) -> list[Frame]:

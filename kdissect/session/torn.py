@@ -54,13 +54,26 @@ class TornHole(Hole):
 
 
 class Torn:
-    """Bytes with holes. `is_cut`: the frame under way was delivered, without its end.
+    """Bytes with holes.
+
+    `is_cut`: the frame under way was delivered, without its end; `replaces`: it was, and can be replaced.
 
     `notes` are what was noted of the connection because of the holes, `mark` is where the conversation stood.
     `behind` is how many of its bytes belong to the next frame. `is_over`: it holds nothing any more.
     """
 
-    __slots__ = ("_bytes", "_store", "behind", "is_cut", "is_over", "mark", "notes", "parts", "stand")
+    __slots__ = (
+        "_bytes",
+        "_store",
+        "behind",
+        "is_cut",
+        "is_over",
+        "mark",
+        "notes",
+        "parts",
+        "replaces",
+        "stand",
+    )
 
     def __init__(self, store: Store, stand: Stand, mark: "Mark") -> None:
         self._store = store
@@ -70,7 +83,7 @@ class Torn:
         self.parts: list[Part | TornHole] = []
         self.notes: list[Anomaly] = []
         self.behind = 0
-        self.is_cut = self.is_over = False
+        self.is_cut = self.replaces = self.is_over = False
         self._count(len(stand.begun))
 
     def tear(self, hole: TornHole) -> None:

@@ -471,14 +471,29 @@ def test_reset_ends_both_directions_and_flushes_holes() -> None:
     wire.send(BROKER, 0, b"answer", ack=3)
     wire.send(BROKER, 6, flags=RST)
     client, broker = wire.sinks
+    assert client.runs == [b"abc"]
+    wire.send(BROKER, 6, flags=RST)
+    wire.flush()
     assert client.runs == [b"abc", 3, b"ghi"]
     assert broker.runs == [b"answer"]
     assert client.calls[-1] == broker.calls[-1] == ("end", CloseKind.RST, 7, 7000)
-    wire.send(BROKER, 6, flags=RST)
     assert wire.connection.closed_by == (BROKER, CloseKind.RST, 7000)
     assert wire.connection.health[BROKER].resets == 2
     wire.send(CLIENT, 9, b"jkl")
     assert kinds(wire) == {AnomalyKind.GAP: 1, AnomalyKind.DATA_AFTER_CLOSE: 1}
+
+
+def test_what_a_reset_overtook_is_waited_for() -> None:
+    wire = opened()
+    wire.send(CLIENT, 3, b"def", ack=6)
+    wire.send(CLIENT, 6, flags=RST)
+    wire.send(BROKER, 0, b"answer")
+    wire.send(CLIENT, 0, b"abc")
+    assert wire.sinks[CLIENT].runs == [b"abcdef"]
+    assert wire.sinks[BROKER].runs == [b"answer"]
+    assert wire.sinks[CLIENT].calls[-1] == ("end", CloseKind.RST, 5, 5000)
+    assert wire.connection.closed
+    assert kinds(wire) == {}
 
 
 def test_reset_after_a_fin_leaves_the_fin_as_the_close() -> None:

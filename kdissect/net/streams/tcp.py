@@ -6,7 +6,8 @@ Rules:
   capture has it before them: a reader of both streams never sees an answer before its question.
 - A hole is given up, as a gap, when the other side acknowledged past it and a grace has passed, when too much
   waits behind it, or at the end. Until then it can be filled: by a segment captured late, or by a
-  retransmission.
+  retransmission. A RST ends both streams once nothing is awaited any more: clients that close answer what comes
+  then with RST, and it may stand in the capture before what it answers.
 - A connection has one incarnation. Who demultiplexes asks `opens_new_incarnation` about each SYN.
 """
 
@@ -56,6 +57,7 @@ class TcpConnection:
     __slots__ = (
         "_last_time_ns",
         "_reset_by",
+        "_reset_ref",
         "_streams",
         "initiator",
         "lender",
@@ -75,6 +77,7 @@ class TcpConnection:
         first, second = (Reassembly(sink, self.log, store, remembers) for sink in sinks)
         self._streams = first, second
         self._reset_by: tuple[int, int] | None = None  # direction, time
+        self._reset_ref = 0  # of that packet
         self.initiator: int | None = None
         self.lender: Lender | None = None
         self._last_time_ns = 0
@@ -202,7 +205,10 @@ class TcpConnection:
 
     def flush(self, how: CloseKind, time_ns: int) -> None:
         """No more packets: deliver what waits, with gaps, and end both directions that have not ended."""
-        self._end(how, 0, time_ns)
+        if self._reset_by is not None:
+            self._end_by_reset()
+        else:
+            self._end(how, 0, time_ns)
 
     def _end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         self._repair().give_up_all(ref, time_ns)
@@ -237,6 +243,8 @@ class TcpConnection:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
         if needs or self.troubled or mine.odd.out_of_order_segments:
             self.troubled = self._repair().settle(ref, time_ns)
+            if self._reset_by is not None and not self.troubled and not self.closed:
+                self._end_by_reset()
         if segment.flags & SYN:
             self.troubled = True  # what follows a SYN goes through _begin
 
@@ -271,9 +279,17 @@ class TcpConnection:
     def _reset(self, direction: int, ref: int, time_ns: int) -> None:
         mine = self._streams[direction]
         mine.oddities().resets += 1
-        if not self.closed:
-            self._reset_by = direction, time_ns
-            self._end(CloseKind.RST, ref, time_ns)
+        if self.closed:
+            return
+        if self._reset_by is None:
+            self._reset_by, self._reset_ref = (direction, time_ns), ref
+        self.troubled = self._repair().settle(ref, time_ns)
+        if not self.troubled:
+            self._end_by_reset()
+
+    def _end_by_reset(self) -> None:
+        if self._reset_by is not None:
+            self._end(CloseKind.RST, self._reset_ref, self._reset_by[1])
 
 
 def _first_byte(segment: Segment) -> int:
