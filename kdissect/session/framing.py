@@ -5,7 +5,8 @@ Rules:
 - Bytes that were not captured leave a hole. A hole inside a frame costs that frame's later bytes, not the
   frame and not the position of the next one. A hole that hides a size prefix costs the position: the reader
   looks for the next plausible frame.
-- Bytes that fill such a hole late are read as if they had been there, while nothing supersedes what was in it.
+- Bytes that fill such a hole late are read as if they had been there, while nothing supersedes what was in
+  it.
 - While the position is only a guess, a frame without a plausible header takes it back.
 """
 

@@ -2,8 +2,8 @@
 
 Held is what stands from the last certain position on: the beginning of the frame under way, then bytes and
 holes. It is open while no frame was delivered that begins behind the first hole: then the reader goes back
-and reads all of it again. It is closed where the next frame was found: then the frames of the holes are whole,
-once all holes are filled, and end where that one begins.
+and reads all of it again. It is closed where the next frame was found: then the frames of the holes are
+whole, once all holes are filled, and end where that one begins.
 """
 
 from bisect import bisect_left, bisect_right

@@ -16,9 +16,9 @@ from kdissect.net.streams.sequence import distance
 # pass within a millisecond, and 50 ms pass within few packets of a quiet connection. So both are waited for.
 GRACE_PACKETS = 64
 GRACE_NS = 50_000_000
-# A quiet connection does not have 64 packets soon, and who looks at it live waits for what lies behind a hole.
-# tcpdump leaves packets in a kernel's buffer for a second at most, and clocks of two captures that were merged
-# differ by seconds. Less than 64 packets wait here, so that it costs little memory.
+# A quiet connection does not have 64 packets soon, and a live view shows nothing of what is behind the hole.
+# tcpdump leaves packets in a kernel's buffer for a second at most, and the clocks of two merged captures
+# differ by seconds. Fewer than 64 packets wait here: that costs little memory.
 QUIET_GRACE_NS = 5_000_000_000
 # Where next to nothing is said, time passes without a packet that could have come: so many must be seen too.
 GRACE_FEW_PACKETS = 4

@@ -6,8 +6,9 @@ Rules:
   capture has it before them: a reader of both streams never sees an answer before its question.
 - A hole is given up, as a gap, when the other side acknowledged past it and a grace has passed, when too much
   waits behind it, or at the end. Until then it can be filled: by a segment captured late, or by a
-  retransmission. A RST ends both streams once nothing is awaited any more: clients that close answer what comes
-  then with RST, and it may stand in the capture before what it answers.
+  retransmission. Later it can still be filled where the reader has use for it.
+- A RST ends both streams once nothing is awaited any more: a client that closed answers what comes then with
+  RST, and this may stand in the capture before what it answers.
 - A connection has one incarnation. Who demultiplexes asks `opens_new_incarnation` about each SYN.
 """
 
@@ -242,9 +243,7 @@ class TcpConnection:
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
         if needs or self.troubled or mine.odd.out_of_order_segments:
-            self.troubled = self._repair().settle(ref, time_ns)
-            if self._reset_by is not None and not self.troubled and not self.closed:
-                self._end_by_reset()
+            self._settle(ref, time_ns)
         if segment.flags & SYN:
             self.troubled = True  # what follows a SYN goes through _begin
 
@@ -283,8 +282,11 @@ class TcpConnection:
             return
         if self._reset_by is None:
             self._reset_by, self._reset_ref = (direction, time_ns), ref
+        self._settle(ref, time_ns)
+
+    def _settle(self, ref: int, time_ns: int) -> None:
         self.troubled = self._repair().settle(ref, time_ns)
-        if not self.troubled:
+        if self._reset_by is not None and not self.troubled and not self.closed:
             self._end_by_reset()
 
     def _end_by_reset(self) -> None:
