@@ -1,13 +1,16 @@
 """Bytes that come after their gap was given up: their frames take their place, or the bytes are reported."""
 
 import itertools
+from tempfile import NamedTemporaryFile
 
 import pytest
 
+from kdissect.capture.files import open_captures
 from kdissect.model.limits import Limits, in_force, use
 from kdissect.model.packets.packet import Packet
 from kdissect.net.streams.repair import GRACE_FEW_PACKETS, QUIET_GRACE_NS
-from kdissect.session.exchange import State
+from kdissect.session.exchange import Exchange, State
+from tests.native.packets import extracted
 from tests.session.test_framing import BODY, HEARTBEAT, OK, facts
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.run import connections_of, exchanges_of
@@ -61,10 +64,31 @@ def assert_whole(late: Talk, count: int, parts: int = 1) -> None:
         (at, State.COMPLETE) for at in range(count)
     ]
     assert not any(exchange.all_anomalies() for exchange in found)
+    assert_extracted(packets)
     (connection,) = connections_of(packets)
     assert connection.anomaly_counts == {"late_segment": 1}
     assert connection.tcp is not None
     assert (connection.tcp.gaps, connection.tcp.gap_bytes, connection.tcp.out_of_order) == (0, 0, parts)
+
+
+def assert_extracted(packets: list[Packet]) -> None:
+    """`extract` finds the frames in the packets in which they came."""
+    plain = [(number, *packet[1:5]) for number, packet in enumerate(packets, 1)]
+    for options in ((), ("--redact=secrets",)):
+        code, written = extracted([plain], *options)
+        assert code == 0
+        with NamedTemporaryFile(suffix=".pcapng") as file:
+            file.write(written)
+            file.flush()
+            again = exchanges_of(open_captures([file.name]).packets())
+        found = exchanges_of(packets)
+        assert sorted(pair(e) for e in again) == sorted(pair(e) for e in found)
+
+
+def pair(exchange: Exchange) -> tuple[bytes, bytes]:
+    """Bytes of a request and of its answer."""
+    frames = exchange.request, exchange.response
+    return frames[0].data if frames[0] else b"", frames[1].data if frames[1] else b""
 
 
 def test_answer() -> None:
