@@ -22,8 +22,8 @@ from typing import IO, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Cargo prints a line for each crate. On a busy machine the whole takes any time, so only silence counts: the last
-# crate, our own, takes 100 s of one idle core. A machine on which cargo hangs gets the wheel without.
+# Cargo prints a line for each crate. On a busy machine the whole takes any time, so only silence counts: the
+# last crate, our own, takes 100 s of one idle core. A machine on which cargo hangs gets the wheel without.
 SILENCE_S = 1800.0
 MAX_SILENCE_S = 86_400
 SILENCE = "KDISSECT_BUILD_TIMEOUT"  # the variable with another number of seconds

@@ -1,4 +1,4 @@
-"""Whether a Fetch is of the metadata log, whose records may be SCRAM credentials, tokens or sensitive configs.
+"""Whether a Fetch is of the metadata log, whose records may be SCRAM credentials, tokens or configs.
 
 Rules:
 - The decoded topics decide. Bytes are not searched for the id: its zeros also appear in the numbers of empty

@@ -49,8 +49,9 @@ def why_without() -> str:
 
 
 def wish_for() -> str:
-    """Say that the native engine is missing and how to get it, in one line; empty if it is there, or if the user
-    chose to install or run without it.
+    """Say that the native engine is missing and how to get it, in one line.
+
+    Empty if it is there, or if the user chose to install or run without it.
     """
     if is_compiled:
         return ""
@@ -58,6 +59,6 @@ def wish_for() -> str:
     if why.startswith("KDISSECT_NATIVE=0"):
         return ""
     return (
-        f"note: slow, as the native engine is missing: {why}; install Rust 1.88 or later (https://rustup.rs) and "
-        "reinstall kdissect, or set KDISSECT_NATIVE=0 to hide this line"
+        f"note: slow, as the native engine is missing: {why}; install Rust 1.88 or later (https://rustup.rs) "
+        "and reinstall kdissect, or set KDISSECT_NATIVE=0 to hide this line"
     )

@@ -11,7 +11,7 @@ from kdissect.decoders.bodies import (
     request_summarizer,
     response_summarizer,
 )
-from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
+from kdissect.decoders.generated.summary import Summary
 from kdissect.decoders.metadata_log import FETCHES, may_fetch_metadata_log
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame, FrameRow
@@ -206,7 +206,7 @@ class Exchange:
         return self.api_key in FETCHES and may_fetch_metadata_log(self._summaries())
 
     def _summaries(self) -> Iterator[tuple[bytes, Summary]]:
-        """The frames that are there, each with the summary of its body; none where its header does not fit."""
+        """The captured frames with the summaries of their bodies, empty if a header does not fit."""
         if self.request is not None:
             yield self.request.data, self.request_summary() if self.request_body_offset else NO_SUMMARY
         if self.response is not None:

@@ -53,7 +53,9 @@ class Names:
         if len(parts) != 2 or parts[0] not in self.members:
             return False
         owner, name = parts
-        return name in self.members[owner] or any(self._is_member([base, name]) for base in self._bases[owner])
+        return name in self.members[owner] or any(
+            self._is_member([base, name]) for base in self._bases[owner]
+        )
 
     def _defined(self, tree: ast.Module) -> Iterator[str]:
         for node in ast.walk(tree):
@@ -81,7 +83,9 @@ def _bound(body: list[ast.stmt]) -> Iterator[str]:
 def _inside(owner: ast.ClassDef) -> Iterator[str]:
     yield from _bound(owner.body)
     for node in ast.walk(owner):
-        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        is_own = (
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        )
         if is_own and isinstance(node.ctx, ast.Store):
             yield node.attr
 
@@ -108,7 +112,9 @@ def unknown(text: str) -> list[str]:
     return found + [path for path in PYTHON_PATH.findall(text) if not (CHECKOUT / path).exists()]
 
 
-@pytest.mark.parametrize("path", sorted(RUST.rglob("*.rs")), ids=lambda path: path.relative_to(RUST).as_posix())
+@pytest.mark.parametrize(
+    "path", sorted(RUST.rglob("*.rs")), ids=lambda path: path.relative_to(RUST).as_posix()
+)
 def test_rust_names_python_that_there_is(path: Path) -> None:
     assert [name for text in comments(path) for name in unknown(text)] == []
 
@@ -134,7 +140,8 @@ def test_what_is_gone_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["kdissect.net.parser", "Producers.passes", "history.api_keys", "summary.Summary", "str.isprintable"]
+    "name",
+    ["kdissect.net.parser", "Producers.passes", "history.api_keys", "summary.Summary", "str.isprintable"],
 )
 def test_what_is_there_is_not(name: str) -> None:
     assert unknown(f" As `{name}` has it.") == []

@@ -8,7 +8,9 @@ from kdissect.cli import input_states, main
 from kdissect.model import native
 
 CAPTURE = Path(__file__).parents[2] / "captures" / "kafka32_quorum.pcapng"
-NOTE = "kdissect: note: slow, as the native engine is missing: no Rust compiler (cargo) when it was installed; "
+NOTE = (
+    "kdissect: note: slow, as the native engine is missing: no Rust compiler (cargo) when it was installed; "
+)
 
 
 @pytest.fixture

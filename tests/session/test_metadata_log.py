@@ -18,7 +18,9 @@ def fetch(version: int, topic: str, topic_id: bytes, records: bytes | None = Non
     partitions = 10 if records is None else 1
     asked = [{"partition": number} for number in range(partitions)]
     part = {"high_watermark": 0, "last_stable_offset": 0, "log_start_offset": 0, "records": records}
-    answered = [part | {"partition_index": number, "aborted_transactions": []} for number in range(partitions)]
+    answered = [
+        part | {"partition_index": number, "aborted_transactions": []} for number in range(partitions)
+    ]
     return Talk().ask(
         FETCH, version, {"topics": [named | {"partitions": asked}]},
         {"responses": [named | {"partitions": answered}]},
