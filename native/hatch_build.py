@@ -10,17 +10,23 @@ import atexit
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 from pathlib import Path
-from typing import Any
+from queue import Empty, Queue
+from threading import Thread
+from typing import IO, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Crates are fetched and compiled; a machine on which that hangs gets the wheel without.
-TIMEOUT_S = 900
+# Cargo prints a line for each crate. On a busy machine the whole takes any time, so only silence counts: the
+# last crate, our own, takes 100 s of one idle core. A machine on which cargo hangs gets the wheel without.
+SILENCE_S = 1800.0
+MAX_SILENCE_S = 86_400
+SILENCE = "KDISSECT_BUILD_TIMEOUT"  # the variable with another number of seconds
 # In the package, and looked for there by kdissect/model/native.py.
 WHY_NOT = "_native_missing.txt"
 _LIBRARY = {"Darwin": "lib_native.dylib", "Windows": "_native.dll"}
@@ -62,13 +68,11 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return self._do_without("no Rust compiler (cargo) when it was installed")
         folder = Path(self.root, "native")
         target = Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
-        command = [cargo, "build", "--release", "--locked", "--quiet", "--target-dir", str(target)]
+        command = [cargo, "build", "--release", "--locked", "--target-dir", str(target)]
         env = {**os.environ, "PYO3_PYTHON": sys.executable}
         try:
-            subprocess.run(
-                command, cwd=folder, env=env, check=True, timeout=TIMEOUT_S, stderr=subprocess.PIPE
-            )
-        except (OSError, subprocess.SubprocessError) as error:
+            _run(command, folder, env)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             return self._do_without(f"cargo could not build it: {self._reason(error)}")
         return target / "release" / _LIBRARY.get(platform.system(), "lib_native.so")
 
@@ -94,6 +98,58 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         (folder / WHY_NOT).write_text(" ".join(why.split()) + "\n", "utf-8")
         return folder / WHY_NOT
+
+
+def _run(command: list[str], folder: Path, env: dict[str, str]) -> None:
+    """Run cargo as long as it prints lines. Raises CalledProcessError with its stderr, or TimeoutExpired."""
+    limit_s = _silence_s()
+    lines: Queue[bytes] = Queue()
+    said = []
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stderr=subprocess.PIPE, start_new_session=True
+    ) as cargo:
+        assert cargo.stderr is not None  # it is a pipe
+        Thread(target=_pass_on, args=(cargo.stderr, lines), daemon=True).start()
+        try:
+            while line := lines.get(timeout=limit_s):
+                said.append(line)
+            cargo.wait()
+        except Empty:
+            raise _SilentError(limit_s) from None
+        finally:
+            _stop(cargo)  # and the compilers that it started
+    if cargo.returncode:
+        raise subprocess.CalledProcessError(cargo.returncode, command, stderr=b"".join(said))
+
+
+class _SilentError(subprocess.SubprocessError):
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(f"it printed nothing for {limit_s:g} s, {SILENCE}=SECONDS sets another limit")
+
+
+def _silence_s() -> float:
+    text = os.environ.get(SILENCE, "")
+    try:
+        seconds = float(text or SILENCE_S)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAX_SILENCE_S:  # also refuses nan
+        raise ValueError(f"{SILENCE}={text} requires a number of seconds from 1 to {MAX_SILENCE_S}")
+    return seconds
+
+
+def _pass_on(lines: IO[bytes], queue: "Queue[bytes]") -> None:
+    for line in lines:
+        queue.put(line)
+    queue.put(b"")
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def _platform_tag() -> str:

@@ -15,7 +15,11 @@ from kdissect.cli.options.input_options import is_live, wants_live, was_read
 from kdissect.cli.options.wanted_names import WantedState, joined_names, missing_lines
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.native import wish_for
 from kdissect.model.wording import plural
+
+# Of less, the Python engine lists the exchanges within a few seconds; a progress line begins here too.
+LARGE_BYTES = 32 << 20
 
 
 class FileState(NamedTuple):
@@ -30,7 +34,7 @@ class InputStates(NamedTuple):
     """What is wrong with inputs as far as they are read: `files`, behind them faults that are of no input;
     names of topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened,
     `is_over` whether they were read to their ends. `unread` could not be looked into, `wanted` are names that
-    options ask for.
+    options ask for. `bytes_read` of all inputs.
     """
 
     files: tuple[FileState, ...]
@@ -40,6 +44,7 @@ class InputStates(NamedTuple):
     is_over: bool
     unread: Unread
     wanted: tuple[WantedState, ...]
+    bytes_read: int
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
@@ -79,6 +84,7 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
     return InputStates(
         tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
         dissection.is_over, dissection.unread(), _wanted(options),
+        sum(file.source.bytes_read for file in dissection.captures.files),
     )  # fmt: skip
 
 
@@ -110,6 +116,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
             is_over=first.is_over and more.is_over,
             unread=joined((first.unread, more.unread)),
             wanted=joined_names(first.wanted, more.wanted),
+            bytes_read=max(first.bytes_read, more.bytes_read),  # each shard reads all inputs
         )
     return first
 
@@ -135,4 +142,6 @@ def say_states(states: InputStates) -> int:
             say(f"warning: {line}")
         for line in missing_lines(states.wanted):
             say(f"warning: {line}")
+    if states.bytes_read >= LARGE_BYTES and (wish := wish_for()):
+        say(wish)
     return code

@@ -6,7 +6,7 @@ the environment leaves it unused.
 
 import os
 
-__all__ = ["INTERFACE", "is_compiled", "native", "why_without"]
+__all__ = ["INTERFACE", "is_compiled", "native", "why_without", "wish_for"]
 
 # What this version and the library expect of each other.
 INTERFACE = 14
@@ -22,7 +22,7 @@ def _look() -> tuple[bool, str]:
         return False, ""
     except ImportError as error:
         return False, f"it cannot be loaded: {error}"
-    if found.INTERFACE != INTERFACE:
+    if getattr(found, "INTERFACE", None) != INTERFACE:
         return False, "it was built for another version of kdissect"
     return True, ""
 
@@ -46,3 +46,19 @@ def why_without() -> str:
     except OSError:
         return "it was not built here"
     return " ".join(told.split())
+
+
+def wish_for() -> str:
+    """Say that the native engine is missing and how to get it, in one line.
+
+    Empty if it is there, or if the user chose to install or run without it.
+    """
+    if is_compiled:
+        return ""
+    why = why_without()
+    if why.startswith("KDISSECT_NATIVE=0"):
+        return ""
+    return (
+        f"note: slow, as the native engine is missing: {why}; install Rust 1.88 or later (https://rustup.rs) "
+        "and reinstall kdissect, or set KDISSECT_NATIVE=0 to hide this line"
+    )

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from kdissect.model.digest import blake2b
 from kdissect.model.version import __version__
+from kdissect.rules.overrides import refuse_idle_overrides
 from kdissect.rules.rule import Rule
 
 # Modules below `kdissect.rules`. What a module holds comes in the order it stands there.
@@ -113,6 +114,7 @@ def _rules_in(name: str) -> list[Rule]:
 
 
 ALL_RULES: tuple[Rule, ...] = tuple(rule for name in _MODULES for rule in _rules_in(name))
+refuse_idle_overrides(ALL_RULES)
 
 
 def rule_by(word: str) -> Rule | None:

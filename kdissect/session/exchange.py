@@ -1,6 +1,6 @@
 """One exchange: a request, its response, and what became of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -12,20 +12,15 @@ from kdissect.decoders.bodies import (
     response_summarizer,
 )
 from kdissect.decoders.generated.summary import Summary
+from kdissect.decoders.metadata_log import FETCHES, may_fetch_metadata_log
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame, FrameRow
 from kdissect.schema import protocol_messages
-from kdissect.schema.logs import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
-
-_FETCHES = frozenset({1, 59})  # Fetch and FetchSnapshot (org.apache.kafka.common.protocol.ApiKeys)
-# Bytes of a frame in which the metadata log is named, if it is: it is fetched by itself, and little stands
-# before its name or id.
-_TOPIC_WITHIN = 256
 
 # Orphan responses are numbered from here, so that they sort behind every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
@@ -205,11 +200,17 @@ class Exchange:
 
     @property
     def is_of_metadata(self) -> bool:
-        """Whether the metadata log is asked for, or answered with."""
-        if self.api_key not in _FETCHES:
-            return False
-        heads = [frame.data[:_TOPIC_WITHIN] for frame in (self.request, self.response) if frame is not None]
-        return any(mark in head for head in heads for mark in METADATA_MARKS)
+        """Whether it fetches the metadata log, as its decoded topics say, or may fetch it
+        (`decoders.metadata_log`).
+        """
+        return self.api_key in FETCHES and may_fetch_metadata_log(self._summaries())
+
+    def _summaries(self) -> Iterator[tuple[bytes, Summary]]:
+        """The captured frames with the summaries of their bodies, empty if a header does not fit."""
+        if self.request is not None:
+            yield self.request.data, self.request_summary() if self.request_body_offset else NO_SUMMARY
+        if self.response is not None:
+            yield self.response.data, self.response_summary() if self.response_body_offset else NO_SUMMARY
 
     def all_anomalies(self) -> list[Anomaly]:
         """Anomalies of the exchange and of its two frames."""

@@ -1,6 +1,6 @@
 //! What is read of `kdissect.session.exchange.Exchange` and `kdissect.model.frame.Frame`, in one place.
 //!
-//! `kdissect.cli.formats.json_lines.line_filler.fields_of` reads it: to ask for 28 attributes one by one costs three times
+//! `kdissect.cli.formats.json_lines.line_filler._fields_of` reads it: to ask for 28 attributes one by one costs three times
 //! as much from here.
 
 use pyo3::prelude::*;

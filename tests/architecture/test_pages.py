@@ -57,6 +57,20 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors, anchor
 
 
+@pytest.mark.parametrize("title", ["Add a column", "Add a dimension"])
+def test_steps_name_what_their_files_have(title: str) -> None:
+    page = CHECKOUT / "CONTRIBUTING.md"
+    section = page.read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    steps = re.findall(r"^\d+\. (.*(?:\n   .*)*)", section, re.MULTILINE)
+    assert len(steps) >= 3
+    for step in steps:
+        spans = SPAN.findall(step)
+        files = [CHECKOUT / span for span in spans if "/" in span]
+        assert files, step
+        text = "".join(file.read_text() for file in files)
+        assert [span for span in spans if re.fullmatch(r"\w+", span) and span not in text] == []
+
+
 def test_paths_are_found() -> None:
     """The test above sees what it is for."""
     page = DOCS / "architecture.md"

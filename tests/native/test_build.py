@@ -101,6 +101,8 @@ Caused by:
     [
         ("", "returned non-zero exit status 101"),
         (OFFLINE, "failed to download `pyo3 v0.26.0`; attempting to make an HTTP request, but --offline was"),
+        ("error: rustc 1.70.0 is not supported by the following package:\n", "rustc 1.70.0 is not supported"),
+        ("error: linker `cc` not found\n  |\n  = note: No such file\n", "linker `cc` not found"),
         ("warning: old\nerror[E0425]: no value\n --> src/lib.rs:1\n", "error[E0425]: no value\n"),
     ],
 )
@@ -115,6 +117,44 @@ def test_a_compiler_that_fails_leaves_the_wheel_pure(checkout: Path, said: str, 
     assert told in why
     assert app.warnings[0].endswith(why.rstrip())
     assert len(app.shown.splitlines()) == len(said.splitlines())
+
+
+def test_a_slow_compiler_may_take_any_time_while_it_prints(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDISSECT_BUILD_TIMEOUT", "3")
+    _cargo(checkout / "bin", "for crate in 1 2 3 4 5 6 7 8; do echo Compiling >&2; /bin/sleep 0.5; done")
+    hook, _ = _hook(checkout)
+    data = _data()
+    hook.initialize("standard", data)
+    assert not data["pure_python"]
+
+
+def test_a_compiler_that_hangs_is_stopped_with_what_it_started(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDISSECT_BUILD_TIMEOUT", "0.5")
+    _cargo(checkout / "bin", f"/bin/sleep 100 & echo $! > {checkout}/pid; wait")
+    hook, _ = _hook(checkout)
+    data = _data()
+    hook.initialize("standard", data)
+    assert _why_not(data) == (
+        "cargo could not build it: it printed nothing for 0.5 s, "
+        "KDISSECT_BUILD_TIMEOUT=SECONDS sets another limit\n"
+    )
+    started = Path(f"/proc/{(checkout / 'pid').read_text().strip()}/stat")
+    if started.exists():  # killed, and not yet collected
+        assert started.read_text().split(") ")[1].startswith("Z")
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan", "1e9"])
+def test_a_limit_that_is_none_is_named(checkout: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setenv("KDISSECT_BUILD_TIMEOUT", limit)
+    _cargo(checkout / "bin", "exit 0")
+    hook, _ = _hook(checkout)
+    data = _data()
+    hook.initialize("standard", data)
+    assert f"KDISSECT_BUILD_TIMEOUT={limit} requires" in _why_not(data)
 
 
 def test_what_was_compiled_is_in_the_wheel(checkout: Path) -> None:
@@ -219,6 +259,29 @@ def test_one_of_another_version_is_not_used() -> None:
     env = {**os.environ, "KDISSECT_NATIVE": "1"}
     run = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
     assert run.stdout == "False None it was built for another version of kdissect\n"
+
+
+def test_one_without_a_number_or_that_cannot_be_loaded_is_not_used(tmp_path: Path) -> None:
+    program = (
+        "import sys, types\n{}\nfrom kdissect.model.native import is_compiled, why_without\n"
+        "print(is_compiled, why_without())"
+    )
+    empty = "sys.modules['kdissect._native'] = types.ModuleType('kdissect._native')"
+    broken = (
+        "import kdissect, importlib.abc\n"
+        "class Broken(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'kdissect._native': raise ImportError('libc.so.9: cannot open')\n"
+        "sys.meta_path.insert(0, Broken())"
+    )
+    env = {**os.environ, "KDISSECT_NATIVE": "1"}
+    for made, told in (
+        (empty, "False it was built for another version of kdissect\n"),
+        (broken, "False it cannot be loaded: libc.so.9: cannot open\n"),
+    ):
+        command = [sys.executable, "-c", program.format(made)]
+        run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        assert run.stdout == told
 
 
 @pytest.mark.parametrize("target", ["wheel", "sdist"])

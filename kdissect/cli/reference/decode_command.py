@@ -15,15 +15,18 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import add_output, writing
 from kdissect.cli.output import Output
 from kdissect.decoders.as_json.jsonable import bytes_value, float_value, uuid_text
+from kdissect.decoders.frame_start import request_start, response_start
 from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
 from kdissect.decoders.generated.values import Value
+from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.decoders.hexinput import HexError, parse_hex
+from kdissect.decoders.messages import summarize_request, summarize_response
+from kdissect.decoders.metadata_log import FETCHES, may_fetch_metadata_log, names_metadata_log
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
 from kdissect.model.errors import DecodeError
-from kdissect.schema.logs import METADATA_MARKS
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Primitive
 
@@ -90,9 +93,28 @@ def _stdin() -> str:
 def _dissect(data: bytes, options: Namespace) -> Node:
     node = _frame(data, options)
     if options.records:
-        is_metadata = any(mark in data for mark in METADATA_MARKS)
-        nest_records(node, data, may_be_cut=options.response, may_hold_secrets=is_metadata)
+        is_near = _may_hold_credentials(data, options)
+        nest_records(node, data, may_be_cut=options.response, may_hold_secrets=is_near)
     return node
+
+
+def _may_hold_credentials(data: bytes, options: Namespace) -> bool:
+    """Return whether the records may be of the metadata log; also true if the header does not decode."""
+    key, version, offset = options.api, options.api_version, 0
+    try:
+        if not options.body:
+            if options.response:
+                start = response_start(data, key, version)
+                offset = response_body_offset(data, key, version, start)
+            else:
+                header = parse_request_header(data, request_start(data))
+                key, version, offset = header.api_key, header.api_version, header.body_offset
+    except DecodeError:
+        return True
+    summary = (summarize_response if options.response else summarize_request)(data, offset, key, version)
+    if key in FETCHES:
+        return may_fetch_metadata_log([(data, summary)])
+    return names_metadata_log(data, summary)
 
 
 def _frame(data: bytes, options: Namespace) -> Node:

@@ -186,7 +186,7 @@ impl<'a> Json<'a, '_> {
         nested.map_err(|error| self.raised = Some(error)).ok()
     }
 
-    /// Batches in the place of a records field, `NestedBodies._nested`.
+    /// Batches in the place of a records field, `nested_records.batch_values`.
     fn nested(&mut self, (name, slow): &Nest<'_>, found: &[u8], place: Range<usize>) -> PyResult<()> {
         let topic = self.topic_name(name)?;
         let before = self.out.len();

@@ -108,7 +108,7 @@ enum Read {
 #[pymethods]
 impl PartitionRows {
     /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and their number;
-    /// `values` those of numbers beside a partition's, `facts` of fields of the body (`struct.field`), empty
+    /// `values` those of numbers beside a partition's, `facts` of fields of the body by struct and name, empty
     /// where there is none. Raises ValueError for fields that the message does not have.
     #[new]
     fn new(

@@ -210,7 +210,7 @@ impl Lines<'_, '_> {
         self.mean(if is_unknown_error { Some(format!("ERROR_{value}").into_bytes()) } else { found });
     }
 
-    /// `tree.quote`, of text that is ASCII.
+    /// `tree_text.quote`, of text that is ASCII.
     fn quote(&mut self, text: &[u8]) -> Option<()> {
         self.out.push(b'"');
         for &byte in text {

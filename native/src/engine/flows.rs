@@ -1,4 +1,4 @@
-//! Where the segments of a flow go: `kdissect.net.flow_table`.
+//! Where the segments of a flow go: `kdissect.engine.flows`.
 
 use pyo3::prelude::*;
 

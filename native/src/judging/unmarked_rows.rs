@@ -30,7 +30,7 @@ const ASKED_TOGETHER: usize = 64;
 const MOST_SILENT: usize = 1 << 12;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
-/// The metadata log by name and by id: `schema.metadata_topic`.
+/// The metadata log by name and by id: `schema.logs`.
 type Marks = (Vec<u8>, Vec<u8>);
 
 type Five = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);

@@ -9,7 +9,7 @@ use crate::codecs::NAMES;
 pub const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
 
-/// Where baseOffset, batchLength and all behind them stand, and bytes of the header: `layout.HEADER_V2`.
+/// Where baseOffset, batchLength and all behind them stand, and bytes of the header: `batch_layout.HEADER_V2`.
 const LENGTH_AT: usize = 8;
 const OVERHEAD: usize = 12;
 const MAGIC_AT: usize = 16;

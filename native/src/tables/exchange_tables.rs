@@ -43,7 +43,7 @@ struct Found {
 struct FileNames(Mixed<i64, Option<Box<str>>>);
 
 impl FileNames {
-    /// That of the input of a packet, which `ExchangeTables.knows_file`.
+    /// That of the input of a packet, which `knows_file` found.
     fn of(&self, reference: i64) -> &str {
         self.0.get(&(reference >> FILE_SHIFT)).and_then(Option::as_deref).unwrap_or_default()
     }

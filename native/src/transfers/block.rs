@@ -49,7 +49,7 @@ impl From<ToldWay> for Way {
 }
 
 /// `history.api_keys` FETCH, and the topic of which a Fetch brings names: METADATA_TOPIC_ID and METADATA_TOPIC of
-/// `schema.metadata_topic`.
+/// `schema.logs`.
 const FETCH: i16 = 1;
 const METADATA_TOPIC_ID: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 const METADATA_TOPIC: &[u8] = b"__cluster_metadata";

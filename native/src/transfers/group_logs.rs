@@ -43,7 +43,7 @@ type BeatsRow = (u32, i64, Vec<i64>, i64, Option<Py<PyAny>>);
 /// Groups in the order of last use; who named them, and how often, in that of first use; members in that of last use.
 type Taken = (Vec<u32>, Vec<(u32, i64)>, Vec<BeatsRow>);
 
-/// `group_log.NEVER_NS`.
+/// `packets.packet.NEVER_NS`.
 const NEVER_NS: i64 = i64::MIN;
 
 #[pyclass(module = "kdissect._native")]

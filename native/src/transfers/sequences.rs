@@ -138,7 +138,7 @@ impl Sequences {
         Ok(numbers)
     }
 
-    /// `Producers.take_next` of a batch with a producer id that was sent with acks=all: whether it was taken.
+    /// `Producers._continues` of a batch with a producer id that was sent with acks=all: whether it was taken.
     pub fn take_next(
         &mut self,
         py: Python<'_>,
