@@ -6,16 +6,40 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kdissect
+from kdissect.model.native import is_compiled, why_without
 from kdissect.model.run_budget import start_run
 
-CHECKOUT = Path(__file__).parent.parent
+TESTS = Path(__file__).parent
+CHECKOUT = TESTS.parent
+# The folder that holds the package under test: of an installation, or the checkout.
+PACKAGE_HOME = Path(kdissect.__file__).parent.parent
+# kdissect comes from where it is tested. The folders tests, captures, benchmarks and fuzz come from the
+# checkout. Processes that tests start look in the same places, and not in their working directory.
+sys.path.append(str(CHECKOUT))
+_PATHS = (PACKAGE_HOME, CHECKOUT, CHECKOUT / "benchmarks")
+os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(map(str, _PATHS)))
+os.environ["PYTHONSAFEPATH"] = "1"
+
+from tests.support.both_engines import (  # noqa: E402  found by the line above
+    THIS_ENGINE,
+    engine_of,
+    has_second,
+    is_second,
+    runs_on_both,
+    scheduling_by_engine,
+    with_both_engines,
+)
+
 _LEFT_OUT = "exhaustive tests left out"
-_left_out = pytest.StashKey[int]()
+_left_out = pytest.StashKey[Counter[str]]()
+_session = pytest.StashKey[pytest.Session]()
 
 
 def _raise(error: Exception) -> None:
@@ -40,6 +64,18 @@ def a_run_of_its_own() -> None:
     start_run()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def engine(request: pytest.FixtureRequest) -> str:
+    """The engine of this process. Tests in the folders of `both_engines.BOTH` are parametrised with it."""
+    return getattr(request, "param", THIS_ENGINE)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise the fixture `engine`: each worker collects the tests of its engine."""
+    if runs_on_both(Path(metafunc.definition.path), TESTS):
+        metafunc.parametrize("engine", [THIS_ENGINE], indirect=True)
+
+
 @pytest.fixture(scope="session")
 def reference() -> Path:
     """The reference material beside the checkout, or where `KDISSECT_REFERENCE` says; skips without it."""
@@ -56,7 +92,9 @@ def _is_by_name(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Run a test that is asked for by its name, exhaustive or not."""
-    config.stash[_left_out] = 0
+    config.stash[_left_out] = Counter()
+    if config.getoption("tx", None):
+        config.option.tx = with_both_engines(config.option.tx)
     if sys.dont_write_bytecode:
         _let_children_keep_bytecode(config)
     if _is_by_name(config) and config.option.markexpr == "not exhaustive":
@@ -69,6 +107,22 @@ def _let_children_keep_bytecode(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     os.environ["PYTHONPYCACHEPREFIX"] = folder
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Keep the session for the scheduler."""
+    session.config.stash[_session] = session
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return a scheduler for workers of both engines; None leaves the choice to xdist."""
+    from xdist.scheduler import WorkStealingScheduling  # not there in every environment
+
+    return scheduling_by_engine(
+        config.stash[_session], lambda: WorkStealingScheduling(config, log), config.option.tx
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -90,28 +144,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             assert sampled is not None
             if index % sampled.args[0]:
                 item.add_marker(pytest.mark.exhaustive)
+    if is_second():
+        items[:] = [item for item in items if runs_on_both(item.path, TESTS)]
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Count what `-m 'not exhaustive'` leaves out; `-k` is asked for by the person, who knows."""
     config = items[0].config
     if config.option.markexpr == "not exhaustive" and not config.option.keyword:
-        config.stash[_left_out] += sum(item.get_closest_marker("exhaustive") is not None for item in items)
+        count = sum(item.get_closest_marker("exhaustive") is not None for item in items)
+        config.stash[_left_out][THIS_ENGINE] += count
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the process that prints what this one left out."""
     told: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if told is not None:
-        told[_LEFT_OUT] = session.config.stash[_left_out]
+        told[_LEFT_OUT] = session.config.stash[_left_out][THIS_ENGINE]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what a worker told; all workers collect the same tests."""
-    left_out = getattr(node, "workeroutput", {}).get(_LEFT_OUT)  # a worker that crashed tells nothing
+    """Record what a worker left out; all workers of an engine collect the same tests."""
+    left_out = getattr(node, "workeroutput", {}).get(_LEFT_OUT)  # a worker that crashed reports nothing
     if left_out:
-        node.config.stash[_left_out] = left_out
+        node.config.stash[_left_out][engine_of(node)] = left_out
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -121,7 +178,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     )
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         terminalreporter.write_line(f"{count} skipped: {' '.join(reason.split())}")
-    if left_out := config.stash[_left_out]:
+    if left_out := config.stash[_left_out].total():
+        terminalreporter.write_line(f"{left_out} exhaustive tests left out; `pytest -m exhaustive` runs them")
+    terminalreporter.write_line(f"tested {PACKAGE_HOME / 'kdissect'} with {_engines(config)}")
+    if PACKAGE_HOME == CHECKOUT and (other := _other_installation()):
         terminalreporter.write_line(
-            f"{left_out} exhaustive tests left out; `python -m pytest -m exhaustive` runs them"
+            f"These tests ran on the sources in {CHECKOUT}, not on the package installed in {other}. "
+            "To test that package, run `pytest` instead of `python -m pytest`."
         )
+
+
+def _other_installation() -> Path | None:
+    """Return the folder of an installed kdissect that is not the checkout, or None."""
+    for found in distributions(name="kdissect", path=[each for each in sys.path if each]):
+        package = Path(str(found.locate_file("kdissect")))
+        if package.is_dir() and not package.samefile(CHECKOUT / "kdissect"):
+            return package.parent
+    return None
+
+
+def _engines(config: pytest.Config) -> str:
+    """Return the engines that the tests of this run used."""
+    if not is_compiled:
+        return f"the Python engine, without the native engine: {why_without()}"
+    return "both engines" if has_second(config.getoption("tx", None) or ()) else "the native engine"

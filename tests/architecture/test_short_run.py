@@ -1,15 +1,19 @@
-"""What `python -m pytest` takes, and what it says of the rest: with our settings, on other tests."""
+"""What `pytest` takes, and what it says of the rest: with our settings, on other tests."""
 
 import shutil
+import subprocess
+import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
+import kdissect
+from tests.support.both_engines import NATIVE, PYTHON, THIS_ENGINE
+from tests.support.console import CHECKOUT
+
 pytest_plugins = ("pytester",)
 
-ROOT = Path(__file__).parent.parent.parent
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+SETTINGS = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
 TESTS = """
 import pytest
 
@@ -31,12 +35,12 @@ def test_compiled():
     pass
 """
 SKIPPED = ["3 skipped: needs an extra", "1 skipped: no compiled hot path"]
-LEFT_OUT = "4 exhaustive tests left out; `python -m pytest -m exhaustive` runs them"
+LEFT_OUT = "4 exhaustive tests left out; `pytest -m exhaustive` runs them"
 
 
 @pytest.fixture
 def folder(pytester: pytest.Pytester) -> pytest.Pytester:
-    shutil.copy(ROOT / "tests" / "conftest.py", pytester.path / "conftest.py")
+    shutil.copy(CHECKOUT / "tests" / "conftest.py", pytester.path / "conftest.py")
     pytester.makepyprojecttoml(
         f"[tool.pytest.ini_options]\naddopts = {SETTINGS['addopts']!r}\nmarkers = {SETTINGS['markers']!r}\n"
     )
@@ -45,10 +49,12 @@ def folder(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def told(folder: pytest.Pytester, *arguments: str) -> tuple[int, list[str]]:
-    """The exit code, and all lines but those of progress."""
+    """The exit code, and all lines but those of progress and of the package under test."""
     ran = folder.runpytest_subprocess(*arguments, "-p", "no:cacheprovider")
     return int(ran.ret), [
-        line for line in ran.outlines if line and not line.startswith((".", "s", "bringing"))
+        line
+        for line in ran.outlines
+        if line and not line.startswith((".", "s", "bringing", "tested", "These tests"))
     ]
 
 
@@ -81,3 +87,39 @@ def test_a_test_asked_for_by_name_runs_whatever_it_is(folder: pytest.Pytester) -
 
 def test_nothing_to_run_is_no_success(folder: pytest.Pytester) -> None:
     assert told(folder, "-n0", "-k", "nothing_of_this_name")[0] == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+ENGINES = """
+from kdissect.model.native import is_compiled
+
+def test_engine(engine):
+    assert (engine == "native") == is_compiled
+"""
+
+
+def test_tests_of_behaviour_run_on_each_engine(folder: pytest.Pytester) -> None:
+    for name in ("rules", "schema"):
+        folder.mkdir(name)
+        (folder.path / name / f"test_{name}.py").write_text(ENGINES)
+    ran = folder.runpytest_subprocess("-n1", "-vv", "-p", "no:cacheprovider", "rules", "schema")
+    engines = [NATIVE, PYTHON] if THIS_ENGINE == NATIVE else [PYTHON]
+    passed = {line.partition("PASSED ")[2].split()[0] for line in ran.outlines if "PASSED " in line}
+    assert passed == {
+        "schema/test_schema.py::test_engine",
+        *(f"rules/test_rules.py::test_engine[{engine}]" for engine in engines),
+    }
+
+
+def test_a_folder_whose_tests_run_on_one_engine_is_a_success(folder: pytest.Pytester) -> None:
+    code, lines = told(folder, "-n1")
+    assert code == 0
+    assert lines[-1].startswith("2 passed, 4 skipped")
+
+
+def test_processes_that_tests_start_use_the_package_under_test() -> None:
+    """Although they start in a folder that holds another kdissect."""
+    call = "import kdissect, tests.support.console; print(kdissect.__file__)"
+    ran = subprocess.run(
+        [sys.executable, "-c", call], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == kdissect.__file__

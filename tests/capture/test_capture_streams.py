@@ -21,13 +21,10 @@ print("end", file.packets, captures.errors, [a.kind.value for a in file.anomalie
 
 
 def reader() -> "subprocess.Popen[bytes]":
-    root = Path(__file__).parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
     return subprocess.Popen(
         [sys.executable, "-c", READER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment,
         bufsize=0,
     )
 
@@ -51,11 +48,10 @@ def test_every_packet_comes_out_before_the_next_is_written() -> None:
 def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "trace.pcapng"
     path.write_bytes(sample_pcapng(range(1000)))
-    root = Path(__file__).parents[2]
     with path.open("rb") as stdin:
         done = subprocess.run(
             [sys.executable, "-c", READER],
-            stdin=stdin, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(root)},
+            stdin=stdin, capture_output=True, check=True,
         )  # fmt: skip
     assert done.stdout.splitlines()[-1] == b"end 1000 [] []"
 
@@ -95,10 +91,9 @@ def test_buffered_stream_is_not_filled_before_packets_come_out() -> None:
 def test_non_blocking_standard_input() -> None:
     inside, outside = os.pipe()
     os.set_blocking(inside, False)
-    root = Path(__file__).parents[2]
     with subprocess.Popen(
         [sys.executable, "-c", READER],
-        stdin=inside, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(root)},
+        stdin=inside, stdout=subprocess.PIPE,
     ) as process:  # fmt: skip
         os.close(inside)
         assert process.stdout is not None

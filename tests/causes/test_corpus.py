@@ -39,6 +39,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_are_told(name: str) -> None:
     found = diagnosed(capture(name))
@@ -61,7 +62,7 @@ def test_python_alone_tells_the_same(name: str) -> None:
         "from tests.causes.diagnosing import diagnosed; from kdissect.report.causes.json import causes_json;"
         f"print(causes_json(diagnosed({capture(name)!r})))"
     )
-    environment = os.environ | {"KDISSECT_NATIVE": "0", "PYTHONPATH": str(CHECKOUT)}
+    environment = os.environ | {"KDISSECT_NATIVE": "0"}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, cwd=CHECKOUT, capture_output=True, check=True
     )

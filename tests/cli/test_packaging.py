@@ -80,7 +80,7 @@ def run_step(name: str, folder: Path, **inputs: str) -> subprocess.CompletedProc
     (step,) = (step for step in action()["runs"]["steps"] if step.get("name") == name)
     shim = folder / "kdissect" / "bin" / "kdissect"
     shim.parent.mkdir(parents=True)
-    shim.write_text(f'#!/bin/sh\nPYTHONPATH="{CHECKOUT}" exec "{sys.executable}" -m kdissect "$@"\n')
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kdissect "$@"\n')
     shim.chmod(0o755)
     values = {key: value.get("default", "") for key, value in action()["inputs"].items()} | inputs
     given = {key: values[text[len("${{ inputs.") : -len(" }}")]] for key, text in step["env"].items()}

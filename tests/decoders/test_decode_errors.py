@@ -45,6 +45,7 @@ def test_the_error_names_the_innermost_field_and_its_byte() -> None:
     assert pickle.loads(pickle.dumps(caught.value)).path == caught.value.path
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("data", [b"\x00\x04\x00\x12" * 8, DATA[:200]], ids=["count", "cut"])
 def test_an_error_that_is_kept_keeps_no_frame(data: bytes) -> None:
     """A frame holds who called it: with the error of one body a whole connection would stay."""

@@ -80,6 +80,7 @@ def test_an_open_connection_with_exchanges() -> None:
     assert held_of_each(hostile_load.connections, ignoring) < (1500 if native is not None else 3600)
 
 
+@pytest.mark.exhaustive
 def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that spoke last more is kept, of a few thousand: here of a few, all others are at rest."""
     monkeypatch.setattr(kept_exchanges, "CONNECTIONS_KEPT", 50)
@@ -106,6 +107,7 @@ def test_an_open_connection_whose_exchanges_are_extracted() -> None:
     assert held < (3700 if native is not None else 6100)
 
 
+@pytest.mark.exhaustive
 def test_an_open_connection_whose_frames_are_written() -> None:
     """The second reading of `extract` follows connections without looking into them."""
 
@@ -129,11 +131,13 @@ def test_an_open_connection_whose_frames_are_written() -> None:
     assert held < 3900  # in Python, compiled or not: who listens is given each segment
 
 
+@pytest.mark.exhaustive
 def test_a_syn() -> None:
     # A key, a flow and a packed segment: 250 bytes; 4,150 before.
     assert held_of_each(hostile_load.syn_flood, ignoring) < 400
 
 
+@pytest.mark.exhaustive
 def test_a_handshake() -> None:
     # Three packets, packed: 310 bytes; 2,670 before.
     def opened(count: int) -> Iterator[bytes]:

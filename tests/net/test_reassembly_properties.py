@@ -71,6 +71,7 @@ def test_all_there_in_any_order(data: st.DataObject, isn: int) -> None:
     assert wire.connection.health[CLIENT].bytes == len(stream)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=120, deadline=None)
 @given(st.data(), SEQUENCES)
 def test_losses_leave_holes_of_their_length(data: st.DataObject, isn: int) -> None:

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason="needs the extra spark")
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.native import is_compiled
 from kdissect.pipeline.spark_session import NoJavaError, find_java
-from tests.pipeline.cluster import CHECKOUT, Cluster, kill, packed_environment, reads_capture
+from tests.pipeline.cluster import Cluster, kill, packed_environment, reads_capture
 from tests.pipeline.conftest import benchmark
 from tests.pipeline.parquet import Rows, of_one_process, of_run
 from tests.support.patience import PATIENCE_S
@@ -98,7 +98,7 @@ def test_a_worker_that_is_killed_changes_nothing(
         str(output),
     ]
     command += ["--master", cluster.url, *(f"--conf={name}={value}" for name, value in conf.items())]
-    environment = os.environ | {"PYSPARK_PYTHON": "./env/bin/python", "PYTHONPATH": str(CHECKOUT)}
+    environment = os.environ | {"PYSPARK_PYTHON": "./env/bin/python"}
     said = tmp_path / "said"
     with said.open("w") as stream:
         running = subprocess.Popen(

@@ -74,6 +74,7 @@ def test_fixtures(code: str) -> None:
 GUARDED = [rule for rule in ALL_RULES if getattr(rule, "guard", None) is not None]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("rule", GUARDED, ids=lambda rule: rule.code)
 def test_a_guard_that_never_marks_is_noticed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     """For each of them: what the rule finds in its fixture is found by its guard alone."""

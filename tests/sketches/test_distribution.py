@@ -104,6 +104,7 @@ def test_nothing_has_no_quantities_and_clocks_that_step_back_count_as_zero() -> 
     assert counted([-5, 0]).quantities() == [(0.0, 2)]
 
 
+@pytest.mark.exhaustive
 def test_few_values_take_no_sketch() -> None:
     """A row of `latencies` has four distributions, and most of 20,000 clients are seen once or twice."""
 

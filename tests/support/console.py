@@ -82,4 +82,4 @@ def _environment(changes: dict[str, str]) -> dict[str, str]:
         for name, value in os.environ.items()
         if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
     }
-    return kept | {"PYTHONPATH": str(CHECKOUT)} | changes
+    return kept | changes

@@ -47,7 +47,7 @@ class LiveRun:
     """A command that captures. Constructed when it does."""
 
     def __init__(self, *arguments: object, prefix: Sequence[str] = ()) -> None:
-        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
+        environment = os.environ | {"PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
             [*prefix, *command(*arguments)],
             stdin=subprocess.DEVNULL,

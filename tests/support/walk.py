@@ -37,7 +37,7 @@ def _prepare(folder: Path) -> None:
     (folder / "captures").symlink_to(CHECKOUT / "captures")
     shim = folder / ".bin" / "kdissect"
     shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\nPYTHONPATH="{CHECKOUT}" exec "{sys.executable}" -m kdissect "$@"\n')
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m kdissect "$@"\n')
     shim.chmod(0o755)
 
 

@@ -46,7 +46,7 @@ def secrets(path: Path) -> set[str]:
 
 
 def preloaded(library: str, log: Path) -> dict[str, str]:
-    return {**os.environ, "LD_PRELOAD": library, "SSLKEYLOGFILE": str(log), "PYTHONPATH": str(CHECKOUT)}
+    return {**os.environ, "LD_PRELOAD": library, "SSLKEYLOGFILE": str(log)}
 
 
 @needs_compiler

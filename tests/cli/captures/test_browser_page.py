@@ -38,7 +38,7 @@ def free_port() -> int:
 def started(*line: str, **environment: str) -> Iterator[None]:
     process = subprocess.Popen(
         line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=CHECKOUT, start_new_session=True,
-        env=os.environ | {"PYTHONPATH": str(CHECKOUT)} | environment,
+        env=os.environ | environment,
     )  # fmt: skip
     try:
         yield
@@ -119,6 +119,7 @@ async def pressed_while_loading(port: int, devtools: int, keys: str) -> None:
             await asyncio.sleep(PATIENCE_S)  # the page stays open until it is known what came of them
 
 
+@pytest.mark.exhaustive
 @needs_chromium
 def test_keys_while_the_page_loads_are_held_and_come_in_order(tmp_path: Path) -> None:
     """`t` is the other theme, `q` ends it, which keeps the theme."""

@@ -67,7 +67,7 @@ class Terminal:
         self._kept = TemporaryDirectory()  # what other tests leave in a user's folder is none of its business
         sizes = {"COLUMNS", "LINES"}  # of another terminal
         environment = {name: value for name, value in os.environ.items() if name not in sizes} | {
-            "TERM": "xterm-256color", "PYTHONPATH": str(CHECKOUT), "XDG_CONFIG_HOME": self._kept.name,
+            "TERM": "xterm-256color", "XDG_CONFIG_HOME": self._kept.name,
         }  # fmt: skip
         self.process = subprocess.Popen(
             command("tui", *arguments), stdin=follower if stdin is None else stdin, stdout=follower,

@@ -90,6 +90,7 @@ def differences(source: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("source", [GROUPS], ids=lambda path: path.name)
 def test_what_is_told_of_a_capture_does_not_depend_on_its_time(
     source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -118,6 +119,7 @@ def exchange_times(path: Path | str) -> list[tuple[int, int]]:
     ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", EXTRACTS, ids=" ".join)
 @pytest.mark.parametrize("edge", EDGES)
 def test_packets_that_are_extracted_have_their_times(

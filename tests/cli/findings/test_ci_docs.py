@@ -35,7 +35,7 @@ STAND_INS = {
     "pip": ":",
     "apt-get": ":",
     "python3": "mkdir -p .venv/bin && cp \"$(command -v pip)\" \"$(command -v kdissect)\" .venv/bin/",
-    "kdissect": "PYTHONPATH={checkout} exec {python} -m kdissect \"$@\"",
+    "kdissect": "exec {python} -m kdissect \"$@\"",
 }  # fmt: skip
 HAS_REPORT = any("--report" in action.option_strings for action in _parser()._actions)
 

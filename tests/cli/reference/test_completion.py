@@ -10,7 +10,6 @@ import pytest
 
 from kdissect.cli import COMMANDS, main
 from kdissect.cli.reference.completion_command import SCRIPTS, completions, parser_of
-from tests.support.console import CHECKOUT
 
 
 def texts(*words: str, shell: str = "zsh") -> list[str]:
@@ -91,7 +90,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     program = tmp_path / "kdissect"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m kdissect "$@"\n')
     program.chmod(0o755)
-    return os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT)}
+    return os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
 
 def shell_says(environment: dict[str, str], *command: str) -> list[str]:

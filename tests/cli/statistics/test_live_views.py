@@ -32,7 +32,7 @@ class Terminal:
     def __init__(self, *arguments: object) -> None:
         self._screen, other = pty.openpty()
         environment = os.environ | {
-            "PYTHONPATH": str(CHECKOUT), "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1",
+            "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1",
         }  # fmt: skip
         self.process = subprocess.Popen(
             command(*arguments), stdin=subprocess.DEVNULL, stdout=other, stderr=other, cwd=CHECKOUT,

@@ -116,6 +116,7 @@ def test_bodies_that_are_cut_or_damaged() -> None:
     assert canonical > 1000
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_kept() -> None:
     """A number that is not given back is nowhere to be seen, but that memory grows."""
 

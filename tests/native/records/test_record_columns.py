@@ -207,6 +207,7 @@ def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return codecs
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("batch", "is_asked"),
     [
@@ -317,6 +318,7 @@ BLOCKS: dict[str, tuple[int, bytes, Callable[[bytes], bytes]]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", BLOCKS)
 @settings(max_examples=100, deadline=None)
 @given(
@@ -333,6 +335,7 @@ def test_damaged_blocks_become_what_python_makes_of_them(
     check([produce(compressed(codec, framed(block[:-1] if is_cut else block)), BATCHES[0])])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_with_one_byte_changed_become_what_python_makes_of_them(name: str) -> None:
     """Each byte of a block in turn: some of them are still blocks, of something else."""

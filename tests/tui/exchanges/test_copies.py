@@ -29,7 +29,7 @@ def exchanges(path: str) -> list[Exchange]:
 
 def in_a_shell(command: str) -> str:
     """What a shell prints for a command of ours."""
-    ours = f"kdissect() {{ '{sys.executable}' -m kdissect \"$@\"; }}\n{command}\n"
+    ours = f"kdissect() {{ '{sys.executable}' -P -m kdissect \"$@\"; }}\n{command}\n"
     ran = subprocess.run(["bash", "-c", ours], capture_output=True, text=True, cwd=CHECKOUT, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
