@@ -176,7 +176,9 @@ def test_a_greeting_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     with tap_source._Meeting(False) as meeting:
         port = meeting.options.partition("=")[2].partition(",")[0]
         dripping = subprocess.Popen(
-            [sys.executable, "-c", fXX: s.send(b'x'); time.sleep(.05)"],
+            [sys.executable, "-c", "import socket, sys, time\n"
+             "s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+             "while True: s.send(b'x'); time.sleep(.05)", port],
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
