@@ -3,11 +3,12 @@
 import os
 import re
 import signal
+from contextlib import AbstractContextManager
 from platform import system
 from struct import Struct, error
 from typing import NamedTuple
 
-from kdissect.tap import TapError
+from kdissect.tap import TapError, shared_folders
 
 _CLIENTS = re.compile(r"kafka-clients-(\d[\w.+-]*?)\.jar(?: \(deleted\))?")
 _DISABLED = "-XX:+DisableAttachMechanism"
@@ -42,7 +43,7 @@ def refuse_unfit(pid: int) -> None:
         raise TapError("attaching to a JVM needs Linux; the agent alone works elsewhere (docs/tap.md)")
     owner = owner_of(pid)
     if os.geteuid() not in (0, owner):
-        raise TapError(f"process {pid} belongs to {_user(owner)}: run kdissect as that user")
+        raise TapError(f"process {pid} belongs to {shared_folders.user(owner)}: run kdissect as that user")
     if not _is_hotspot(pid):
         raise TapError(f"process {pid} ({_name(pid)}) is no HotSpot JVM")
     if _namespace(pid, "net") != _namespace(os.getpid(), "net"):
@@ -106,14 +107,30 @@ def _options(pid: int) -> str:
 
 
 def _performance(pid: int) -> dict[str, str]:
+    """The performance data of a JVM, from its `/tmp`; empty if it has none, or another user made them."""
+    try:
+        owner = owner_of(pid)
+        with temporary_folder(pid) as folder:
+            names = (name for name in _names(f"/proc/self/fd/{folder}") if name.startswith("hsperfdata_"))
+            wanted = names if root_of(pid) else [f"hsperfdata_{shared_folders.user(owner)}"]
+            found = (_performance_data(folder, name, str(pid_inside(pid)), owner) for name in wanted)
+            return next(filter(None, found), {})
+    except (OSError, TapError):
+        return {}
+
+
+def _performance_data(folder: int, name: str, file: str, owner: int) -> dict[str, str]:
+    try:
+        with shared_folders.opened_folder(f"/proc/self/fd/{folder}", name) as inner:
+            return strings(shared_folders.read(inner, file, (owner,), _MAX_BYTES))
+    except OSError:
+        return {}
+
+
+def temporary_folder(pid: int) -> AbstractContextManager[int]:
+    """Open the `/tmp` of a process, which may be in another container. Raises OSError on entry."""
     root = root_of(pid)
-    if not root:
-        try:
-            return read(f"/tmp/hsperfdata_{_user(owner_of(pid))}/{pid}")
-        except TapError:
-            return {}
-    folders = (name for name in _names(f"{root}/tmp") if name.startswith("hsperfdata_"))
-    return next(filter(None, (read(f"{root}/tmp/{name}/{pid_inside(pid)}") for name in folders)), {})
+    return shared_folders.opened_folder(root, "tmp") if root else shared_folders.opened_folder("/tmp")
 
 
 def _catches_quit(pid: int) -> bool:
@@ -131,15 +148,6 @@ def _namespace(pid: int, kind: str) -> str:
 
 def _name(pid: int) -> str:
     return _read(f"/proc/{pid}/comm").strip() or "?"
-
-
-def _user(uid: int) -> str:
-    import pwd  # not on Windows
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
 
 
 def _names(folder: str) -> list[str]:
@@ -180,15 +188,6 @@ def strings(data: bytes) -> dict[str, str]:
     except error:  # cut short
         pass
     return found
-
-
-def read(path: str) -> dict[str, str]:
-    """The same of a file; empty where it cannot be read."""
-    try:
-        with open(path, "rb") as stream:  # noqa: PTH123
-            return strings(stream.read(_MAX_BYTES))
-    except OSError:
-        return {}
 
 
 def _text(data: bytes, start: int, end: int) -> str:

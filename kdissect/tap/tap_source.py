@@ -3,19 +3,17 @@
 import hashlib
 import hmac
 import os
-import re
 import secrets
 import select
-import signal
 import socket
-import stat
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
-from kdissect.tap import ENGINES, PREFIX, TapError
-from kdissect.tap.jvms import ALONE, AT_START, owner_of, pid_inside, refuse_unfit, root_of
+from kdissect.tap import ENGINES, PREFIX, TapError, shared_folders
+from kdissect.tap.attachment import load_agent
+from kdissect.tap.jvms import ALONE, refuse_unfit, root_of, temporary_folder
 
 # The agent has been there when it is waited for; a JVM that begins takes a while.
 _GREETING_S = 5.0
@@ -25,11 +23,6 @@ _END_S = 5.0
 _LOOK_S = 0.2
 _READ = 1 << 18
 _MAX_GREETING = 4096
-_SOCKET_S = 10.0
-_ATTACH_LOOK_S = 0.05
-# The answer comes when the agent has hooked the classes that are loaded.
-_ANSWER_S = 60.0
-_MAX_ANSWER = 1 << 16
 
 
 def agent_jar() -> str:
@@ -124,23 +117,24 @@ def _jar_for(pid: int) -> Iterator[str]:
     with open(own, "rb") as file:  # noqa: PTH123
         data = file.read()
     # One name for one content: a JVM would add another to its class path. Anybody may make files in /tmp.
-    path = f"/tmp/.kdissect-tap-{hashlib.sha256(data).hexdigest()[:16]}.jar"
-    try:
-        new = f"{root}{path}.{secrets.token_hex(8)}"
-        handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o644)
-        with os.fdopen(handle, "wb") as copy:
-            copy.write(data)
-            os.fchmod(handle, 0o644)
-        os.rename(new, f"{root}{path}")  # noqa: PTH104
-    except OSError as error:
-        raise TapError(
-            f"process {pid}: no copy of the agent in its /tmp: {error.strerror}; {ALONE}"
-        ) from None
-    try:
-        yield path
-    finally:
-        with suppress(OSError):
-            os.unlink(f"{root}{path}")  # noqa: PTH108  the JVM has it open
+    name = f".kdissect-tap-{hashlib.sha256(data).hexdigest()[:16]}.jar"
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder(pid))
+            new = f"{name}.{secrets.token_hex(8)}"
+            with os.fdopen(shared_folders.create(folder, new, 0o644), "wb") as copy:
+                copy.write(data)
+                os.fchmod(copy.fileno(), 0o644)
+            os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            raise TapError(
+                f"process {pid}: cannot copy the agent to its /tmp: {error.strerror}; {ALONE}"
+            ) from None
+        try:
+            yield f"/tmp/{name}"
+        finally:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)  # the JVM has it open
 
 
 def launch(command: Sequence[str], engines: bool = False) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
@@ -189,18 +183,22 @@ class _Meeting:
                 if process is not None and process.poll() is not None:
                     raise TapError(f"it ended with {process.returncode}, and no agent came") from None
                 continue
-            said = _greeting(link)
+            said = _greeting(link, min(end, time.monotonic() + _GREETING_S))
             if hmac.compare_digest(said[: len(self._token)].encode(), self._token.encode()):
                 return _begun(link, said[len(self._token) :].strip())
             link.close()
         raise TapError("the agent did not come: the standard error of the JVM says why")
 
 
-def _greeting(link: socket.socket) -> str:
-    link.settimeout(_GREETING_S)
+def _greeting(link: socket.socket, end: float) -> str:
+    """The first line of a connection, or what came of it until `end`."""
     line = b""
     try:
-        while not line.endswith(b"\n") and len(line) < _MAX_GREETING and (data := link.recv(1)):
+        while not line.endswith(b"\n") and len(line) < _MAX_GREETING and (left := end - time.monotonic()) > 0:
+            link.settimeout(left)
+            data = link.recv(1)
+            if not data:
+                break
             line += data
     except OSError:
         return ""
@@ -213,96 +211,3 @@ def _begun(link: socket.socket, said: str) -> socket.socket:
         return link
     link.close()
     raise TapError(f"the JVM cannot be tapped: {said.removeprefix('error ')}")
-
-
-# HotSpot's attach protocol: a JVM that runs loads an agent. No JDK is needed.
-#
-# Source: OpenJDK, src/hotspot/os/posix/attachListener_posix.cpp. A file `.attach_pidN` and SIGQUIT have the
-# JVM open the socket `/tmp/.java_pidN`. A request is the version 1, a command and three arguments, each with
-# a NUL behind it; the answer is a number in a line, 0 where the command was carried out, and what the command
-# says.
-def load_agent(pid: int, jar: str, options: str) -> None:
-    """Have a JVM load an agent, and wait until it has begun. Raises TapError."""
-    refuse_unfit(pid)
-    path = _listening(pid)
-    try:
-        answer = _asked(path, ["load", "instrument", "false", f"{jar}={options}"])
-    except OSError as error:
-        raise TapError(f"process {pid} does not answer: {error.strerror or error}") from None
-    _check(pid, answer)
-
-
-def _listening(pid: int) -> str:
-    """The socket of the JVM, which it opens when it is asked to."""
-    path = f"{root_of(pid)}/tmp/.java_pid{pid_inside(pid)}"
-    if _is_socket(path, pid):
-        return path
-    mark = _mark(pid)
-    try:
-        os.kill(pid, signal.SIGQUIT)
-        end = time.monotonic() + _SOCKET_S
-        while time.monotonic() < end:
-            if _is_socket(path, pid):
-                return path
-            owner_of(pid)
-            time.sleep(_ATTACH_LOOK_S)
-    except OSError as error:
-        raise TapError(f"process {pid}: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            os.unlink(mark)  # noqa: PTH108
-    raise TapError(f"process {pid} opened no socket for attachment within {_SOCKET_S:.0f} s")
-
-
-def _is_socket(path: str, pid: int) -> bool:
-    """Whether it is the socket of that JVM: anybody may make files in /tmp."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == owner_of(pid)
-
-
-def _mark(pid: int) -> str:
-    """Make the file by which the JVM knows what SIGQUIT is for."""
-    why = "?"
-    name = f".attach_pid{pid_inside(pid)}"
-    for path in (f"/proc/{pid}/cwd/{name}", f"{root_of(pid)}/tmp/{name}"):
-        try:
-            handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            why = str(error.strerror)
-            continue
-        try:
-            if os.geteuid() == 0:
-                os.fchown(handle, owner_of(pid), -1)
-        finally:
-            os.close(handle)
-        return path
-    raise TapError(f"process {pid}: no file {name} in its folder nor in /tmp: {why}")
-
-
-def _asked(path: str, words: list[str]) -> str:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.settimeout(_ANSWER_S)
-        link.connect(path)
-        link.sendall(b"".join(word.encode() + b"\0" for word in ["1", *words]))
-        answer = b""
-        while len(answer) < _MAX_ANSWER and (data := link.recv(4096)):
-            answer += data
-    return answer.decode("utf-8", "replace")
-
-
-def _check(pid: int, answer: str) -> None:
-    code, _, rest = answer.partition("\n")
-    said = " ".join(rest.split())
-    result = re.match(r"(?:return code: )?(-?\d+)$", said)
-    if code.strip() == "0" and (result is None or result[1] == "0"):
-        return
-    if "EnableDynamicAgentLoading" in said:
-        raise TapError(f"process {pid} runs with -XX:-EnableDynamicAgentLoading: {AT_START}")
-    if result is not None and result[1] == "100":  # JPLIS_ERROR of a jar that cannot be opened
-        raise TapError(f"process {pid} cannot read the agent's jar: its user must be able to")
-    raise TapError(
-        f"process {pid} refused the agent: {said or 'no reason given'} ({code.strip() or 'no answer'})"
-    )

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from kdissect.tap.jvms import read, strings
+from kdissect.tap.jvms import strings
 
 
 def entry(order: str, name: bytes, value: bytes, kind: bytes = b"B") -> bytes:
@@ -56,7 +56,3 @@ def test_entries_that_never_move_on_end() -> None:
     struct.pack_into("<I", stuck, 28, 0xFFFFFFFF)  # entries, it says
     struct.pack_into("<I", stuck, 32, 0)  # and each is as long as nothing
     assert strings(bytes(stuck)) == {}
-
-
-def test_a_file_that_is_not_there_has_none() -> None:
-    assert read("/nonexistent/file") == {}

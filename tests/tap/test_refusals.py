@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kdissect.tap import TapError
+from kdissect.tap.attachment import load_agent
 from kdissect.tap.jvms import refuse_unfit
-from kdissect.tap.tap_source import load_agent, process_of
+from kdissect.tap.tap_source import process_of
 from tests.support.console import CHECKOUT, Ran, command, run
 from tests.tap import kafka
 

@@ -22,7 +22,7 @@ from kdissect.cli.options.live.live_options import time_span
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.wording import plural
 from kdissect.report.printable import printable
-from kdissect.tap import ENGINES, PREFIX, TapError, tap_source
+from kdissect.tap import ENGINES, PREFIX, TapError, shared_folders, tap_source
 from kdissect.tap.jvms import list_jvms
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _opened(path: str) -> BinaryIO:
     """A file that nobody else may read: it holds what was encrypted on its way."""
     if path == "-":
         return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: PTH123
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    handle = shared_folders.create_or_open(path)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.fchmod(handle, 0o600)
     return open(handle, "wb", buffering=0)  # noqa: PTH123
