@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
 
 _NO_NAMES: Mapping[str, str] = {}
+# Orphan responses are numbered from here, so that they sort behind every request of their connection.
+FIRST_ORPHAN_ORDINAL = 1_000_000_000
 # What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.
 _STATES = ("complete", "no_response_expected", "unanswered", "orphan_response")
 
@@ -51,6 +53,30 @@ class Close(NamedTuple):
     by: str | None
     how: CloseKind
     time_ns: int
+
+
+class Share(NamedTuple):
+    """Which exchanges of a connection another one has and counts, by ordinals from `first` to `last`.
+
+    `inside` is that connection, `outside` the one that counts the other exchanges, `early` the one that counts
+    responses to requests from before the capture; None where this connection counts. `is_whole`: all exchanges
+    are inside.
+    """
+
+    inside: str | None
+    first: int
+    last: int
+    outside: str | None
+    early: str | None
+    is_whole: bool = False
+
+    def root_of(self, ordinal: int, answered: int) -> str | None:
+        """The connection that counts an exchange; None for this one. `answered`: exchanges that were complete
+        by then, itself included.
+        """
+        if ordinal >= FIRST_ORPHAN_ORDINAL:
+            return self.inside if answered else self.early
+        return self.inside if self.first <= ordinal <= self.last else self.outside
 
 
 class ConnectionInfo:
@@ -95,6 +121,7 @@ class ConnectionInfo:
         "processes",
         "same_as",
         "sasl_until",
+        "share",
         "software_name",
         "software_version",
         "start_ns",
@@ -154,6 +181,8 @@ class ConnectionInfo:
         self.opened_at = (0, 0)
         self.over_ns = 0
         self.same_as: str | None = None
+        self.share: Share | None = None
+        """Which exchanges the other connection has, if not all; `same_as` is then that of the event at hand."""
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None
