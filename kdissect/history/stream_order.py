@@ -6,8 +6,7 @@ Between connections the order is that of completion: while streaming that is the
 reports, and a distributed run gets it by sorting with `engine.event_order`.
 """
 
-from kdissect.session.exchange import Exchange
-from kdissect.session.info import FIRST_ORPHAN_ORDINAL
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 
 # Held while an earlier request of the connection is not reported yet. Beyond that the order of completion
 # must do: a request that is never answered would hold back all that follow.

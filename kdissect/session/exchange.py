@@ -17,7 +17,7 @@ from kdissect.model.frame import Frame, FrameRow
 from kdissect.schema import protocol_messages
 from kdissect.schema.logs import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
-from kdissect.session.info import FIRST_ORPHAN_ORDINAL, Close, ConnectionInfo
+from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
@@ -26,6 +26,9 @@ _FETCHES = frozenset({1, 59})  # Fetch and FetchSnapshot (org.apache.kafka.commo
 # Bytes of a frame in which the metadata log is named, if it is: it is fetched by itself, and little stands
 # before its name or id.
 _TOPIC_WITHIN = 256
+
+# Orphan responses are numbered from here, so that they sort behind every request of their connection.
+FIRST_ORPHAN_ORDINAL = 1_000_000_000
 
 
 def exchange_text(ordinal: int) -> str:

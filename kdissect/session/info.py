@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
 
 _NO_NAMES: Mapping[str, str] = {}
-# Orphan responses are numbered from here, so that they sort behind every request of their connection.
-FIRST_ORPHAN_ORDINAL = 1_000_000_000
 # What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.
 _STATES = ("complete", "no_response_expected", "unanswered", "orphan_response")
 
@@ -58,9 +56,9 @@ class Close(NamedTuple):
 class Share(NamedTuple):
     """Which exchanges of a connection another one has and counts, by ordinals from `first` to `last`.
 
-    `inside` is that connection, `outside` the one that counts the other exchanges, `early` the one that counts
-    responses to requests from before the capture; None where this connection counts. `is_whole`: all exchanges
-    are inside.
+    `inside` is the connection that counts them, `outside` the one that counts the other requests, `early` the
+    one that counts responses to requests from before the capture. None: this connection counts. `is_whole`:
+    all exchanges are inside.
     """
 
     inside: str | None
@@ -70,13 +68,13 @@ class Share(NamedTuple):
     early: str | None
     is_whole: bool = False
 
-    def root_of(self, ordinal: int, answered: int) -> str | None:
-        """The connection that counts an exchange; None for this one. `answered`: exchanges that were complete
-        by then, itself included.
-        """
-        if ordinal >= FIRST_ORPHAN_ORDINAL:
-            return self.inside if answered else self.early
+    def root_of(self, ordinal: int) -> str | None:
+        """The connection that counts a request; None for this one."""
         return self.inside if self.first <= ordinal <= self.last else self.outside
+
+    def root_of_orphan(self, is_early: bool) -> str | None:
+        """The connection that counts a response without a request; `is_early`: it comes before all others."""
+        return self.early if is_early else self.inside
 
 
 class ConnectionInfo:
@@ -182,7 +180,7 @@ class ConnectionInfo:
         self.over_ns = 0
         self.same_as: str | None = None
         self.share: Share | None = None
-        """Which exchanges the other connection has, if not all; `same_as` is then that of the event at hand."""
+        """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None

@@ -18,8 +18,8 @@ from kdissect.engine.exchange_log.log_columns import STATE_MASK, STATES, Anomali
 from kdissect.engine.exchange_log.logged_frames import FrameStore, LoggedFrame, Want
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
-from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import FIRST_ORPHAN_ORDINAL, ConnectionInfo
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
 
 # Exchanges whose findings are remembered, some 100 bytes each. A capture with more is broken throughout.
 MAX_FOUND = 500_000

@@ -23,7 +23,7 @@ from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.engine.taps.frame_samples import FrameSamples, Match
 from kdissect.engine.taps.tap_index import CLOCK_NS, FEW
 from kdissect.session.events import ConnectionClosed, Event, Events
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind, Share
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ MAX_SAMPLES = 400_000
 MAX_OF_ONE = 1024
 # Fewer equal exchanges are what each start of a program says: ApiVersions, SASL, Metadata, FindCoordinator.
 PROOF = 8
-# By how much clocks differ that are kept in time; within it connections with few equal exchanges must overlap.
+# Clocks that are kept in time differ by less. Connections with few equal exchanges must overlap within it.
 NEAR_NS = 1_000_000_000
 
 Ends = tuple["Endpoint", "Endpoint"]
@@ -127,7 +127,7 @@ def mark(info: ConnectionInfo, share: Share) -> None:
 
 
 def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
-    """The same events. Around one of a connection that shares only some its `same_as` is that of the event."""
+    """The same events. If a connection shares only some exchanges, its `same_as` is that of the event."""
     if all(event.connection.share is None for event in events):
         yield events
         return
@@ -137,7 +137,11 @@ def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
         if share is None or not isinstance(event, Exchange):
             yield [event]
             continue
-        before, info.same_as = info.same_as, share.root_of(event.ordinal, info.complete)
+        before = info.same_as
+        if event.ordinal >= FIRST_ORPHAN_ORDINAL:
+            info.same_as = share.root_of_orphan(is_early=not info.complete)
+        else:
+            info.same_as = share.root_of(event.ordinal)
         try:
             yield [event]
         finally:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.digest import blake2b
-from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import FIRST_ORPHAN_ORDINAL
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
     from kdissect.session.info import ConnectionInfo
@@ -32,7 +31,7 @@ _NO_PROOF = frozenset({17, 18})
 
 
 class Match(NamedTuple):
-    """What two connections have in common: exchanges that prove it, the first and the last of all by ordinals."""
+    """The number of equal exchanges that prove something; ordinals of the first and last equal exchange."""
 
     exchanges: int
     first: tuple[int, int]
@@ -82,7 +81,9 @@ class FrameSamples:
         self._samples[key] = digest, ordinal
         while len(self._samples) > most:
             self._level += 1
-            self._samples = {key: kept for key, kept in self._samples.items() if _is_sampled(key, self._level)}
+            self._samples = {
+                key: kept for key, kept in self._samples.items() if _is_sampled(key, self._level)
+            }
 
     def match(self, other: FrameSamples) -> Match | None:
         """What both have; None if that is nothing, or if an exchange of one id has other bytes."""
