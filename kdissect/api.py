@@ -23,6 +23,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.shards import Shard
+    from kdissect.engine.taps.copies import Shares
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 
 _NOTHING: Events = []
@@ -72,7 +73,7 @@ class Dissection:
         may_rescan = seekable and brokers is None
         self._brokers = brokers or Brokers(rescan=(lambda: self._proven_in(seekable)) if may_rescan else None)
         if taps is None and brokers is None and len(sets) > 1:
-            taps = _duplicate_taps()
+            taps = _copy_marks(lambda: self._shares(seekable, shard))
         arguments = (
             self.ports,
             lambda index: files[index].capture_set,
@@ -152,11 +153,35 @@ class Dissection:
             pass
         yield from again._brokers.proven  # noqa: SLF001
 
-    def _opened_again(self, paths: list[str]) -> "Dissection":
+    def _shares(self, paths: list[str], shard: "Shard | None") -> "Shares":
+        """What connections of taps share with those of other capture sets, by the bytes of all files."""
+        from kdissect.engine.shards import Shard  # start-up: as `_copy_marks`
+        from kdissect.engine.taps.copies import CopySearch
+        from kdissect.engine.taps.tap_captures import ends_in_taps
+
+        sets: dict[str, list[str]] = {}
+        for file in self.captures.files:
+            if file.path in paths:
+                sets.setdefault(file.capture_set, []).append(file.path)
+        ends = ends_in_taps(sets.values(), self.ports) if len(sets) > 1 else None
+        if not ends:
+            return {}
+        number, of, _ = shard or Shard(0, 1)
+        again = self._opened_again(paths, Shard(number, of, ends))
+        again._brokers.forget_rescan()  # noqa: SLF001  one of us
+        search = CopySearch()
+        for event in again.events():
+            search.add(event)
+        return search.shares()
+
+    def _opened_again(self, paths: list[str], shard: "Shard | None" = None) -> "Dissection":
+        from kdissect.engine.taps.duplicate_taps import DuplicateTaps  # start-up: not of one file read once
+
         ports = self.ports
         again = Dissection(
-            paths, ports.brokers, None, self._key_log_paths, limits=self._limits, only_ports=ports.only
-        )
+            paths, ports.brokers, None, self._key_log_paths, limits=self._limits, only_ports=ports.only,
+            shard=shard, taps=DuplicateTaps() if len(paths) > 1 else None,
+        )  # fmt: skip
         sets = {file.path: file.capture_set for file in self.captures.files}
         for file in again.captures.files:
             file.capture_set = sets.get(file.path, file.capture_set)
@@ -175,10 +200,10 @@ def _shard_analyzer(shard: "Shard", arguments: tuple[Any, ...]) -> Analyzer:
     return ShardAnalyzer(shard, *arguments)
 
 
-def _duplicate_taps() -> "DuplicateTaps":
-    from kdissect.engine.taps.duplicate_taps import DuplicateTaps  # start-up: one capture set has none
+def _copy_marks(find: "Callable[[], Shares]") -> "DuplicateTaps":
+    from kdissect.engine.taps.copies import CopyMarks  # start-up: one capture set has none
 
-    return DuplicateTaps()
+    return CopyMarks(find)
 
 
 def _captures(paths: Paths | Captures) -> Captures:

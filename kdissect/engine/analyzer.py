@@ -186,10 +186,10 @@ class Analyzer:
         self._rest, self._left, self._block = iter(()), None, None
         if isinstance(packets, PacketBlock | MergedBlock):
             if is_compiled and packets.files.isdisjoint(without):
-                return self._feed_block(packets)
+                return self._counted(self._feed_block(packets))
             if packets.files.issubset(without):
                 return iter(())
-        return self._feed_packets(_numbered_without(packets, 0, without))
+        return self._counted(self._feed_packets(_numbered_without(packets, 0, without)))
 
     def feed_on(self, without: Collection[int]) -> Iterator[Events]:
         """`feed_each` behind the packet at which it raised or was left, without those of some files.
@@ -199,11 +199,15 @@ class Analyzer:
         self._block = None
         left, self._left = self._left, None
         if left is None:
-            return self._feed_rest(rest_without(self._rest, without))
+            return self._counted(self._feed_rest(rest_without(self._rest, without)))
         block, fed = left
         start = fed.index + 1
         self.parser.packets -= len(block) - start  # those that are kept are counted again
-        return self._feed_packets(_numbered_without(block[start:], start, without))
+        return self._counted(self._feed_packets(_numbered_without(block[start:], start, without)))
+
+    def _counted(self, fed: Iterator[Events]) -> Iterator[Events]:
+        """The same; exchanges that two capture sets have are distinguished where others of theirs are not."""
+        return fed if self._duplicate_taps is None else self._duplicate_taps.counted(fed)
 
     def _feed_packets(self, numbered: Collection[tuple[int, PlainPacket]]) -> Iterator[Events]:
         self._index = 0  # until a packet is taken the first is at hand
@@ -396,6 +400,10 @@ class Analyzer:
 
     def close_each(self, ends: Mapping[str, int] = NO_ENDS) -> Iterator[list[Event]]:
         """`close` bit by bit: of many connections not all that is known need be there at once."""
+        closing = self._close_each(ends)
+        return closing if self._duplicate_taps is None else self._duplicate_taps.counted_ends(closing)
+
+    def _close_each(self, ends: Mapping[str, int]) -> Iterator[list[Event]]:
         for capture_set, end_ns in ends.items():
             self._switch_set(capture_set)
             self._sweep(end_ns)
@@ -507,6 +515,8 @@ class Analyzer:
         connection = self._connection(info, segment.flow)
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
+            if info.share is not None:
+                connection.stay()
         self._store.counts.connections += 1
         self._flows[segment.flow] = connection
         return connection

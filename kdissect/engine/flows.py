@@ -46,6 +46,9 @@ class Connection(Protocol):
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction; that of the first packet is 0."""
 
+    def stay(self) -> None:
+        """Report each exchange by itself: the compiled engine does not take it."""
+
     def close(self, how: CloseKind, time_ns: int) -> None:
         """It is over, and takes nothing any more."""
 

@@ -43,15 +43,21 @@ KeyedEvents: TypeAlias = "list[tuple[EventKey, Event]] | native.ExchangeBlock"
 
 
 class Shard(NamedTuple):
-    """One of some shards, counted from 0."""
+    """One of some shards, counted from 0; with `ends` only connections between these (`ends_key`)."""
 
     number: int
     of: int
+    ends: frozenset[bytes] | None = None
+
+
+def ends_key(flow: bytes) -> bytes:
+    """The ends of a flow key, the same for both directions."""
+    return min(flow, reverse_flow(flow))
 
 
 def shard_of(flow: bytes, count: int) -> int:
     """The number of the shard that a flow key belongs to."""
-    return crc32(min(flow, reverse_flow(flow))) % count
+    return crc32(ends_key(flow)) % count
 
 
 class ShardAnalyzer(Analyzer):
@@ -107,7 +113,8 @@ class ShardAnalyzer(Analyzer):
 
     def _takes(self, flow: bytes) -> bool:
         """Whether a flow belongs to the shard."""
-        return shard_of(flow, self._shard.of) == self._shard.number
+        number, of, ends = self._shard
+        return (ends is None or ends_key(flow) in ends) and shard_of(flow, of) == number
 
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         flow = segment[0]

@@ -380,6 +380,9 @@ class _Heard:
         self._patience = min(2 * self._patience + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
         self._wait = self._patience
 
+    def stay(self) -> None:
+        """The compiled engine does not take it anyway."""
+
     def close(self, _how: CloseKind, _time_ns: int) -> None:
         """It takes nothing any more."""
         self.take_back()

@@ -116,6 +116,10 @@ class ConnectionAnalyzer:
         """Its place in the compiled engine, where packets that are in order can be given to."""
         return self._held
 
+    def stay(self) -> None:
+        """Do not lend it to the compiled engine, before its first segment."""
+        self._held = None
+
     @property
     def last_ns(self) -> int:
         """Time of the connection's last packet."""

@@ -53,6 +53,30 @@ class Close(NamedTuple):
     time_ns: int
 
 
+class Share(NamedTuple):
+    """Which exchanges of a connection another one has and counts, by ordinals from `first` to `last`.
+
+    `inside` is the connection that counts them, `outside` the one that counts the other requests, `early` the
+    one that counts responses to requests from before the capture. None: this connection counts. `is_whole`:
+    all exchanges are inside.
+    """
+
+    inside: str | None
+    first: int
+    last: int
+    outside: str | None
+    early: str | None
+    is_whole: bool = False
+
+    def root_of(self, ordinal: int) -> str | None:
+        """The connection that counts a request; None for this one."""
+        return self.inside if self.first <= ordinal <= self.last else self.outside
+
+    def root_of_orphan(self, is_early: bool) -> str | None:
+        """The connection that counts a response without a request; `is_early`: it comes before all others."""
+        return self.early if is_early else self.inside
+
+
 class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
@@ -95,6 +119,7 @@ class ConnectionInfo:
         "processes",
         "same_as",
         "sasl_until",
+        "share",
         "software_name",
         "software_version",
         "start_ns",
@@ -154,6 +179,8 @@ class ConnectionInfo:
         self.opened_at = (0, 0)
         self.over_ns = 0
         self.same_as: str | None = None
+        self.share: Share | None = None
+        """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None

@@ -22,7 +22,10 @@ from kdissect.engine.taps.tap_index import CLOCK_NS, Between, Seen
 from kdissect.model.packets.segment import Segment, reverse_flow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kdissect.net.streams.tcp import TcpConnection
+    from kdissect.session.events import Event, Events
     from kdissect.session.info import ConnectionInfo
 
 # Connections that are over and may still come in another set, some 500 bytes each.
@@ -68,6 +71,14 @@ class DuplicateTaps:
             number = known.open.get(capture_set)
             if number is not None:
                 known.moved(number)
+
+    def counted(self, fed: Iterator[Events]) -> Iterator[Events]:
+        """Events as they are given on: here each connection counts whole or not at all."""
+        return fed
+
+    def counted_ends(self, closing: Iterator[list[Event]]) -> Iterator[list[Event]]:
+        """The same of events of the end."""
+        return closing
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection ends; its `tcp` is still there."""

@@ -111,7 +111,8 @@ class ExchangeTables:
 
     def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
         """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
-        if self._rows.exchange(exchange, order):
+        # What is compiled has one `same_as` for all exchanges of a connection.
+        if exchange.connection.share is None and self._rows.exchange(exchange, order):
             return
         if "exchanges" in self._wanted:
             row = _exchange_row(self._exchanges.row(exchange), order)

@@ -1,0 +1,116 @@
+"""Samples of the exchanges of a connection, by which two captures of one connection are recognised.
+
+Rules:
+- A sample is a digest of the bytes of a request and its response under API key and correlation id. It does
+  not depend on packets, sequence numbers or encryption.
+- The correlation id decides whether an exchange is sampled, so that captures that begin at different
+  exchanges sample the same ones. Where there are too many samples, half of them are removed.
+- A correlation id that comes twice proves nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdissect.model.digest import blake2b
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+
+if TYPE_CHECKING:
+    from kdissect.session.info import ConnectionInfo
+
+# Bytes of a digest: equal ones are equal bytes.
+_DIGEST = 16
+# 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4): spreads
+# numbers that ascend one by one.
+_SPREAD = 0x9E3779B97F4A7C15
+_BITS = 64
+_MASK = (1 << _BITS) - 1
+# Programs of one kind begin every connection with the same bytes: SaslHandshake and ApiVersions
+# (org.apache.kafka.common.protocol.ApiKeys).
+_NO_PROOF = frozenset({17, 18})
+
+
+class Match(NamedTuple):
+    """The number of equal exchanges that prove something; ordinals of the first and last equal exchange."""
+
+    exchanges: int
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+
+class FrameSamples:
+    """The samples of one connection of one capture set. Some 250 bytes a sample."""
+
+    __slots__ = ("_level", "_samples", "gaps", "has_orphans", "info", "last_answered", "last_ns", "requests")
+
+    def __init__(self, info: ConnectionInfo) -> None:
+        self.info = info
+        self.requests = 0
+        self.last_answered = -1
+        """Ordinal of the last request that was answered, or that no answer was expected of."""
+        self.has_orphans = False
+        self.gaps = 0
+        self.last_ns = info.start_ns
+        self._level = 0
+        self._samples: dict[int, tuple[bytes, int] | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def add(self, exchange: Exchange, most: int) -> None:
+        """Take the next exchange; `most` samples are kept."""
+        ordinal = exchange.ordinal
+        if ordinal >= FIRST_ORPHAN_ORDINAL:
+            self.has_orphans = True
+            return
+        self.requests = max(self.requests, ordinal + 1)
+        if exchange.state is State.UNANSWERED:
+            return
+        self.last_answered = max(self.last_answered, ordinal)
+        if exchange.kind is not ExchangeKind.KAFKA or exchange.correlation_id is None or not most:
+            return
+        key = (exchange.correlation_id & 0xFFFFFFFF) << 16 | (exchange.api_key or 0) & 0xFFFF
+        if not _is_sampled(key, self._level):
+            return
+        if key in self._samples:
+            self._samples[key] = None
+            return
+        digest = _digest(exchange)
+        if digest is None:
+            return
+        self._samples[key] = digest, ordinal
+        while len(self._samples) > most:
+            self._level += 1
+            self._samples = {
+                key: kept for key, kept in self._samples.items() if _is_sampled(key, self._level)
+            }
+
+    def match(self, other: FrameSamples) -> Match | None:
+        """What both have; None if that is nothing, or if an exchange of one id has other bytes."""
+        few, many = sorted((self._samples, other._samples), key=len)
+        found: list[tuple[int, int]] = []
+        proof = 0
+        for key in few:
+            mine, theirs = self._samples.get(key), other._samples.get(key)
+            if key in many and mine is not None and theirs is not None:
+                if mine[0] != theirs[0]:
+                    return None
+                found.append((mine[1], theirs[1]))
+                proof += key & 0xFFFF not in _NO_PROOF
+        return Match(proof, min(found), max(found)) if proof else None
+
+
+def _is_sampled(key: int, level: int) -> bool:
+    return not (key * _SPREAD & _MASK) >> (_BITS - level)
+
+
+def _digest(exchange: Exchange) -> bytes | None:
+    """Of request and response; None if bytes of them are missing."""
+    digest = blake2b(digest_size=_DIGEST)
+    for frame in exchange.request, exchange.response:
+        if frame is not None:
+            if frame.is_cut:
+                return None
+            digest.update(frame.size.to_bytes(4))
+            digest.update(frame.data)
+    return digest.digest()

@@ -1,0 +1,63 @@
+"""Captures that `kdissect tap` wrote: whose connections are looked for elsewhere by their bytes.
+
+A tap is recognised by its packets, because tools that copy packets drop the name of the program that wrote
+the file: the agent gives every packet the largest window, and no sequence number of it comes from a network.
+A capture of packets that looks so by chance is read once more, and no connection is marked without proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from kdissect.capture.files import open_captures
+from kdissect.engine.guard import Guard
+from kdissect.engine.shards import Shard, ShardAnalyzer, ends_key
+from kdissect.model.endpoint import Ports
+from kdissect.net.parser import SegmentParser
+
+# What the agent writes (`Pcapng.java`), the most without an option: RFC 9293 section 3.1.
+_WINDOW = 0xFFFF
+# Segments that are looked at. The first window of many systems is the same, that of data seldom.
+_SEGMENTS = 32
+# Pairs of ends that are compared, of some 100 bytes each.
+MAX_ENDS = 500_000
+
+
+def ends_in_taps(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
+    """The ends (`ends_key`) of connections in captures of taps, given by the paths of each capture set."""
+    ends: set[bytes] = set()
+    for paths in sets:
+        if _is_tap(paths[0]):
+            _list(paths, ports, ends)
+    return frozenset(ends)
+
+
+def _is_tap(path: str) -> bool:
+    parser = SegmentParser()
+    packets = next(open_captures([path]).batches(), ())
+    found = [one for one in parser.parse_batch(list(islice(packets, _SEGMENTS))) if one is not None]
+    return bool(found) and all(segment[4] == _WINDOW for segment in found)
+
+
+def _list(paths: Sequence[str], ports: Ports, ends: set[bytes]) -> None:
+    captures = open_captures(paths)
+    analyzer = _Lister(ends, Shard(0, 1), ports)
+    guard = Guard(captures.files, analyzer)
+    for packets in captures.batches():
+        for _ in guard.fed(packets, analyzer):
+            pass
+
+
+class _Lister(ShardAnalyzer):
+    """Analyses nothing, and notes all ends that come."""
+
+    def __init__(self, ends: set[bytes], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._ends = ends
+
+    def _takes(self, flow: bytes) -> bool:
+        if len(self._ends) < MAX_ENDS:
+            self._ends.add(ends_key(flow))
+        return False

@@ -1,0 +1,141 @@
+"""Connections that two captures have with sequence numbers of their own are recognised by their bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.cli.event_loop import read_views
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.session.events import ConnectionClosed
+from tests.support.console import run
+from tests.support.messages.traffic import START_NS, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
+
+SECOND = 1_000_000_000
+HEARTBEAT = 12
+MILLISECOND = 1_000_000
+
+
+def tapped(
+    path: Path,
+    numbers: range,
+    begin_ns: int = 0,
+    body: bytes = b"",
+    orphan: int | None = None,
+    pending: int | None = None,
+    isn: int = 0,
+) -> Path:
+    """A tap of one connection: Heartbeats with these correlation ids, one each second from `begin_ns` on.
+
+    `orphan` is the response to a request from before, `pending` a request without response.
+    """
+    talk = Conversation(isn=(0x30000000 + isn, 0x70000000 + isn))
+    if orphan is not None:
+        talk.now = START_NS + begin_ns - SECOND // 2
+        talk.broker(_answer(orphan, body))
+    for at, number in enumerate(numbers):
+        talk.now = START_NS + begin_ns + at * SECOND
+        talk.client(_ask(number)).broker(_answer(number, body))
+    if pending is not None:
+        talk.client(_ask(pending))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_pcap(path, talk.packets)
+    return path
+
+
+def _ask(number: int) -> bytes:
+    """Heartbeat v0: group, generation, member."""
+    return request(HEARTBEAT, 0, number, b"\x00\x01g" + (7).to_bytes(4) + b"\x00\x01m")
+
+
+def _answer(number: int, body: bytes) -> bytes:
+    return response(number, body or b"\x00\x00")
+
+
+def counted(*paths: Path) -> Counter[int | None]:
+    """How often each correlation id counts."""
+    found: list[ExchangeView] = []
+    read_views(Dissection([str(path) for path in paths]), found.append)
+    return Counter(one.exchange.correlation_id for one in found)
+
+
+def same_as(*paths: Path) -> list[bool]:
+    """Of each connection whether another one counts instead."""
+    events = Dissection([str(path) for path in paths]).events()
+    return [event.connection.same_as is not None for event in events if isinstance(event, ConnectionClosed)]
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_two_taps_of_one_connection_count_once(is_turned: bool, tmp_path: Path) -> None:
+    one = tapped(tmp_path / "a" / "trace.pcap", range(20))
+    two = tapped(tmp_path / "b" / "trace.pcap", range(20), MILLISECOND, isn=0x55555555)
+    paths = (two, one) if is_turned else (one, two)
+    assert sorted(same_as(*paths)) == [False, True]
+    assert counted(*paths) == Counter(range(20))
+
+
+def test_what_only_one_of_them_has_counts_too(tmp_path: Path) -> None:
+    one = tapped(tmp_path / "a" / "trace.pcap", range(30, 60), orphan=29)
+    late = tapped(tmp_path / "b" / "trace.pcap", range(50, 90), 20 * SECOND, orphan=49, isn=0x55555555)
+    assert sorted(same_as(one, late)) == [False, True]
+    assert counted(one, late) == Counter([29, *range(30, 90)])
+
+
+def test_a_request_whose_response_one_capture_ended_before_counts_once(tmp_path: Path) -> None:
+    one = tapped(tmp_path / "a" / "trace.pcap", range(20), pending=20)
+    later = tapped(tmp_path / "b" / "trace.pcap", range(10, 25), 10 * SECOND, isn=0x55555555)
+    found: list[ExchangeView] = []
+    read_views(Dissection([str(one), str(later)]), found.append)
+    assert Counter(view.exchange.correlation_id for view in found) == Counter(range(25))
+    assert {str(view.exchange.state) for view in found} == {"complete"}
+
+
+def test_three_taps_count_once(tmp_path: Path) -> None:
+    taps = [
+        tapped(tmp_path / name / "trace.pcap", range(at, at + 30), at * SECOND, isn=number * 0x33333333)
+        for number, (name, at) in enumerate([("a", 0), ("b", 20), ("c", 40)])
+    ]
+    assert sorted(same_as(*taps)) == [False, True, True]
+    assert counted(*taps) == Counter(range(70))
+
+
+def test_equal_ends_with_other_bytes_are_two_connections(tmp_path: Path) -> None:
+    """Two networks have the same addresses; their clients begin alike, and one response differs."""
+    one = tapped(tmp_path / "a" / "trace.pcap", range(20))
+    two = tapped(tmp_path / "b" / "trace.pcap", range(20), MILLISECOND, b"\x00\x1b", isn=0x55555555)
+    assert same_as(one, two) == [False, False]
+    assert sum(counted(one, two).values()) == 40
+
+
+def test_a_port_that_is_used_again_is_another_connection(tmp_path: Path) -> None:
+    """A program that starts again says the same; the two were not there at one time."""
+    one = tapped(tmp_path / "a" / "trace.pcap", range(3))
+    two = tapped(tmp_path / "b" / "trace.pcap", range(3), 60 * SECOND, isn=0x55555555)
+    assert same_as(one, two) == [False, False]
+
+
+def test_equal_first_exchanges_prove_nothing(tmp_path: Path) -> None:
+    """ApiVersions is the same from every client of a kind."""
+    paths = []
+    for name, isn in (("a", 0x30000000), ("b", 0x60000000)):
+        talk = Conversation(isn=(isn, isn + 0x1234567))
+        talk.client(request(18, 0, 1)).broker(response(1, bytes(6)))
+        paths.append(tmp_path / name / "trace.pcap")
+        paths[-1].parent.mkdir()
+        write_pcap(paths[-1], talk.packets)
+    assert same_as(*paths) == [False, False]
+
+
+def test_tables_name_the_connection_that_counts_by_exchange(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    one = tapped(tmp_path / "a" / "trace.pcap", range(30, 60))
+    late = tapped(tmp_path / "b" / "trace.pcap", range(50, 90), 20 * SECOND, isn=0x55555555)
+    assert run("tables", one, late, "--tables", "exchanges", "-o", tmp_path / "out").code == 0
+    rows = parquet.read_table(tmp_path / "out" / "exchanges").to_pylist()
+    assert Counter(row["correlation_id"] for row in rows if row["same_as"] is None) == Counter(range(30, 90))
