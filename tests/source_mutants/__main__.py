@@ -1,7 +1,7 @@
 """How many mutants of kdissect's source the tests notice: `python -m tests.source_mutants PACKAGE`.
 
-PACKAGE is one of `PACKAGES`. A random sample of all possible changes (`points.py`) is tried on the tests that run
-the changed lines. Prints each mutant, and the share that survived.
+PACKAGE is one of `PACKAGES`. A random sample of all possible changes (`points.py`) is tried on the tests that
+run the changed lines. Prints each mutant, and the share that survived.
 """
 
 import argparse

@@ -25,7 +25,7 @@ from tests.source_mutants.points import UNCHANGED, Point, mutant_of
 
 CHECKOUT = Path(__file__).parent.parent.parent
 # A mutant for which all tests together take longer counts as one that survived them.
-BUDGET_S = 30.0
+BUDGET_S = 15.0
 # One test: a mutant that keeps it so much longer than the original does counts as noticed.
 _LONGER, _LEAST_S = 20, 20.0
 _MEMORY = 4 << 30

@@ -196,6 +196,17 @@ def test_old_formats_in_one_segment(tmp_path: Path, capfd: pytest.CaptureFixture
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("options", [(), ("--records",)])
+def test_rows_are_numbered_across_files(
+    options: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = segment(tmp_path, b"".join(BATCHES))
+    rows = lines(capfd, path, path, *options)
+    assert [row["number"] for row in rows] == list(range(1, 11))
+    positions = [row["position"] for row in rows]
+    assert positions[:5] == positions[5:]
+
+
 def test_a_file_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["segments", str(tmp_path / "no.log")]) == 3
     assert "No such file" in capfd.readouterr().err

@@ -48,9 +48,12 @@ def test_a_batch_is_given_as_soon_as_it_is_whole() -> None:
     assert [at + 1 for at, count in enumerate(given) if count] == ends
 
 
-def test_a_batch_that_no_broker_would_take_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("held", "is_fault"), [(111, False), (112, False), (113, True)])
+def test_a_batch_that_no_broker_would_take_is_not_waited_for(
+    held: int, is_fault: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offset and length are 12 bytes of a batch, and do not count in its length."""
     monkeypatch.setattr(segment_reader, "MAX_BATCH", 100)
     reader = SegmentReader()
-    assert list(reader.feed(batch(0, length=1000))) == []
-    list(reader.feed(bytes(100)))
-    assert [fault.why for fault in reader.faults] == ["more than 100 bytes for one batch"]
+    assert list(reader.feed(batch(0, length=1000).ljust(held, b"x"))) == []
+    assert [fault.why for fault in reader.faults] == ["more than 100 bytes for one batch"] * is_fault
