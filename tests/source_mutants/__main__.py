@@ -20,12 +20,15 @@ PACKAGES = {
     "kdissect/report": (
         "tests/report",
         "tests/causes",
-        "tests/stats",
         "tests/cli/statistics",
-        "tests/cli/captures",
+        "tests/cli/output",
     ),
     "kdissect/causes": ("tests/causes", "tests/report"),
-    "kdissect/query": ("tests/query", "tests/stats", "tests/cli/options"),
+    "kdissect/query": (
+        "tests/query",
+        "tests/cli/options/test_filters.py",
+        "tests/cli/statistics/test_filtered_statistics.py",
+    ),
     "kdissect/engine/segments": (
         "tests/engine/segments",
         "tests/engine/indexes",
