@@ -14,6 +14,7 @@ from tests.support.messages.batches import (
     batch_bytes,
     kafka_python_batch,
     kafka_python_messages,
+    message_bytes,
     record_bytes,
 )
 
@@ -194,6 +195,17 @@ def test_old_formats_in_one_segment(tmp_path: Path, capfd: pytest.CaptureFixture
     assert [(row["magic"], row["codec"], row["records"]) for row in rows] == [
         (0, "gzip", 3), (1, "lz4", 3), (2, "none", 1),
     ]  # fmt: skip
+
+
+def test_old_messages_have_no_leader_epoch(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Batches of magic 2 have one, from KIP-101 on."""
+    data = (
+        message_bytes(b"a", magic=0)
+        + message_bytes(b"b", offset=1)
+        + batch_bytes(base_offset=2, leader_epoch=0)
+    )
+    rows = lines(capfd, segment(tmp_path, data))
+    assert [(row["magic"], row["leader_epoch"]) for row in rows] == [(0, None), (1, None), (2, 0)]
 
 
 @pytest.mark.parametrize("options", [(), ("--records",)])
