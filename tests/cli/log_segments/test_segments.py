@@ -202,7 +202,7 @@ def test_old_messages_have_no_leader_epoch(tmp_path: Path, capfd: pytest.Capture
     data = (
         message_bytes(b"a", magic=0)
         + message_bytes(b"b", offset=1)
-        + batch_bytes(base_offset=2, leader_epoch=0)
+        + batch_bytes(record_bytes(), base_offset=2)
     )
     rows = lines(capfd, segment(tmp_path, data))
     assert [(row["magic"], row["leader_epoch"]) for row in rows] == [(0, None), (1, None), (2, 0)]
