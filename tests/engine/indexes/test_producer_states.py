@@ -139,3 +139,21 @@ def test_compressed_messages_of_old_formats_leave_the_states_sure() -> None:
     assert found.is_whole
     assert found.faults(row(0, 1, 3, 2)) == []
     assert found.faults(row(1, 1, 3, 2)) == ["epoch 1: the log gives 0"]
+
+
+def test_a_marker_of_a_producer_without_room_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(producer_states, "MAX_PRODUCERS", 1)
+    found = states(data(0, 0))
+    assert found.add(marker(2, ABORT, producer=8)) is None
+    assert not found.is_whole
+
+
+@pytest.mark.parametrize(
+    "record", [record_bytes(), record_bytes(key=b"\0"), record_bytes(key=b"\0\0\0\x09"), b""]
+)
+def test_a_marker_that_says_nothing_ends_nothing(record: bytes) -> None:
+    """A control batch of a kind that is not known, or damaged."""
+    found = states(data(0, 0))
+    said = batch_bytes(record, base_offset=2, epoch=0, producer_id=7, attributes=TRANSACTIONAL | CONTROL)
+    assert found.add(batch(said)) is None
+    assert found.faults(row(0, 1, 1, 0)) == []
