@@ -66,3 +66,12 @@ def test_nflog_attributes_have_a_length(length: int, is_right: bool) -> None:
     else:
         with pytest.raises(MalformedPacketError, match="NFLOG attribute of 3 bytes"):
             unwrapped(packet)
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 8])
+def test_nflog_attributes_begin_at_multiples_of_four(size: int) -> None:
+    wrapped = nflog(SENT.data)
+    attribute = size.to_bytes(2, "little") + b"\1\0" + b"x" * (size - 4)
+    data = wrapped[:4] + attribute.ljust((size + 3) // 4 * 4, b"\0") + wrapped[4:]
+    packet = Packet(1, 1, LinkType.NFLOG, data, len(data))
+    assert unwrapped(packet)[0].data == SENT.data[ETHERNET_HEADER:]
