@@ -174,3 +174,11 @@ def test_a_member_that_leaves_without_an_answer() -> None:
     talk.exchange("Heartbeat", 4, {"group_id": "g", "generation_id": 1, "member_id": "m"}, {})
     talk.ask("LeaveGroup", 5, {"group_id": "g", "members": [{"member_id": "m"}]})
     assert codes(talk.exchange("Metadata", 12, {"topics": None}, {}).close()) == {"PAI015"}
+
+
+def test_a_request_behind_the_versions_at_their_time_is_judged_by_them() -> None:
+    """Clocks of captures are coarse: the answer with the versions and the next request may have one time."""
+    conversation = ScriptedConnection()
+    conversation.ask("Metadata", 99, {})
+    packets = [packet._replace(time_ns=1_700_000_000_000_000_000) for packet in conversation.close()]
+    assert "VER001" in codes(packets)

@@ -14,6 +14,7 @@ from tests.support.messages.batches import (
     batch_bytes,
     kafka_python_batch,
     kafka_python_messages,
+    message_bytes,
     record_bytes,
 )
 
@@ -194,6 +195,28 @@ def test_old_formats_in_one_segment(tmp_path: Path, capfd: pytest.CaptureFixture
     assert [(row["magic"], row["codec"], row["records"]) for row in rows] == [
         (0, "gzip", 3), (1, "lz4", 3), (2, "none", 1),
     ]  # fmt: skip
+
+
+def test_old_messages_have_no_leader_epoch(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Batches of magic 2 have one, from KIP-101 on."""
+    data = (
+        message_bytes(b"a", magic=0)
+        + message_bytes(b"b", offset=1)
+        + batch_bytes(record_bytes(), base_offset=2)
+    )
+    rows = lines(capfd, segment(tmp_path, data))
+    assert [(row["magic"], row["leader_epoch"]) for row in rows] == [(0, None), (1, None), (2, 0)]
+
+
+@pytest.mark.parametrize("options", [(), ("--records",)])
+def test_rows_are_numbered_across_files(
+    options: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = segment(tmp_path, b"".join(BATCHES))
+    rows = lines(capfd, path, path, *options)
+    assert [row["number"] for row in rows] == list(range(1, 11))
+    positions = [row["position"] for row in rows]
+    assert positions[:5] == positions[5:]
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Producers' states found again from batches, by the rules of ProducerStateEntry and ProducerAppendInfo."""
 
+import gzip
 import struct
 
 import pytest
@@ -10,7 +11,7 @@ from kdissect.engine.segments import producer_states
 from kdissect.engine.segments.batch_positions import AbortedTransaction
 from kdissect.engine.segments.producer_states import ProducerStates
 from kdissect.model.record_batch import RecordBatch
-from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 
@@ -129,3 +130,30 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     found = states(*(data(2 * i, 0, producer=i) for i in range(5)))
     assert len(found._states) == 2
     assert found.faults(row(9, 9, 9, 9, producer=0)) == []
+
+
+def test_compressed_messages_of_old_formats_leave_the_states_sure() -> None:
+    """How many records they have is not in their header."""
+    old = message_bytes(gzip.compress(message_bytes(b"a", offset=1)), offset=1, attributes=1)
+    found = states(batch(message_bytes(b"a")), batch(old), data(2, 0))
+    assert found.is_whole
+    assert found.faults(row(0, 1, 3, 2)) == []
+    assert found.faults(row(1, 1, 3, 2)) == ["epoch 1: the log gives 0"]
+
+
+def test_a_marker_of_a_producer_without_room_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(producer_states, "MAX_PRODUCERS", 1)
+    found = states(data(0, 0))
+    assert found.add(marker(2, ABORT, producer=8)) is None
+    assert not found.is_whole
+
+
+@pytest.mark.parametrize(
+    "record", [record_bytes(), record_bytes(key=b"\0"), record_bytes(key=b"\0\0\0\x09"), b""]
+)
+def test_a_marker_that_says_nothing_ends_nothing(record: bytes) -> None:
+    """A control batch of a kind that is not known, or damaged."""
+    found = states(data(0, 0))
+    said = batch_bytes(record, base_offset=2, epoch=0, producer_id=7, attributes=TRANSACTIONAL | CONTROL)
+    assert found.add(batch(said)) is None
+    assert found.faults(row(0, 1, 1, 0)) == []

@@ -9,9 +9,9 @@ from tests.history.talk import Talk, brief, feed, kinds
 METADATA = 3
 
 
-def ask(talk: Talk, at: int, throttle: int = 0, version: int = 6) -> Exchange:
+def ask(talk: Talk, at: int, throttle: int = 0, version: int = 6, took: int = 1) -> Exchange:
     answer = {"throttle_time_ms": throttle, "brokers": [], "topics": []}
-    return talk.ask(METADATA, version, {"topics": None}, answer, at=at)
+    return talk.ask(METADATA, version, {"topics": None}, answer, at=at, took=took)
 
 
 def fetch(talk: Talk, at: int, took: int, throttle: int, records: bytes = b"", version: int = 11) -> Exchange:
@@ -47,6 +47,13 @@ def test_ignored_once() -> None:
     assert brief(facts) == [("throttled", None, 500), ("ignored", 500, 199)]
     (known,) = machine.connections
     assert (known.throttled, known.total_ms, known.ignored) == (1, 500, 1)
+
+
+def test_of_two_silences_with_one_end_the_longer_counts() -> None:
+    """Two requests were sent at once, and answered 300 ms apart."""
+    talk = Talk()
+    facts = feed(Throttling(), ask(talk, 0, 500), ask(talk, 0, 200, took=301), ask(talk, 511))
+    assert brief(facts)[-1] == ("respected", 500, 510)
 
 
 def test_what_was_under_way_is_not_judged() -> None:

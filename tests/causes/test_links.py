@@ -1,0 +1,112 @@
+"""What is counted of the connections of a client to a broker, at the limits of what counts."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kdissect.causes.evidence.links import Ended, Link, is_broken_off
+from kdissect.session.info import ConnectionKind
+
+SECOND = 1_000_000_000
+
+
+def tcp(**changed: Any) -> SimpleNamespace:
+    """Counters of a connection: 300 bytes from the client, 700 from the broker."""
+    counted = {
+        "packets": 10, "client_bytes": 300, "broker_bytes": 700, "retransmissions": 2, "zero_windows": 3,
+        "resets": 1, "gap_bytes": 50, "times": None,
+    }  # fmt: skip
+    return SimpleNamespace(**counted | changed)
+
+
+def closed(by: str | None = "broker", at: float = 1) -> SimpleNamespace:
+    return SimpleNamespace(by=by, how="fin", time_ns=int(at * SECOND))
+
+
+def connection(**changed: Any) -> Any:
+    """A connection from second 0 to second 1."""
+    facts = {
+        "id": "c1", "start_ns": 0, "end_ns": SECOND, "middle_start": False, "exchanges": 4, "unanswered": 1,
+        "kind": ConnectionKind.KAFKA, "close": closed(), "tcp": tcp(),
+    }  # fmt: skip
+    return SimpleNamespace(**facts | changed)
+
+
+def link(*connections: Any) -> Link:
+    found = Link()
+    for each in connections:
+        found.add(each)
+    return found
+
+
+def test_sums() -> None:
+    found = link(
+        connection(), connection(id="c2", middle_start=True, kind=ConnectionKind.NO_DATA, close=None)
+    )
+    assert (found.opened, found.begun_before, found.exchanges, found.silent) == (1, 1, 8, 1)
+    assert (found.packets, found.bytes, found.retransmissions) == (20, 2000, 4)
+    assert (found.zero_windows, found.resets, found.gap_bytes) == (6, 2, 100)
+    assert (found.first_id, found.last_ns, found.starts) == ("c1", SECOND, [(0, "c1")])
+    assert found.trip_ns is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "short"),
+    [
+        ({"end_ns": 10 * SECOND - 1}, 1),
+        ({"end_ns": 10 * SECOND}, 0),
+        ({"close": closed("client")}, 1),
+        ({"close": closed(None)}, 0),
+        ({"close": None}, 0),
+        ({"middle_start": True}, 0),
+    ],
+)
+def test_short_ones_were_opened_and_ended_within_ten_seconds(changed: dict[str, Any], short: int) -> None:
+    assert link(connection(**changed)).short == short
+
+
+@pytest.mark.parametrize(("by", "count"), [("broker", 1), ("client", 0), (None, 0)])
+def test_what_the_broker_ended(by: str | None, count: int) -> None:
+    found = link(connection(close=closed(by, at=3))).ended
+    assert found == [Ended(3 * SECOND, "c1", 1, "fin", 2 * SECOND)] * count
+
+
+def test_a_connection_without_exchanges_was_not_idle() -> None:
+    (ended,) = link(connection(exchanges=0, close=closed(at=3))).ended
+    assert ended.idle_ns == 0
+
+
+def test_the_round_trip_is_the_median_of_those_known() -> None:
+    def timed(trip_ns: int | None) -> Any:
+        trips = SimpleNamespace(round_trip_ns=trip_ns)
+        return connection(tcp=tcp(times=SimpleNamespace(delayed_ns=5, trips=trips)))
+
+    found = link(timed(30), timed(None), timed(10), timed(0))
+    assert found.trips == [(30, "c1"), (10, "c1"), (0, "c1")]
+    assert found.trip_ns == 10
+    assert found.delayed_ns == 20
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_broken"),
+    [
+        ({}, True),
+        ({"kind": ConnectionKind.KAFKA}, False),
+        ({"middle_start": True}, False),
+        ({"tcp": None}, False),
+        ({"close": None}, False),
+        ({"close": closed(None)}, False),
+        ({"close": closed("client")}, True),
+        ({"close": closed(at=1.999)}, True),
+        ({"close": closed(at=2)}, False),
+        ({"tcp": tcp(client_bytes=1699)}, True),
+        ({"tcp": tcp(client_bytes=1700)}, False),
+        ({"tcp": tcp(broker_bytes=1)}, True),
+        ({"tcp": tcp(broker_bytes=0)}, False),
+    ],
+)
+def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken: bool) -> None:
+    one = connection(**{"kind": ConnectionKind.TLS, **changed})
+    assert is_broken_off(one) is is_broken
+    assert link(one).broken_off == [(0, "c1")] * is_broken

@@ -1,0 +1,92 @@
+"""How many mutants of kdissect's source the tests notice: `python -m tests.source_mutants PACKAGE`.
+
+PACKAGE is one of `PACKAGES`. A random sample of all possible changes (`points.py`) is tried on the tests that
+run the changed lines. Prints each mutant, and the share that survived.
+"""
+
+import argparse
+import math
+import os
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tests.source_mutants.points import points_of
+from tests.source_mutants.trials import CHECKOUT, OPTIONS, Outcome, Place, Trials
+
+# The tests that are tried: those of the package, and of the commands that show what it does.
+PACKAGES = {
+    "kdissect/report": (
+        "tests/report",
+        "tests/causes",
+        "tests/cli/statistics",
+        "tests/cli/output",
+    ),
+    "kdissect/causes": ("tests/causes", "tests/report"),
+    "kdissect/query": (
+        "tests/query",
+        "tests/cli/options/test_filters.py",
+        "tests/cli/statistics/test_filtered_statistics.py",
+    ),
+    "kdissect/engine/segments": (
+        "tests/engine/segments",
+        "tests/engine/indexes",
+        "tests/engine/test_broker_logs.py",
+        "tests/cli/log_segments",
+    ),
+    "kdissect/net/headers": ("tests/net", "tests/capture", "tests/engine/test_ways_in.py"),
+}
+
+
+def main() -> None:
+    """Print them."""
+    parser = argparse.ArgumentParser(prog="python -m tests.source_mutants", description=__doc__)
+    parser.add_argument("package", choices=PACKAGES)
+    parser.add_argument("--sample", type=int, default=60, metavar="N", help="mutants (default: 60)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice (default: 1)")
+    parser.add_argument("--only", metavar="TEXT", help="no sample: all mutants whose line has TEXT")
+    options = parser.parse_args()
+    package = CHECKOUT / options.package
+    population = [
+        Place(path, point) for path in sorted(package.rglob("*.py")) for point in points_of(path.read_text())
+    ]
+    if options.only:
+        places = [place for place in population if options.only in str(place)]
+    else:
+        places = sample_of(population, options.sample, f"{options.package} {options.seed}")
+    os.environ["COVERAGE_CORE"] = "ctrace"  # the one that knows which test runs a line
+    trials = Trials(package, places)
+    pytest.main([*PACKAGES[options.package], *OPTIONS[:-2], "-m", "not exhaustive"], plugins=[trials])
+    _print(options.package, options.seed, len(population), trials.outcomes)
+
+
+def sample_of(population: Sequence[Place], size: int, seed: str) -> list[Place]:
+    """A random choice, the same for the same seed, in the order of the source."""
+    chosen = random.Random(seed).sample(range(len(population)), min(size, len(population)))
+    return [population[at] for at in sorted(chosen)]
+
+
+def interval(found: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927): low and high, from 0 to 1."""
+    z = 1.96
+    share, denominator = found / of, 1 + z * z / of
+    middle = (share + z * z / (2 * of)) / denominator
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / denominator
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _print(package: str, seed: int, population: int, outcomes: Sequence[Outcome]) -> None:
+    alive = [outcome for outcome in outcomes if outcome.state != "killed"]
+    print("\n" + "\n".join(f"{outcome.state:12} {outcome.place}  [{outcome.by}]" for outcome in alive))
+    if outcomes:
+        low, high = interval(len(alive), len(outcomes))
+        print(
+            f"{package}, seed {seed}: {len(alive)} of {len(outcomes)} survive,"
+            f" {len(alive) / len(outcomes):.1%} (95 %: {low:.1%} to {high:.1%});"
+            f" {population} mutants are possible"
+        )
+
+
+if __name__ == "__main__":
+    main()
