@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -94,37 +94,35 @@ async def focused(url: str, devtools: int) -> None:
     """Open the page, touch nothing, and wait until what takes the keys has the focus."""
     from aiohttp import ClientSession
 
-    async with ClientSession() as session:
-        async with page(session, devtools) as call:
-            await call("Page.navigate", url=url)
-            until = time.monotonic() + PATIENCE_S
-            while True:
-                found = await call("Runtime.evaluate", expression="document.activeElement.className")
-                if "xterm-helper-textarea" in str(found["result"].get("value")):
-                    return
-                assert time.monotonic() < until
-                await asyncio.sleep(0.2)
+    async with ClientSession() as session, page(session, devtools) as call:
+        await call("Page.navigate", url=url)
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            found = await call("Runtime.evaluate", expression="document.activeElement.className")
+            if "xterm-helper-textarea" in str(found["result"].get("value")):
+                return
+            assert time.monotonic() < until
+            await asyncio.sleep(0.2)
 
 
 async def pressed_while_loading(url: str, port: int, devtools: int, keys: str) -> None:
     """Open the page, and press keys before the screen has drawn anything."""
     from aiohttp import ClientSession
 
-    async with ClientSession() as session:
-        async with page(session, devtools) as call:
+    async with ClientSession() as session, page(session, devtools) as call:
 
-            async def value(expression: str) -> Any:
-                return (await call("Runtime.evaluate", expression=expression))["result"].get("value")
+        async def value(expression: str) -> Any:
+            return (await call("Runtime.evaluate", expression=expression))["result"].get("value")
 
-            await call("Page.navigate", url=url)
-            while await value(f"location.port == '{port}' && document.readyState != 'loading'") is not True:
-                await asyncio.sleep(0.01)
-            for key in keys:
-                event = {"key": key, "text": key, "code": f"Key{key.upper()}"}
-                await call("Input.dispatchKeyEvent", type="keyDown", **event)
-                await call("Input.dispatchKeyEvent", type="keyUp", **event)
-            assert await value("document.body.classList.contains('-first-byte')") is False
-            await asyncio.sleep(PATIENCE_S)  # the page stays open until it is known what came of them
+        await call("Page.navigate", url=url)
+        while await value(f"location.port == '{port}' && document.readyState != 'loading'") is not True:
+            await asyncio.sleep(0.01)
+        for key in keys:
+            event = {"key": key, "text": key, "code": f"Key{key.upper()}"}
+            await call("Input.dispatchKeyEvent", type="keyDown", **event)
+            await call("Input.dispatchKeyEvent", type="keyUp", **event)
+        assert await value("document.body.classList.contains('-first-byte')") is False
+        await asyncio.sleep(PATIENCE_S)  # the page stays open until it is known what came of them
 
 
 @needs_chromium
@@ -152,9 +150,10 @@ def test_keys_while_the_page_loads_are_held_and_come_in_order(tmp_path: Path) ->
 
 def asked(port: int, path: str, **headers: str) -> tuple[int, str, str]:
     """Status, cookie and text of an answer."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    connection.request("GET", path, headers={name.replace("_", "-"): text for name, text in headers.items()})
-    with connection.getresponse() as found:
+    sent = {name.replace("_", "-"): text for name, text in headers.items()}
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        connection.request("GET", path, headers=sent)
+        found = connection.getresponse()
         cookie = (found.headers["Set-Cookie"] or "").partition(";")[0]
         return found.status, cookie, found.read().decode("utf-8", "replace")
 
@@ -198,12 +197,12 @@ def test_other_sites_addresses_and_strangers_are_refused() -> None:
 
 
 def test_one_browser_at_a_time() -> None:
-    from aiohttp import ClientSession
+    from aiohttp import ClientSession, CookieJar  # unsafe: of an address
 
     port = free_port()
 
     async def play(url: str) -> None:
-        own, another = ClientSession(), ClientSession()
+        own, another = (ClientSession(cookie_jar=CookieJar(unsafe=True)) for _ in range(2))
         async with own, another:
             origin = {"Origin": f"http://127.0.0.1:{port}"}
             where = f"http://127.0.0.1:{port}"
