@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdissect.report.printable import field_text, printable
+from kdissect.report.printable import field_text, inert_json, printable
 
 
 class Cell(NamedTuple):
@@ -103,5 +103,5 @@ def cell(value: Any) -> str:
             return "{}"
         import json  # start-up: few tables have structs
 
-        return field_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return field_text(inert_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
     return str(value)

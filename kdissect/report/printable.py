@@ -34,6 +34,20 @@ def terminal_json(line: bytes) -> bytes:
     ).encode()
 
 
+# Bidi_Control of Unicode (PropList.txt)
+_DIRECTION_CONTROLS = {
+    code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+def inert_json(text: str) -> str:
+    """JSON text with the controls of the writing direction escaped: raw, they reorder the text around them.
+
+    A parser reads the same value. json_out.rs writes its strings in the same way.
+    """
+    return text if text.isascii() else text.translate(_DIRECTION_CONTROLS)
+
+
 def _escape(char: str) -> str:
     code = ord(char)
     if char in _SHORT:

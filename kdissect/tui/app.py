@@ -36,6 +36,7 @@ from kdissect.tui.view import (
     View,
     ViewApp,
     new_view,
+    uses_files,
 )
 from kdissect.tui.views import FIRST, VIEWS, Spec
 from kdissect.tui.views.exchanges import ExchangesView
@@ -85,8 +86,8 @@ class KdissectApp(ViewApp):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, session: Session, state: State | None = None) -> None:
-        super().__init__(session, state)
+    def __init__(self, session: Session, state: State | None = None, may_use_files: bool = True) -> None:
+        super().__init__(session, state, may_use_files)
         self._changes: dict[tuple[Change, str], None] = {}
         self._is_filtering = False
         self._switch_s = sys.getswitchinterval()
@@ -294,6 +295,12 @@ class KdissectApp(ViewApp):
             return
         self.push_screen(CopyScreen(self.session, row, None if self.view is None else self.view.chosen_field))
 
+    @uses_files
+    def deliver_screenshot(self, *arguments: Any, **named: Any) -> Any:
+        """Save a picture of the screen, for the command palette."""
+        return super().deliver_screenshot(*arguments, **named)
+
+    @uses_files
     def action_save(self) -> None:
         """Save what is marked, else what is selected."""
         marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
@@ -304,6 +311,7 @@ class KdissectApp(ViewApp):
         what = plural(len(marked), "marked exchange") if marked else f"exchange {rows[0] + 1}"
         self.push_screen(SaveScreen(self.session, rows, what))
 
+    @uses_files
     def action_save_shown(self) -> None:
         """Save all that the list shows."""
         shown = self.session.shown

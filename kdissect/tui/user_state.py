@@ -56,8 +56,9 @@ def state_path() -> Path:
 class KeptState(State):
     """A state that begins with what was saved to `path`. `load` and `save` raise nothing."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, is_saved: bool = True) -> None:
         self.path = path or state_path()
+        self._is_saved = is_saved
         super().__init__()
 
     def load(self) -> None:
@@ -69,7 +70,9 @@ class KeptState(State):
                 self._take(json.loads(data))
 
     def save(self) -> None:
-        """Write the file: complete, or as it was before."""
+        """Write the file: complete, or as it was before. Nothing if the screen may not write files."""
+        if not self._is_saved:
+            return
         text = json.dumps(self._plain(), indent=1, ensure_ascii=True)
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,10 @@ See the package's docstring for the contract.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from textual.app import App
 from textual.containers import Container
@@ -24,11 +26,37 @@ class Field(NamedTuple):
     data: bytes
 
 
-class ViewApp(App[None]):
-    """The app as views and bars see it: what is known, kept and selected, and the view in front."""
+Action = TypeVar("Action", bound=Callable[..., Any])
 
-    def __init__(self, session: Session, state: State | None = None) -> None:
+
+def uses_files(action: Action) -> Action:
+    """Declare that an action of the app reads or writes files that its user names.
+
+    If the app may not use files, the action gives a notice instead.
+    """
+
+    @wraps(action)
+    def guarded(app: ViewApp, *arguments: Any, **named: Any) -> Any:
+        if app.may_use_files:
+            return action(app, *arguments, **named)
+        app.post_message(Notice(FILES_OFF, "warning"))
+        return None
+
+    return cast(Action, guarded)
+
+
+FILES_OFF = "files are off in the browser: kdissect tui --web-files allows them"
+
+
+class ViewApp(App[None]):
+    """The app as views and bars see it: what is known, kept and selected, and the view in front.
+
+    `may_use_files`: whether actions that are declared with `uses_files` are carried out.
+    """
+
+    def __init__(self, session: Session, state: State | None = None, may_use_files: bool = True) -> None:
         super().__init__()
+        self.may_use_files = may_use_files
         self.session = session
         self.state = State() if state is None else state
         self.selected_row: int | None = None

@@ -35,11 +35,33 @@ pub fn number(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A string, in quotes.
+/// A string, in quotes. Controls of the writing direction are escaped, as `kdissect.report.printable.inert_json` does.
 pub fn string(out: &mut Vec<u8>, text: &str) {
-    let mut left = text.as_bytes();
-    out.reserve(left.len() + 2);
+    out.reserve(text.len() + 2);
     out.push(b'"');
+    let mut left = text;
+    if !text.is_ascii() {
+        while let Some((at, control)) = left.char_indices().find(|&(_, char)| is_direction_control(char)) {
+            characters(out, &left[..at]);
+            escape_unit(out, u32::from(control) as u16); // all are below U+10000
+            left = &left[at + control.len_utf8()..];
+        }
+    }
+    characters(out, left);
+    out.push(b'"');
+}
+
+/// Bidi_Control of Unicode (PropList.txt): what reorders the text around it.
+fn is_direction_control(char: char) -> bool {
+    matches!(
+        char,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
+}
+
+/// The characters of a string.
+fn characters(out: &mut Vec<u8>, text: &str) {
+    let mut left = text.as_bytes();
     while let Some((block, rest)) = left.split_first_chunk::<BLOCK>() {
         if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
             escaped(out, block);
@@ -49,7 +71,6 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
         left = rest;
     }
     escaped(out, left);
-    out.push(b'"');
 }
 
 fn is_special(byte: u8) -> bool {
@@ -95,14 +116,17 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
         b'\n' => b'n',
         0x0C => b'f',
         b'\r' => b'r',
-        _ => {
-            out.extend_from_slice(b"\\u00");
-            out.push(HEX[usize::from(byte >> 4)]);
-            out.push(HEX[usize::from(byte & 15)]);
-            return;
-        }
+        _ => return escape_unit(out, u16::from(byte)),
     };
     out.extend_from_slice(&[b'\\', short]);
+}
+
+/// RFC 8259 section 7: `\u` and the code unit in hex.
+fn escape_unit(out: &mut Vec<u8>, unit: u16) {
+    out.extend_from_slice(b"\\u");
+    for shift in [12, 8, 4, 0] {
+        out.push(HEX[usize::from(unit >> shift & 15)]);
+    }
 }
 
 /// `jsonable.bytes_value`: an object with standard base64 (RFC 4648 section 4).

@@ -1,22 +1,31 @@
 """The screen in a browser: textual-serve starts one `kdissect tui` for each page that is open.
 
-- It listens on 127.0.0.1 alone: whoever reaches the page reads the captures.
+- It listens on loopback if no other address is asked for, and answers nobody without the token of the URL
+  that it prints: whoever reaches the page reads the captures. The token is exchanged for a cookie.
+- Other sites in the user's browser get 403: see `_Guard`.
 - The page of textual-serve takes no keys before a click, and loads a font from another host. Here keys count
   from the first moment, and nothing is loaded from elsewhere.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import hmac
+import logging
 import re
+import secrets
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from shlex import join
+from typing import Any
 
 from aiohttp import web
 from textual_serve.server import Server
 
-HOST = "127.0.0.1"
+from kdissect.model.http_access import authority, is_equal, names_server, new_token
+
 _ELSEWHERE = re.compile(r'<link[^>]*href="https?://(?!127\.0\.0\.1)[^>]*>')
 # Keys are held until the screen has drawn something (the class -first-byte), and then typed into the hidden
 # text area of xterm.js: a character as an InputEvent, which it takes from scripts too, others as keydown.
@@ -57,23 +66,158 @@ _KEYS = """<script>
 </script>"""
 
 
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_TOKEN = "token"
+_SOCKET = "/ws"
+# What a page of this server or the address bar sends; another site, or another port of this machine, is
+# cross-site or same-site (Fetch Metadata, W3C, section 2.3).
+_OWN_SITES = ("same-origin", "none")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_REFUSED = "403: open the URL that kdissect tui --web printed. Other sites and addresses are refused.\n"
+_IN_USE = (
+    "<!DOCTYPE html><html><head><title>kdissect</title></head>"
+    "<body><h1>kdissect is open in another browser</h1>"
+    "<p>Close the other page, and <a href='/'>try again</a>. "
+    "<code>--web-sessions N</code> allows N pages at a time.</p></body></html>"
+)
+
+
+class _Guard:
+    """Decides who may use the server: whoever has the token, or the cookie that was given for it.
+
+    The Host header must name the server, and the Origin header, where there is one, that same address. A
+    WebSocket needs an Origin: browsers send it, and only it tells one page from another.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.token = new_token()
+        self._host = host
+        self._port = port
+        self._key = secrets.token_bytes(32)
+        # Cookies do not know ports: a second server must not overwrite that of the first.
+        self._cookie = f"kdissect_{port}"
+
+    def browser_of(self, request: web.Request) -> str | None:
+        """The number of the browser that a valid cookie names; None without one."""
+        number, _, code = request.cookies.get(self._cookie, "").partition(".")
+        return number if is_equal(code, self._code(number)) else None
+
+    def is_from_elsewhere(self, request: web.Request) -> bool:
+        """Whether a page of another site asks, or one by another address."""
+        local = request.transport.get_extra_info("sockname")[0] if request.transport is not None else ""
+        if not names_server(request.headers.get("Host"), self._host, self._port, local):
+            return True
+        origin = request.headers.get("Origin")
+        if origin is None:
+            return request.path == _SOCKET or "upgrade" in request.headers or not self._is_own_site(request)
+        return origin.lower() != f"http://{request.headers['Host'].lower()}"
+
+    def _is_own_site(self, request: web.Request) -> bool:
+        """A link with the right token may stand on any page, such as a terminal in a browser."""
+        return request.headers.get("Sec-Fetch-Site", "none") in _OWN_SITES or self.has_token(request)
+
+    def has_token(self, request: web.Request) -> bool:
+        """Whether it is the URL that was printed."""
+        given = request.query.get(_TOKEN)
+        return request.path == "/" and given is not None and is_equal(given, self.token)
+
+    def let_in(self, request: web.Request) -> web.Response:
+        """Exchange the token for a cookie, and lead on to the URL without it: history and logs keep URLs."""
+        response = web.Response(status=303, headers={"Location": "/"})
+        if self.browser_of(request) is None:
+            number = secrets.token_hex(16)
+            cookie = f"{number}.{self._code(number)}"
+            response.set_cookie(self._cookie, cookie, httponly=True, samesite="Strict", path="/")
+        return response
+
+    def _code(self, number: str) -> str:
+        return hmac.new(self._key, number.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
 class PageServer(Server):
-    """The server of textual-serve, with another page."""
+    """The server of textual-serve, with another page, for those who have the token.
+
+    At most `sessions` pages are open. One more of the same browser takes the place of its first.
+    """
+
+    def __init__(self, command: str, host: str, port: int, sessions: int) -> None:
+        super().__init__(command, host=host, port=port, title="kdissect")
+        self.guard = _Guard(host, port)
+        self.url = f"http://{authority(_reached(host), port)}/?{_TOKEN}={self.guard.token}"
+        self._most = sessions
+        self._open: dict[asyncio.Task[Any], str] = {}
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
-        app.middlewares.append(_mended)
+        app.middlewares.append(self._guarded)
         return app
 
+    def initialize_logging(self) -> None:
+        """Faults alone: a log of requests has the token in it, and one with local variables, too."""
+        logging.basicConfig(level=logging.WARNING, format="%(message)s")
 
-@web.middleware
-async def _mended(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    response = await handler(request)
-    if isinstance(response, web.Response) and response.content_type == "text/html" and response.text:
-        response.text = mended(response.text)
-    return response
+    async def on_startup(self, app: web.Application) -> None:
+        """Print where it is."""
+        sys.stdout.write(f"kdissect is at {self.url}\nCtrl+C ends it\n")
+        sys.stdout.flush()
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        if self.guard.is_from_elsewhere(request):
+            response: web.StreamResponse = web.Response(status=403, text=_REFUSED)
+        elif self.guard.has_token(request):
+            response = self.guard.let_in(request)
+        elif (browser := self.guard.browser_of(request)) is None:
+            response = web.Response(status=403, text=_REFUSED)
+        elif request.path in ("/", _SOCKET) and not self._has_room(browser):
+            response = web.Response(status=409, text=_IN_USE, content_type="text/html")
+        else:
+            try:
+                response = await handler(request)
+            except web.HTTPException as error:  # no such page
+                response = web.Response(status=error.status, text=error.text)
+        if not response.prepared:
+            response.headers.update(_HEADERS)
+        return response
+
+    def _has_room(self, browser: str) -> bool:
+        return len(self._open) < self._most or browser in self._open.values()
+
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
+        """The page. Its links lead to the address by which it is asked for: the cookie is valid there."""
+        self.public_url = f"http://{request.host}"
+        response = await super().handle_index(request)
+        assert isinstance(response, web.Response)
+        response.text = mended(response.text or "")
+        return response
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """A page that is open, until it is closed."""
+        browser, task = self.guard.browser_of(request), asyncio.current_task()
+        assert browser is not None
+        assert task is not None
+        while len(self._open) >= self._most:
+            oldest = next(other for other, owner in self._open.items() if owner == browser)
+            del self._open[oldest]
+            oldest.cancel()  # textual-serve then closes the WebSocket and ends the process
+        self._open[task] = browser
+        try:
+            return await super().handle_websocket(request)
+        finally:
+            self._open.pop(task, None)
+
+
+def _reached(host: str) -> str:
+    """An address by which one reaches a server that listens on `host`."""
+    return {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
 
 
 def mended(page: str) -> str:
@@ -81,18 +225,19 @@ def mended(page: str) -> str:
     return _ELSEWHERE.sub("", page).replace("</body>", f"{_KEYS}</body>")
 
 
-def serve(arguments: Sequence[str], port: int) -> None:
+def serve(arguments: Sequence[str], host: str, port: int, sessions: int) -> None:
     """Serve until Ctrl-C. `arguments` are those of `kdissect tui` without `--web`.
 
-    Raises OSError where the port cannot be had.
+    Raises OSError if the address and port cannot be had.
     """
-    _check(port)
+    _check(host, port)
     command = join([sys.executable, "-m", "kdissect", "tui", *arguments])
-    PageServer(command, host=HOST, port=port, title="kdissect").serve()
+    PageServer(command, host, port, sessions).serve()
 
 
-def _check(port: int) -> None:
+def _check(host: str, port: int) -> None:
     """Whether the port can be had: textual-serve itself would print a traceback."""
-    with socket.socket() as tried:
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        tried.bind((HOST, port))
+        tried.bind(address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
 from kdissect.capture.files import refusal
@@ -16,8 +16,14 @@ from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_
 from kdissect.cli.options.live.live_options import settings_of
 from kdissect.model.endpoint import Ports
 from kdissect.model.extras import how_to_install
+from kdissect.model.http_access import LOOPBACK, authority
 from kdissect.report.printable import printable
 from kdissect.tui.processes.worker_messages import Order
+
+# Set by the server of a browser's pages.
+_DRIVER = "TEXTUAL_DRIVER"
+# Each page reads the captures in processes of its own.
+_MAX_SESSIONS = 64
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -32,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
         return UNREADABLE
     if options.web:
         return _web(parser, options, arguments)
-    if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
+    if not sys.stdout.isatty() and _DRIVER not in os.environ:
         parser.error("it needs a terminal; kdissect inspect prints")
     from kdissect.tui.session import Session, terminal_for_keys  # start-up of --help and of --web
 
@@ -50,7 +56,9 @@ def run(arguments: Sequence[str]) -> int:
     from kdissect.tui.app import KdissectApp
     from kdissect.tui.user_state import KeptState
 
-    app = KdissectApp(session, KeptState())
+    # A process of a browser's page has a driver of its own. Its user is not always who started the server.
+    may_use_files = options.web_files or _DRIVER not in os.environ
+    app = KdissectApp(session, KeptState(is_saved=may_use_files), may_use_files)
     if options.filter is not None:
         session.set_filter(options.filter.text)
     app.run()
@@ -79,12 +87,13 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     try:
         from kdissect.cli.captures.browser_page import serve  # an optional package
 
-        serve([argument for argument in arguments if argument != "--web"], options.web_port)
+        shown = [argument for argument in arguments if argument != "--web"]
+        serve(shown, options.web_host, options.web_port, options.web_sessions)
     except ModuleNotFoundError:
         say(f"--web needs textual-serve, which is not installed: {how_to_install('web')}")
         return USAGE
     except OSError as error:
-        say(f"127.0.0.1:{options.web_port}: {error.strerror or error}")
+        say(f"{authority(options.web_host, options.web_port)}: {error.strerror or error}")
         return UNREADABLE
     return OK
 
@@ -101,12 +110,25 @@ def _order(parser: ArgumentParser, options: Namespace) -> Order:
     )
 
 
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 0 < int(text) <= _MAX_SESSIONS:
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {_MAX_SESSIONS}")
+    return int(text)
+
+
 def _parser() -> ArgumentParser:
     parser = command_parser("tui", "Look at the exchanges of captures on the screen, while they are read.")
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "begin with only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("in a browser").add_argument
-    add("--web", action="store_true", help="serve it on 127.0.0.1 (needs the extra web)")
-    add("--web-port", metavar="N", type=port, default=8018, help="default: 8018")
+    add(
+        "--web",
+        action="store_true",
+        help="serve it to a browser, at a URL with a token (needs the extra web)",
+    )
+    add("--web-host", metavar="HOST", default=LOOPBACK, help="listen on HOST (default: 127.0.0.1)")
+    add("--web-port", metavar="N", type=port, default=8018, help="listen on port N (default: 8018)")
+    add("--web-sessions", metavar="N", type=_count, default=1, help="allow N open pages (default: 1)")
+    add("--web-files", action="store_true", help="let the browser save files on this machine")
     return parser

@@ -1,22 +1,15 @@
-"""Comma-separated values, RFC 4180 as the `csv` module writes it, with `\\n` line ends.
-
-A file of this form is opened in a spreadsheet, which takes a text that begins like a formula for one and
-runs it. Such a text gets an apostrophe in front, as spreadsheets mark text; TSV and JSON have it as it is.
-"""
+"""Comma-separated values, RFC 4180 as the `csv` module writes it, with `\\n` line ends."""
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.cli.formats.named_fields import Room, as_columns
+from kdissect.cli.formats.spreadsheet_text import formula_mark
 from kdissect.engine.row_columns import Column
 from kdissect.report.cells import LIST_SEPARATOR, cell
 from kdissect.report.printable import printable
-
-# "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind blanks
-_FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")
 
 
 class CsvFormat:
@@ -71,11 +64,9 @@ class CsvFormat:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return _inert(value)
-    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        return _inert(LIST_SEPARATOR.join(value))
-    return cell(value)
-
-
-def _inert(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
+        text = value
+    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        text = LIST_SEPARATOR.join(value)
+    else:
+        text = cell(value)
+    return formula_mark(value) + text

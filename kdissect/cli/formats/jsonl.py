@@ -7,7 +7,7 @@ import orjson
 
 from kdissect.cli.formats.named_fields import Room, as_columns
 from kdissect.engine.row_columns import Column
-from kdissect.report.printable import terminal_json
+from kdissect.report.printable import inert_json, terminal_json
 
 _TEXTS = ("request.time", "response.time")  # which have quotes, of those that are the same on no two lines
 # Keys of bodies are strings; StrEnum values are written as their strings.
@@ -59,11 +59,12 @@ class JsonFormat:
 
 
 def json_bytes(value: Any, option: int | None = None) -> bytes:
-    """A value as compact JSON; `option` are those of orjson, of which a new line is the one that is used."""
+    """A value as compact JSON, inert; of orjson's options, `option` is that of a new line or None."""
     try:
-        return orjson.dumps(value, option=option)
+        text = orjson.dumps(value, option=option)
     except TypeError:  # an integer over 64 bits: the difference of two times of a damaged capture
-        return _slow(value) + (b"\n" if option else b"")
+        text = _slow(value) + (b"\n" if option else b"")
+    return text if text.isascii() else inert_json(text.decode()).encode()
 
 
 def _slow(value: Any) -> bytes:

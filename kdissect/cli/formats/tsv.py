@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.cli.formats.named_fields import Room, as_columns
+from kdissect.cli.formats.spreadsheet_text import formula_mark
 from kdissect.engine.row_columns import Column
 from kdissect.report.cells import cell
 
 
 class TsvFormat:
-    """Null is empty, lists are joined by commas, structs are JSON; tabs and line ends are escaped."""
+    """Null is empty, lists are joined by commas, structs are JSON; tabs and line ends are escaped.
+
+    A text that a spreadsheet would evaluate has an apostrophe before it, as in CSV.
+    """
 
     end = b"\n"
     is_stripped = False
@@ -30,14 +34,14 @@ class TsvFormat:
         """One row."""
         # Hot, for each cell of a million connections: most of what can be null is.
         cells = [
-            "" if value is None else cell(column.inside(value))
+            "" if value is None else _text(column.inside(value))
             for value, column in zip(map(row.get, self._firsts), self._columns, strict=True)
         ]
         return ("\t".join(cells) + "\n").encode()
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
         """The cell of a column, behind a tab."""
-        return self.room(at, row).before + cell(self._columns[at].value(row)).encode("utf-8", "replace")
+        return self.room(at, row).before + _text(self._columns[at].value(row)).encode("utf-8", "replace")
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
         """Nothing but the tab."""
@@ -46,3 +50,7 @@ class TsvFormat:
     def tail(self) -> bytes:
         """Nothing: every row went out at once."""
         return b""
+
+
+def _text(value: Any) -> str:
+    return formula_mark(value) + cell(value)

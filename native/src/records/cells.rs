@@ -1,5 +1,5 @@
-//! The text of one cell: what `kdissect.report.cells.cell` makes for TSV, `kdissect.cli.formats.csv` for CSV, and orjson
-//! for JSON.
+//! The text of one cell: what `kdissect.cli.formats.tsv` makes for TSV, `kdissect.cli.formats.csv` for CSV, and
+//! `kdissect.cli.formats.jsonl` for JSON.
 
 use std::collections::HashMap;
 
@@ -50,15 +50,23 @@ impl Cells {
     pub fn text(&mut self, py: Python<'_>, out: &mut Vec<u8>, text: &str) -> PyResult<()> {
         match self.style {
             Style::Json => string(out, text),
-            Style::Tsv => return self.field_text(py, out, text),
+            Style::Tsv => {
+                self.mark(out, text);
+                return self.field_text(py, out, text);
+            }
             Style::Csv => {
-                if is_formula(text) {
-                    out.push(b'\'');
-                }
+                self.mark(out, text);
                 return self.printable(py, out, text);
             }
         }
         Ok(())
+    }
+
+    /// `spreadsheet_text.formula_mark`: the apostrophe before a cell that a spreadsheet would take for a formula.
+    pub fn mark(&self, out: &mut Vec<u8>, text: &str) {
+        if self.style != Style::Json && is_formula(text) {
+            out.push(b'\'');
+        }
     }
 
     /// A text in a list.
@@ -155,7 +163,7 @@ impl Cells {
     }
 }
 
-/// `csv._FORMULA`: whether a spreadsheet would take a text for a formula.
+/// `spreadsheet_text._FORMULA`: whether a spreadsheet would take a text for a formula.
 fn is_formula(text: &str) -> bool {
     let begins = |char: char| {
         char < ' '

@@ -506,6 +506,21 @@ impl Writer {
         let is_json = self.cells.style == Style::Json;
         if is_json {
             out.push(b'[');
+        } else {
+            let mut begin = Vec::new();
+            for (at, place) in places.clone().enumerate() {
+                if at > 0 {
+                    begin.push(b',');
+                }
+                match of(place) {
+                    None => {}
+                    Some(found) if is_text(found) => {
+                        begin.extend_from_slice(form.of_bytes(found, &mut self.room));
+                    }
+                    Some(_) => begin.push(b'{'), // a struct, which begins no formula
+                }
+            }
+            self.cells.mark(out, std::str::from_utf8(&begin)?);
         }
         for (at, place) in places.enumerate() {
             if at > 0 {
@@ -519,7 +534,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Texts as one, which a spreadsheet may take for a formula.
+    /// Texts as one.
     fn joined<'a>(
         &mut self,
         py: Python<'_>,

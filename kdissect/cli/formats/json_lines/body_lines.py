@@ -22,6 +22,7 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
 from kdissect.model.record_batch import RecordFault
 from kdissect.model.run_budget import run_budget
+from kdissect.report.printable import inert_json
 from kdissect.schema.logs import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
@@ -188,9 +189,10 @@ class BodyTexts:
             raise ValueError
         document = {"bytes": end - start, "batches": batches}
         try:
-            return orjson.dumps(document | {"cut": found.cut} if found.cut else document)
+            text = orjson.dumps(document | {"cut": found.cut} if found.cut else document)
         except TypeError as error:  # an integer over 64 bits: `bodies` writes the whole body in another way
             raise ValueError from error
+        return text if text.isascii() else inert_json(text.decode()).encode()
 
 
 @lru_cache(maxsize=CACHE_SIZE)

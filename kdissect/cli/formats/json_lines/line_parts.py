@@ -7,16 +7,17 @@ from kdissect.engine.exchange_rows import anomaly_row, processes_row, topic_id_t
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
+from kdissect.report.printable import inert_json
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 try:
     from _json import (
-        encode_basestring as quote,  # what the json package uses, without importing json and its regexes
+        encode_basestring as _quoted,  # what the json package uses, without importing json and its regexes
     )
 except ImportError:  # not CPython
-    from json.encoder import encode_basestring as quote
+    from json.encoder import encode_basestring as _quoted
 
 # Texts that repeat on every line are made once. A hostile peer can send new ones for ever: the caches
 # start over when full.
@@ -28,6 +29,11 @@ Second = tuple[int, int, bytes]
 that others share.
 """
 NO_SECOND: Second = (0, 0, b"")
+
+
+def quote(text: str) -> str:
+    """A text as a JSON string, inert."""
+    return inert_json(_quoted(text))
 
 
 class LineTexts:
