@@ -8,6 +8,7 @@ import pytest
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.stream import UNKNOWN_LENGTH
+from kdissect.tls.hello import RETRY_RANDOM
 from tests.tls.listener import Listener, Secrets
 from tests.tls.openssl import CLIENT, SERVER, Conversation, Peers
 
@@ -105,6 +106,40 @@ def test_resumption(tmp_path: Path) -> None:
             assert listener.info.is_resumed
 
 
+def retrying(folder: Path) -> Peers:
+    """Peers whose server asks for another key share (HelloRetryRequest, RFC 8446 section 4.1.4)."""
+    peers = Peers(folder, V13)
+    peers.server_context.set_ecdh_curve("secp521r1")
+    return peers
+
+
+def test_retry(tmp_path: Path) -> None:
+    talk = retrying(tmp_path).talk(LINES)
+    assert RETRY_RANDOM in talk.wire[1][1]
+    for segment in (1, 1460, 1 << 20):
+        listener = Listener(Secrets(talk.key_log)).hear(talk.wire, segment).end()
+        assert heard(listener) == talk.said
+        assert (listener.info.why, listener.noted) == (None, [])
+
+
+def test_retry_with_a_resumption_and_a_certificate_of_the_client(tmp_path: Path) -> None:
+    peers = retrying(tmp_path)
+    peers.ask_for_certificate(tmp_path)
+    peers.talk(LINES)
+    again = peers.talk(LINES, peers.session)
+    listener = Listener(Secrets(again.key_log)).hear(again.wire).end()
+    assert heard(listener) == again.said
+    assert (listener.info.why, listener.noted) == (None, [])
+
+
+def test_retry_with_secrets_that_come_late(tmp_path: Path) -> None:
+    talk = retrying(tmp_path).talk(LINES)
+    secrets = Secrets(b"", may_grow=True)
+    listener = Listener(secrets).hear(talk.wire[:4])
+    secrets.log.feed(talk.key_log)
+    assert heard(listener.hear(talk.wire[4:]).end()) == talk.said
+
+
 def test_secrets_that_come_late(talk_13: Conversation, talk_12: Conversation) -> None:
     for talk in (talk_12, talk_13):
         secrets = Secrets(b"", may_grow=True)
@@ -181,11 +216,25 @@ def test_log_by_session_id(talk_12: Conversation) -> None:
     assert heard(Listener(Secrets(log)).hear(wire)) == talk_12.said
 
 
-def test_log_with_one_side_only(talk_13: Conversation) -> None:
+@pytest.mark.parametrize("end", ["CLIENT", "SERVER"])
+def test_log_with_one_side_only(talk_13: Conversation, end: str) -> None:
+    """Half a conversation looks as if the other end did not answer: none of it is read."""
     lines = talk_13.key_log.splitlines(keepends=True)
-    partial = b"".join(line for line in lines if not line.startswith(b"SERVER_TRAFFIC"))
-    listener = Listener(Secrets(partial)).hear(talk_13.wire).end()
-    assert listener.info.why == "the key log lacks SERVER_TRAFFIC_SECRET_0 for this connection"
+    partial = b"".join(line for line in lines if not line.startswith(f"{end}_TRAFFIC".encode()))
+    listener = Listener(Secrets(partial)).hear(talk_13.wire, 1460).end()
+    assert heard(listener) == (b"", b"")
+    assert listener.info.why == f"the key log lacks {end}_TRAFFIC_SECRET_0 for this connection"
+    assert (listener.info.is_decrypted, listener.opaque) == (False, 1)
+
+
+def test_log_that_was_copied_while_a_line_was_written(talk_13: Conversation) -> None:
+    lines = talk_13.key_log.splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith(b"SERVER_TRAFFIC"))
+    cut = b"\n".join([*lines[:at], lines[at][:-20]]) + b"\n"
+    listener = Listener(Secrets(cut)).hear(talk_13.wire).end()
+    assert heard(listener) == (b"", b"")
+    assert listener.info.why is not None
+    assert listener.info.why.startswith("the key log lacks ")
 
 
 def test_start_in_the_middle(talk_12: Conversation) -> None:
@@ -262,7 +311,8 @@ def test_an_alert_in_the_middle(tmp_path: Path) -> None:
         peers.talk(LINES)
     listener = Listener(Secrets(peers.log.read_bytes())).hear(peers.wire).end()
     assert listener.noted == [(AnomalyKind.TLS_ALERT, "client sent unknown_ca")]
-    assert listener.info.why == "the key log lacks SERVER_TRAFFIC_SECRET_0 for this connection"
+    assert listener.info.why is not None
+    assert listener.info.why.startswith("the key log lacks ")  # a handshake that fails has no traffic secrets
 
 
 def test_pickled_between_segments(talk_12: Conversation, talk_13: Conversation) -> None:
