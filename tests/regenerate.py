@@ -93,6 +93,7 @@ PARTS = (
         ),
         (
             "README.md",
+            "docs/examples.md",
             "docs/filter.md",
             "docs/native.md",
             "docs/output.md",

@@ -255,7 +255,7 @@ class ConnectionAnalyzer:
         """Missing bytes of a connection whose kind is not known yet."""
         detection = self._detection
         if detection is None:
-            self._readers[direction].gap(length, snapped, ref, time_ns)
+            self._pass_gap(direction, length, snapped, ref, time_ns)
             return
         kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
         if kind is not None and detection.client is not None:
@@ -412,7 +412,19 @@ class ConnectionAnalyzer:
             else:
                 reader.go_opaque()
         if conversation is not None:
+            self._let_fill(False)
             detection.replay(self._readers, client)
+            self._let_fill(True)
+
+    def _pass_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        self._let_fill(False)
+        self._readers[direction].gap(length, snapped, ref, time_ns)
+        self._let_fill(True)
+
+    def _let_fill(self, can_fill: bool) -> None:
+        """Say whether gaps that readers see from here on are kept by what gives them. Never inside TLS."""
+        for reader in self._readers:
+            reader.can_fill = can_fill and self._tls is None
 
     def _tell(self, kind: ConnectionKind, client: int) -> None:
         """Kind and roles are known to the outside from here on."""
@@ -437,6 +449,7 @@ class ConnectionAnalyzer:
         outer = self._readers
         self._readers = (FrameReader(self, 0, self._store), FrameReader(self, 1, self._store))
         for reader in self._readers:
+            reader.can_fill = False  # records open in their order
             reader.opened()  # without the handshake nothing can be decrypted: plaintext begins at its start
         self._detection = Detection()
         self._tls = TlsConnection(

@@ -130,8 +130,8 @@ class FrameReader:
 
     __slots__ = (
         "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size",
-        "_skipped", "_stop", "_store", "_stub", "_take", "_through", "_torn", "closed", "direction",
-        "is_open", "last_ref", "last_time_ns", "mode", "parts", "room",
+        "_skipped", "_stop", "_store", "_stub", "_take", "_through", "_torn", "can_fill", "closed",
+        "direction", "is_open", "last_ref", "last_time_ns", "mode", "parts", "room",
     )  # fmt: skip
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
@@ -158,6 +158,8 @@ class FrameReader:
         self._through: StreamSink | None = None
         self._torn: Torn | None = None  # around holes behind which no frame was found
         self._doubt = 0  # frames still to be judged before the position counts as certain
+        # Whether the caller of `gap` keeps the hole that it returns, and fills or forgets it.
+        self.can_fill = True
 
     # StreamSink
 
@@ -247,10 +249,11 @@ class FrameReader:
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
         """The next `length` bytes were not captured; gives what can be filled yet, if it is of use."""
-        if snapped or length == UNKNOWN_LENGTH:
+        is_final = snapped or length == UNKNOWN_LENGTH or not self.can_fill
+        if is_final:
             self._let_go()
         torn = self._torn
-        if torn is None and not snapped and length != UNKNOWN_LENGTH and self._can_tear:
+        if torn is None and not is_final and self._can_tear:
             torn = Torn(self._store, self._stand(), self._connection.mark(self.direction))
         if torn is None:
             self._pass(length, snapped, ref, time_ns)

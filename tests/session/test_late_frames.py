@@ -6,6 +6,8 @@ from tempfile import NamedTemporaryFile
 import pytest
 
 from kdissect.capture.files import open_captures
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.endpoint import Ports
 from kdissect.model.limits import Limits, in_force, use
 from kdissect.model.packets.packet import Packet
 from kdissect.net.streams.repair import GRACE_FEW_PACKETS, QUIET_GRACE_NS
@@ -212,3 +214,18 @@ def test_what_is_held_is_bounded() -> None:
         use(before)
     assert connection.anomaly_counts["late_segment"] == 1
     assert connection.tcp is not None and connection.tcp.gaps == 1
+
+
+def test_gaps_that_nobody_fills_hold_nothing() -> None:
+    """Those that were seen before the connection was known to be Kafka, and those that are filled no more."""
+    talk = Talk()
+    talk.handshake().ask(0)
+    talk.hide()
+    talk.answer(0).ask(1).answer(1).ask(2)
+    talk.hide()
+    packets = ended(talk.answer(2).ask(3).answer(3).give_up())
+    analyzer = Analyzer(Ports([9092]))
+    for packet in packets:
+        analyzer.feed(packet)
+    analyzer.close()
+    assert analyzer._store.torn_bytes == 0
