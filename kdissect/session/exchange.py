@@ -187,9 +187,13 @@ class Exchange:
         """Whether its frames may hold secrets: by its API, because nobody knows what they are, because SASL
         was not over, or because they are of the metadata log.
         """
-        if self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key) or self._has_no_header():
-            return True
-        return self.is_of_metadata
+        return self.is_near_logins or self.is_of_metadata
+
+    @property
+    def is_near_logins(self) -> bool:
+        """Whether its frames may hold secrets for another reason than the metadata log."""
+        is_login = self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key)
+        return is_login or self._has_no_header()
 
     def _has_no_header(self) -> bool:
         """Whether the request's header does not fit, so that its API is a guess."""

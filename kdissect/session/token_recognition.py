@@ -42,8 +42,11 @@ def is_known_request(data: bytes, offset: int) -> bool:
 
 
 def may_be_misplaced(exchange: Exchange) -> bool:
-    """Whether the client id of a request may be a secret that damage moved there."""
-    if not exchange.is_near_secrets:
+    """Whether the client id of a request may be a secret that damage moved there.
+
+    The request of a Fetch has no records, so it has no secret of the metadata log.
+    """
+    if not exchange.is_near_logins:
         return False
     decoded = exchange.bodies()[0]
     exchange.forget_bodies()

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (do
 ALL = sorted(map(str, CAPTURES.glob("*.pcap*")))
 CONNECTION = ConnectionInfo("0" * 16, "set", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), 0)
 PRODUCE, FETCH = 0, 1
+HEADER = bytes(5)  # correlation id and no tags (spec/004)
 OWN, USERS = "__consumer_offsets", "orders"
 TIME = 1_700_000_000_000
 CONTENTS = [None, b"", b"k", b"v" * 70, 'é"\\\n'.encode() * 9, b"\xff\0", b"x" * 9000]
@@ -53,7 +54,8 @@ def fetch(records: bytes | None, topic_id: bytes) -> Exchange:
     message = response_message(FETCH)
     assert message is not None
     exchange = Exchange(CONNECTION, 0, FETCH, 13)
-    exchange.response = frame(encode(message, 13, body))
+    exchange.response = frame(HEADER + encode(message, 13, body))
+    exchange.response_body_offset = len(HEADER)
     return exchange
 
 
