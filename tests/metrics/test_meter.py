@@ -7,6 +7,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.meter import Meter
 from kdissect.model.endpoint import Ports
 from kdissect.model.finding import Severity
+from kdissect.net.streams.repair import QUIET_GRACE_NS
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
@@ -18,9 +19,10 @@ def talk_with_a_hole() -> Conversation:
     talk = Conversation().handshake()
     talk.client(request(18, 0, 1)).broker(response(1, VERSIONS))
     lost = request(18, 0, 2)
-    talk.lose(CLIENT, lost).broker(response(2, VERSIONS)).wait(100_000_000)
-    talk.client(request(18, 0, 3)).broker(response(3, VERSIONS)).wait(100_000_000)
-    return talk.client(request(18, 0, 4)).broker(response(4, VERSIONS)).fin(CLIENT).fin(1)
+    talk.lose(CLIENT, lost).broker(response(2, VERSIONS)).wait(QUIET_GRACE_NS)
+    for number in range(3, 6):
+        talk.client(request(18, 0, number)).broker(response(number, VERSIONS)).wait(100_000_000)
+    return talk.fin(CLIENT).fin(1)
 
 
 def test_every_scrape_is_at_least_the_one_before() -> None:

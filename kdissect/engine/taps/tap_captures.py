@@ -1,7 +1,7 @@
 """Captures that `kdissect tap` wrote: whose connections are looked for elsewhere by their bytes.
 
 A tap is recognised by its packets, because tools that copy packets drop the name of the program that wrote
-the file: the agent gives every packet the largest window, and no sequence number of it comes from a network.
+the file: the agent writes IP packets without a link layer, and gives every packet the largest window.
 A capture of packets that looks so by chance is read once more, and no connection is marked without proof.
 """
 
@@ -19,6 +19,7 @@ from kdissect.net.parser import SegmentParser
 
 # What the agent writes (`Pcapng.java`), the most without an option: RFC 9293 section 3.1.
 _WINDOW = 0xFFFF
+_LINK_TYPE = 101  # LINKTYPE_RAW, https://www.tcpdump.org/linktypes.html
 # Segments that are looked at. The first window of many systems is the same, that of data seldom.
 _SEGMENTS = 32
 # Pairs of ends that are compared, of some 100 bytes each.
@@ -36,8 +37,11 @@ def ends_in_taps(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes
 
 def _is_tap(path: str) -> bool:
     parser = SegmentParser()
-    packets = next(open_captures([path]).batches(), ())
-    found = [one for one in parser.parse_batch(list(islice(packets, _SEGMENTS))) if one is not None]
+    captures = open_captures([path])
+    packets = list(islice(next(captures.batches(), ()), _SEGMENTS))
+    if captures.files[0].link_types != [_LINK_TYPE]:
+        return False
+    found = [one for one in parser.parse_batch(packets) if one is not None]
     return bool(found) and all(segment[4] == _WINDOW for segment in found)
 
 

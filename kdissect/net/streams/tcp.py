@@ -23,7 +23,7 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.oddities import OutOfOrderSegment
 from kdissect.net.streams.reassembly import Health, Reassembly
-from kdissect.net.streams.repair import Repair
+from kdissect.net.streams.repair import QUIET_GRACE_NS, Repair
 from kdissect.net.streams.round_trips import AckTimes
 from kdissect.net.streams.sequence import HALF, MASK, add, distance
 
@@ -199,7 +199,9 @@ class TcpConnection:
         if not segment.flags & SYN or not used:
             return False
         if mine.start_seq == add(segment.seq, 1):
-            return self.closed and time_ns - self.last_time_ns > TWO_MSL_NS
+            # A connection that waits for missing bytes is not closed: its FIN or RST may be among what waits.
+            quiet_ns = QUIET_GRACE_NS if self.troubled else TWO_MSL_NS
+            return (self.closed or self.troubled) and time_ns - self.last_time_ns > quiet_ns
         if mine.start_seq < 0 and segment.flags & ACK:
             return segment.ack != peer.start_seq
         return True

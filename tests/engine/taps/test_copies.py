@@ -10,14 +10,29 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import read_views
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed
 from tests.support.console import run
 from tests.support.messages.traffic import START_NS, Conversation, request, response
-from tests.support.packets.pcaps import write_pcap
+from tests.support.packets.pcaps import pcap_bytes
 
 SECOND = 1_000_000_000
 HEARTBEAT = 12
 MILLISECOND = 1_000_000
+
+
+RAW = 101  # LINKTYPE_RAW: what the agent writes
+ETHERNET_BYTES = 14
+
+
+def without_link(packets: list[Packet]) -> list[Packet]:
+    """The packets as the agent writes them."""
+    return [
+        packet._replace(
+            link_type=RAW, data=packet.data[ETHERNET_BYTES:], wire_length=packet.wire_length - ETHERNET_BYTES
+        )
+        for packet in packets
+    ]
 
 
 def tapped(
@@ -43,7 +58,7 @@ def tapped(
     if pending is not None:
         talk.client(_ask(pending))
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_pcap(path, talk.packets)
+    path.write_bytes(pcap_bytes(without_link(talk.packets), RAW))
     return path
 
 
@@ -126,7 +141,7 @@ def test_equal_first_exchanges_prove_nothing(tmp_path: Path) -> None:
         talk.client(request(18, 0, 1)).broker(response(1, bytes(6)))
         paths.append(tmp_path / name / "trace.pcap")
         paths[-1].parent.mkdir()
-        write_pcap(paths[-1], talk.packets)
+        paths[-1].write_bytes(pcap_bytes(without_link(talk.packets), RAW))
     assert same_as(*paths) == [False, False]
 
 
