@@ -1,6 +1,6 @@
 """Handshakes that Python's ssl does not offer, recorded on loopback with OpenSSL 3.0.19 and tcpdump.
 
-- early_data: `openssl s_server -early_data -tls1_3`, and three runs of `openssl s_client`. The first saves its
+- early_data: `openssl s_server -early_data -tls1_3` and three runs of `openssl s_client`. The first saves its
   session (`-sess_out`), two resume it with `-early_data`. The server accepts the early data of the first
   resumption and refuses that of the second, because a ticket is good for one use.
 - renegotiation: `openssl s_server -client_renegotiation -tls1_2`. The client renegotiates (`R`) between two
