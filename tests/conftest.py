@@ -40,6 +40,7 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
 _LEFT_OUT = "exhaustive tests left out"
 _left_out = pytest.StashKey[Counter[str]]()
 _session = pytest.StashKey[pytest.Session]()
+_scheduler = pytest.StashKey[Any]()
 
 
 def _raise(error: Exception) -> None:
@@ -120,9 +121,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Return a scheduler for workers of both engines; None leaves the choice to xdist."""
     from xdist.scheduler import WorkStealingScheduling  # not there in every environment
 
-    return scheduling_by_engine(
+    scheduler = config.stash[_scheduler] = scheduling_by_engine(
         config.stash[_session], lambda: WorkStealingScheduling(config, log), config.option.tx
     )
+    return scheduler
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -158,6 +160,9 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the process that prints what this one left out."""
+    scheduler = session.config.stash.get(_scheduler, None)
+    if scheduler is not None and not scheduler.collection_is_completed and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR  # the workers of an engine ended while collecting
     told: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if told is not None:
         told[_LEFT_OUT] = session.config.stash[_left_out][THIS_ENGINE]

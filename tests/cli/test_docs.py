@@ -31,6 +31,7 @@ from tests.support.console import CAPTURES, CHECKOUT
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 OUTPUT = CHECKOUT / "docs" / "output.md"
 README = CHECKOUT / "README.md"
+EXAMPLES_PAGE = CHECKOUT / "docs" / "examples.md"
 QUESTIONS = CHECKOUT / "docs" / "questions.md"
 CONSOLE = re.compile(r"```console\n\$ (kdissect [^\n]*)\n(.*?)```", re.DOTALL)
 FINDINGS = 1  # what `upgrade` gives where something breaks
@@ -241,10 +242,10 @@ def test_questions_are_twelve_or_more() -> None:
     assert all(question.endswith("?") for question in asked)
 
 
-def test_python_of_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_of_the_examples(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CHECKOUT)
-    (program,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    exec(compile(program, "README.md", "exec"), {})
+    (program,) = re.findall(r"```python\n(.*?)```", EXAMPLES_PAGE.read_text(), re.DOTALL)
+    exec(compile(program, EXAMPLES_PAGE.name, "exec"), {})
     assert capsys.readouterr().out.splitlines()
 
 
