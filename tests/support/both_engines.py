@@ -40,6 +40,8 @@ BOTH = (
     "tls",
 )
 
+# In the environment of a run: `native` leaves out the Python engine; KDISSECT_NATIVE=0 does the reverse.
+ONE_ENGINE = "KDISSECT_TEST_ENGINE"
 # In the environment of a worker that runs the tests of both engines only: another worker runs all tests.
 _SECOND = "KDISSECT_SECOND_ENGINE"
 
@@ -58,7 +60,8 @@ def with_both_engines(specifications: Iterable[str]) -> list[str]:
     """Return the specifications of xdist's workers for both engines: as many again with the Python engine."""
     native = list(specifications)
     python = [f"{each}//env:KDISSECT_NATIVE=0//env:{_SECOND}=1" for each in native]
-    return [*native, *python] if is_compiled else native
+    is_both = is_compiled and os.environ.get(ONE_ENGINE) != NATIVE
+    return [*native, *python] if is_both else native
 
 
 def has_second(specifications: Iterable[str]) -> bool:
