@@ -98,6 +98,18 @@ def user(uid: int) -> str:
         return str(uid)
 
 
+def open_private(path: str) -> int:
+    """Open a file to write from its start, and let no other user read it. Raises TapError, OSError.
+
+    Raises what `create_or_open` raises. A pipe or device keeps its mode.
+    """
+    handle = create_or_open(path)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        os.fchmod(handle, 0o600)
+        os.ftruncate(handle, 0)
+    return handle
+
+
 def create_or_open(path: str) -> int:
     """Open a file to write, and create it with mode 0600. Raises TapError for a planted file, OSError.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kdissect.capture.live import captures as live_captures
 from kdissect.tap import TapError, attachment, shared_folders, tap_source
 from kdissect.tap.attachment import load_agent
 from kdissect.tap.jvms import list_jvms
@@ -252,3 +253,30 @@ def test_a_second_name_of_a_file_in_the_place_of_the_capture(tmp_path: Path) -> 
     hard_link(shared / "app.pcapng")
     refused(run("tap", 0x3FFFFFFF, "-w", shared / "app.pcapng"), "has a hard link with another name")
     assert stat.S_IMODE((shared / "app.pcapng").stat().st_mode) != 0o600
+
+
+@pytest.mark.parametrize("kind", [hard_link, lambda path: path.symlink_to("/dev/null")])
+def test_a_planted_file_in_the_place_of_a_live_capture(tmp_path: Path, kind: Callable[[Path], None]) -> None:
+    """`live -i tap:PID -w FILE` writes plaintext by other code than `tap PID -w FILE`."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    target = shared / "app.pcapng"
+    kind(target)
+    if target.is_symlink():
+        if os.geteuid():
+            pytest.skip("needs root")
+        os.chown(target, OTHER, OTHER, follow_symlinks=False)
+    before = inode(target)
+    with pytest.raises(OSError, match="remove it, or write elsewhere"):
+        live_captures._open_private(str(target))
+    assert inode(target) == before
+
+
+def test_a_file_of_this_user_is_written_from_its_start(tmp_path: Path) -> None:
+    target = tmp_path / "app.pcapng"
+    target.write_bytes(b"older and longer")
+    target.chmod(0o666)
+    for opened in (live_captures._open_private, shared_folders.open_private):
+        os.close(opened(str(target)))
+        assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (b"", 0o600)

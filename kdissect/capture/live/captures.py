@@ -6,6 +6,7 @@ iterates over `batches`; `close` may be called from any thread, also from a sign
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import threading
@@ -24,7 +25,7 @@ from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
-from kdissect.tap import PREFIX, TapError
+from kdissect.tap import PREFIX, TapError, shared_folders
 
 _Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
@@ -127,7 +128,7 @@ class LiveCaptures:
         if self.settings.path is not None:
             sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag)
             if is_tap(self.settings):
-                sink.mode = 0o600  # what it writes was encrypted on its way
+                sink.open_file = _open_private
         else:
             self._spool = Spool(_spool_name(self.settings), self.lag)
             self._tapes.put(self._spool)
@@ -235,6 +236,14 @@ def _spool_name(settings: LiveSettings) -> str:
 
 
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.
+def _open_private(path: str) -> int:
+    """Open a file for plaintext that was encrypted on its way. Raises OSError, for a planted file too."""
+    try:
+        return shared_folders.open_private(path)
+    except TapError as error:
+        raise OSError(errno.EPERM, str(error)) from error
+
+
 def is_tap(settings: LiveSettings) -> bool:
     """Whether an interface is a JVM."""
     return any(name.startswith(PREFIX) for name in settings.interfaces)

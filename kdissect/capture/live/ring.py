@@ -39,8 +39,8 @@ class FileRing:
         self._drops: dict[int, int] = {}  # told in earlier files
         self.paths: list[str] = []
         """The files there are."""
-        self.mode = 0o640
-        """Of the files that it makes."""
+        self.open_file: Callable[[str], int] = _open_file
+        """Opens or creates a file to write from its start. Raises OSError."""
 
     def write(self, blocks: Blocks, preamble: bytes, drops: dict[int, int]) -> None:
         """Write blocks; `preamble` is what a file with them has to begin with. Raises OSError."""
@@ -86,7 +86,7 @@ class FileRing:
             stem, extension = os.path.splitext(path)  # noqa: PTH122  paths stay strings here
             mark = time.strftime("%Y%m%d%H%M%S", time.gmtime())
             path = f"{stem}_{self._number:05}_{mark}{extension}"
-        self._handle = os.open(path, _FLAGS, self.mode)
+        self._handle = self.open_file(path)
         self._began = time.monotonic()
         self._file = GrowingFile(path, self._lag)
         self._kept.append(self._file)
@@ -137,6 +137,10 @@ class FileRing:
             file.wrote(whole, min(count, packets))
             raise
         file.wrote(len(data), packets)
+
+
+def _open_file(path: str) -> int:
+    return os.open(path, _FLAGS, 0o640)
 
 
 def _first_length(data: bytes) -> int:

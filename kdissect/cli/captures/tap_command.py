@@ -200,10 +200,7 @@ def _opened(path: str) -> BinaryIO:
     """A file that nobody else may read: it holds what was encrypted on its way."""
     if path == "-":
         return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: PTH123
-    handle = shared_folders.create_or_open(path)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        os.fchmod(handle, 0o600)
-    return open(handle, "wb", buffering=0)  # noqa: PTH123
+    return open(shared_folders.open_private(path), "wb", buffering=0)  # noqa: PTH123
 
 
 def _end_by_signals(source: TapSource, process: subprocess.Popen[bytes] | None) -> None:
