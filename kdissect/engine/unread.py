@@ -122,23 +122,27 @@ class Unread(NamedTuple):
         yield from self._foreign_line()
         if self.partly:
             count = sum(self.partly.values())
-            yield f"{self._share(count)} could be decrypted in part only: {_by_count(self.partly)}"
+            share = f"{count} of {plural(self.carrying, 'connection')}"
+            yield f"{share} could be decrypted in part only: {_by_count(self.partly)}"
         yield from self._packet_lines()
         yield from map(_key_log_line, (log for log in self.key_logs if not log.is_used))
 
     def _tls_lines(self) -> Iterator[str]:
         if not self.tls:
             return
-        from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED  # start-up: seldom needed
+        from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED, is_about_keys  # start-up: seldom needed
 
         told = {
             NO_HANDSHAKE: "TLS that began before the capture; without its handshake no key log opens it",
             UNFINISHED: "TLS whose handshake did not finish",
         }
-        keyless = {why: count for why, count in self.tls.items() if why not in told}
+        keyless = {why: count for why, count in self.tls.items() if is_about_keys(why)}
+        others = {why: count for why, count in self.tls.items() if why not in keyless and why not in told}
         if keyless:
             whys = _by_count(keyless) if len(keyless) > 1 else next(iter(keyless))
             yield f"{self._share(sum(keyless.values()))} TLS without keys ({whys}); {_KEYS_NEED}"
+        if others:
+            yield f"{self._share(sum(others.values()))} TLS that cannot be decrypted: {_by_count(others)}"
         for why, what in told.items():
             if why in self.tls:
                 yield f"{self._share(self.tls[why])} {what}"

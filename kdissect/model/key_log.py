@@ -46,7 +46,8 @@ class KeyLog:
 
     def find(self, client_random: bytes, session_id: bytes = b"") -> dict[str, bytes] | None:
         """The secrets of a session by label; None where nothing is known of it."""
-        return self._sessions.get(client_random) or self._by_id.get(session_id)
+        found = self._sessions.get(client_random)
+        return found or self._by_id.get(session_id, found)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of a log."""
@@ -85,8 +86,7 @@ class KeyLog:
         except (IndexError, ValueError):
             self.bad_lines += 1
             return
-        if label in _LABELS:  # others are of no use here, EXPORTER_SECRET for one
-            self._add(label, random, secret)
+        self._add(label, random, secret)
 
     def _add_by_id(self, session_id: bytes, secret: bytes) -> None:
         if len(self._by_id) >= MAX_SESSIONS:
@@ -104,7 +104,8 @@ class KeyLog:
                 self.dropped += 1
                 return
             session = self._sessions[random] = {}
-        session[label] = secret
+        if label in _LABELS:  # others are of no use here, but show that the log knows of the session
+            session[label] = secret
 
 
 def _hex(word: bytes) -> bytes:

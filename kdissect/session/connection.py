@@ -418,7 +418,14 @@ class ConnectionAnalyzer:
 
     def _go_opaque(self) -> None:
         """No plaintext comes any more. If none of it told what it is, the connection is TLS and no more."""
-        if self._detection is None or self._detection.has_data:
+        detection, info = self._detection, self.info
+        if detection is None:
+            if info.kind is ConnectionKind.KAFKA and info.tls is not None:
+                self._conversation.go_dark(self.last_ns, f"from here on encrypted: {info.tls.why}")
+                for reader in self._readers:
+                    reader.go_opaque()
+            return
+        if detection.has_data:
             return
         self._detection = None
         for reader in self._readers:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits, response_fits
 from kdissect.decoders.headers import parse_request_header, response_body_offset
-from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.wording import plural
@@ -459,6 +459,14 @@ class Conversation:
         return last is not None and last - ORPHAN_WINDOW <= correlation_id <= last
 
     # the end
+
+    def go_dark(self, time_ns: int, why: str) -> None:
+        """Nothing that follows can be read: whether what waits was answered is not known."""
+        self._info.note(Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, time_ns))
+        for exchange in [*self._tokens, *self._pairing.drain()]:
+            exchange.note(AnomalyKind.GAP, f"the response may be among bytes that were not read: {why}")
+            self._emit(exchange)
+        self._tokens = ()
 
     def finish(self, close: Close) -> None:
         """The connection is over: what waits is unanswered, or was not to be answered."""

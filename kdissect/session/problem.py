@@ -165,6 +165,8 @@ def _of_kafka(info: ConnectionInfo) -> Problem | None:
         refused = _of_handshake(info, info.tls)
         if refused is not None:
             return refused
+    if info.tls is not None and info.tls.why is not None:
+        return None  # read in part: the answers may be in what was not read
     return _of_unanswered(info)
 
 

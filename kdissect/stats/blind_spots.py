@@ -15,6 +15,8 @@ class BlindSpots:
 
     def __init__(self) -> None:
         self.opaque: Counter[str] = Counter()
+        self.tls: Counter[str] = Counter()
+        """Connections of which nothing but TLS was seen, by the reason."""
         self.middle_starts = 0
         self.gap_bytes = 0
         self.cut_frames = 0
@@ -31,6 +33,8 @@ class BlindSpots:
             info = event.connection
             if info.kind not in _CLEAR:
                 self.opaque[str(info.kind)] += 1
+            if info.kind is ConnectionKind.TLS and info.tls is not None and info.tls.why is not None:
+                self.tls[info.tls.why] += 1
             self.middle_starts += info.kind is ConnectionKind.KAFKA and info.middle_start
             self.gap_bytes += 0 if info.tcp is None else info.tcp.gap_bytes
 

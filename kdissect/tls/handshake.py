@@ -1,10 +1,12 @@
 """What the handshake of one connection has told so far."""
 
 import warnings
+from enum import Enum, auto
 
 from kdissect.tls.handshake_messages import Cursor, HandshakeType, ShortMessageError
 from kdissect.tls.hello import (
     ALPN,
+    EARLY_DATA,
     TLS_12,
     TLS_13,
     ClientHello,
@@ -15,7 +17,7 @@ from kdissect.tls.hello import (
     parse_server_hello,
 )
 from kdissect.tls.suites import SUITES, Suite, suite_name
-from kdissect.tls.tls_info import TlsInfo, version_name
+from kdissect.tls.tls_info import NO_HANDSHAKE, TlsInfo, not_supported, version_name
 from kdissect.tls.tls_record import ContentType
 
 _CLOSE_NOTIFY = 0
@@ -46,16 +48,32 @@ def _alert_name(code: int) -> str:
     return _ALERTS.get(code, f"alert {code}")
 
 
-class Handshake:
-    """Hellos, names and changes of cipher of one connection; what is worth telling goes to `info`."""
+class EarlyData(Enum):
+    """0-RTT data of TLS 1.3 (RFC 8446 section 4.2.10): the client sends it before the server answers."""
 
-    def __init__(self, info: TlsInfo) -> None:
+    NONE = auto()
+    OFFERED = auto()  # the server's decision is not known yet
+    ACCEPTED = auto()
+    REFUSED = auto()  # the server skips the records, and so must every other reader
+
+
+class Handshake:
+    """Hellos, names and changes of cipher of one handshake; what is worth telling goes to `info`.
+
+    `is_renegotiation`: of TLS 1.2, inside the protection of the handshake before it (RFC 5746).
+    """
+
+    def __init__(self, info: TlsInfo, is_renegotiation: bool = False) -> None:
         self._info = info
+        self.is_renegotiation = is_renegotiation
         self.client: int | None = None
         self.client_hello: ClientHello | None = None
         self.server_hello: ServerHello | None = None
         self.changed: set[int] = set()
         """Directions that sent ChangeCipherSpec."""
+        self.early_data = EarlyData.NONE
+        self.is_asking = False
+        """Whether the server has not answered the client's last hello, with a hello or a retry request."""
 
     @property
     def is_13(self) -> bool:
@@ -77,7 +95,9 @@ class Handshake:
 
     def is_protected(self, direction: int, kind: int) -> bool:
         """Whether a record of a type is encrypted, in a direction, by now."""
-        if self.is_13:
+        if self.is_13 or (self.server_hello is None and not self.is_renegotiation):
+            # A ChangeCipherSpec before the ServerHello changes no keys: TLS 1.3 sends it for the sake of
+            # middleboxes, RFC 8446 appendix D.4.
             return kind == ContentType.APPLICATION_DATA
         return direction in self.changed and kind != ContentType.CHANGE_CIPHER_SPEC
 
@@ -91,7 +111,10 @@ class Handshake:
         if kind == HandshakeType.SERVER_HELLO:
             return self._server_hello(body)
         if kind == HandshakeType.ENCRYPTED_EXTENSIONS:
-            self._info.alpn = parse_alpn(parse_extensions(Cursor(body)).get(ALPN)) or self._info.alpn
+            extensions = parse_extensions(Cursor(body))
+            self._info.alpn = parse_alpn(extensions.get(ALPN)) or self._info.alpn
+            if self.early_data is EarlyData.OFFERED:
+                self.early_data = EarlyData.ACCEPTED if EARLY_DATA in extensions else EarlyData.REFUSED
         elif kind == HandshakeType.CERTIFICATE:
             names = certificate_names(body, self.is_13)
             if direction == self.client:
@@ -113,27 +136,39 @@ class Handshake:
         return "" if code == _CLOSE_NOTIFY else f"{sender} sent {name}"
 
     def _client_hello(self, direction: int, body: bytes) -> str | None:
-        self.client = direction
+        info = self._info
         self.client_hello = hello = parse_client_hello(body)
-        self._info.client_random, self._info.sni, self._info.alpn = hello.random, hello.sni, hello.alpn
-        return "0-RTT early data is not followed" if hello.has_early_data else None
+        self.client, self.is_asking = direction, True
+        self.early_data = EarlyData.OFFERED if hello.has_early_data else EarlyData.NONE
+        if not self.is_renegotiation:
+            info.client_random = hello.random
+        info.sni, info.alpn = hello.sni, hello.alpn
+        return None
 
     def _server_hello(self, body: bytes) -> str | None:
         hello = parse_server_hello(body)
         info, offer = self._info, self.client_hello
         if offer is None:
-            return "the handshake is not in the capture"
+            return NO_HANDSHAKE
+        self.is_asking = False
         if hello.is_retry:
+            info.version = version_name(hello.version)
+            self.early_data = EarlyData.REFUSED if offer.has_early_data else EarlyData.NONE
             return None
+        if self.is_renegotiation:
+            info.add_session(offer.random, hello.session_id)
+        elif hello.version == TLS_12:
+            info.session_id = hello.session_id
         self.server_hello = hello
+        if self.early_data is EarlyData.OFFERED and not hello.has_chosen_psk:
+            self.early_data = EarlyData.REFUSED  # its keys are those of a PSK
         info.version, info.suite = version_name(hello.version), suite_name(hello.suite)
         if hello.version == TLS_12:
-            info.session_id = hello.session_id
             info.is_resumed = bool(hello.session_id) and hello.session_id == offer.session_id
             info.alpn = hello.alpn
         elif not self.is_13:
-            return f"{info.version} is not supported"
-        return None if self.is_supported else f"cipher suite {info.suite} is not supported"
+            return not_supported(info.version)
+        return None if self.is_supported else not_supported(f"cipher suite {info.suite}")
 
 
 def certificate_names(body: bytes, is_13: bool) -> tuple[str, ...]:

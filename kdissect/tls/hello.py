@@ -12,6 +12,7 @@ RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e07
 SERVER_NAME = 0
 ALPN = 16
 ENCRYPT_THEN_MAC = 22  # RFC 7366
+PRE_SHARED_KEY = 41
 EARLY_DATA = 42
 SUPPORTED_VERSIONS = 43
 
@@ -35,6 +36,7 @@ class ServerHello(NamedTuple):
     suite: int
     alpn: str | None
     mac_last: bool
+    has_chosen_psk: bool
 
     @property
     def is_retry(self) -> bool:
@@ -66,7 +68,8 @@ def parse_server_hello(body: bytes) -> ServerHello:
     if chosen is not None and len(chosen) == 2:
         version = int.from_bytes(chosen)
     alpn = parse_alpn(extensions.get(ALPN))
-    return ServerHello(random, session_id, version, suite, alpn, ENCRYPT_THEN_MAC in extensions)
+    mac_last, has_chosen_psk = ENCRYPT_THEN_MAC in extensions, PRE_SHARED_KEY in extensions
+    return ServerHello(random, session_id, version, suite, alpn, mac_last, has_chosen_psk)
 
 
 def parse_extensions(cursor: Cursor) -> dict[int, bytes]:

@@ -4,20 +4,19 @@ from typing import Protocol
 
 from kdissect.model.extras import how_to_install
 from kdissect.model.key_log import MASTER_SECRET
-from kdissect.tls.handshake import Handshake
+from kdissect.tls.handshake import EarlyData, Handshake
 from kdissect.tls.hello import ServerHello
-from kdissect.tls.protection import Aead13, protection_12
-from kdissect.tls.schedule import keys_12
+from kdissect.tls.protection import Aead13, Protection, protection_12
+from kdissect.tls.schedule import keys_12, secret_bytes
 from kdissect.tls.side import TlsSide
 from kdissect.tls.suites import Suite
-from kdissect.tls.tls_info import TlsInfo
+from kdissect.tls.tls_info import NO_KEY_LOG, NO_SECRETS, NO_SECRETS_OF_RENEGOTIATION, lacks
 
-_NO_KEY_LOG = "no key log was given"
-_NO_SECRETS = "the key log has no secrets for the connection's client random"
+EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
 # In the order client, server.
 _HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 _TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
-_LABELS_13 = (*_HANDSHAKE, *_TRAFFIC)
+_LABELS_13 = (EARLY, *_HANDSHAKE, *_TRAFFIC)
 _MASTER_BYTES = 48  # RFC 5246 section 8.1
 
 
@@ -40,16 +39,19 @@ class Keying:
     """`why` says what is lacking; `is_hopeless`: waiting will not bring it.
 
     `is_guessing`: the log lacks the secrets of the handshake itself; its records are passed over until one
-    opens with the keys of the application data.
+    opens with the keys of the application data. `is_partial`: the log lacks keys of the application data, so
+    that none of it is read: half a conversation looks as if one end did not answer. `early_data` opens 0-RTT
+    data, where the log has the secret.
     """
 
-    def __init__(self, info: TlsInfo, handshake: Handshake, secrets: SecretSource | None) -> None:
-        self._info = info
+    def __init__(self, handshake: Handshake, secrets: SecretSource | None) -> None:
         self._handshake = handshake
         self._secrets = secrets
-        self.why = _NO_KEY_LOG
+        self.why = NO_KEY_LOG
         self.is_hopeless = secrets is None or not secrets.may_grow
         self.is_guessing = False
+        self.is_partial = False
+        self.early_data: Protection | None = None
         self.is_ready = False
 
     def arm(self, sides: tuple[TlsSide, TlsSide], is_last: bool = False) -> bool:
@@ -67,7 +69,9 @@ class Keying:
             return False
         session = self._secrets.find(offer.random, hello.session_id)
         if session is None:
-            self.why = _NO_SECRETS if self._secrets.is_given else _NO_KEY_LOG
+            self.why = NO_SECRETS if self._secrets.is_given else NO_KEY_LOG
+            if self._handshake.is_renegotiation:
+                self.why = NO_SECRETS_OF_RENEGOTIATION
             return False
         if not _has_cryptography():
             self.is_hopeless = True
@@ -90,7 +94,7 @@ class Keying:
     ) -> bool:
         master = session.get(MASTER_SECRET, b"")
         if len(master) != _MASTER_BYTES:
-            self.why = "the key log lacks CLIENT_RANDOM with a master secret for this connection"
+            self.why = lacks((f"{MASTER_SECRET} with a master secret",))
             return False
         self.why = ""
         for side, keys in zip(ends, keys_12(suite, master, client_random, hello.random), strict=True):
@@ -98,27 +102,35 @@ class Keying:
             if side.direction in self._handshake.changed:
                 side.protection = protection
             else:
-                side.coming = protection
+                side.coming = [protection]
         return True
 
     def _arm_13(
         self, suite: Suite, session: dict[str, bytes], ends: tuple[TlsSide, TlsSide], is_last: bool
     ) -> bool:
-        made = {label: Aead13(suite, secret) for label, secret in session.items() if label in _LABELS_13}
-        lacking = [label for label in _LABELS_13 if label not in made]
-        self.why = f"the key log lacks {lacking[-1]} for this connection" if lacking else ""
-        has_traffic, has_handshake = (made.keys() >= set(labels) for labels in (_TRAFFIC, _HANDSHAKE))
-        if has_traffic and not has_handshake:
+        made = {
+            label: Aead13(suite, secret)
+            for label, secret in session.items()
+            if label in _LABELS_13 and len(secret) == secret_bytes(suite)  # a line may be cut
+        }
+        lacking, no_handshake = (
+            tuple(label for label in labels if label not in made) for labels in (_TRAFFIC, _HANDSHAKE)
+        )
+        if not lacking and no_handshake and self._handshake.early_data is EarlyData.OFFERED:
+            lacking = no_handshake  # they say whether the early data was accepted
+        self.why = lacks(lacking) if lacking else ""
+        self.is_partial = bool(lacking)
+        if no_handshake and not lacking:
             self.is_guessing = True
-            self.why = ""
             for side, traffic in zip(ends, _TRAFFIC, strict=True):
                 side.protection = made[traffic]
             return True
         # Handshakes that fail never come to traffic secrets: what there is may tell why they failed.
-        if not has_traffic and not (made and is_last):
+        if lacking and not (made and is_last):
             return False
+        self.early_data = made.get(EARLY)
         for side, traffic, handshake in zip(ends, _TRAFFIC, _HANDSHAKE, strict=True):
-            side.protection, side.coming = made.get(handshake), made.get(traffic)
+            side.protection, side.coming = made.get(handshake), [made.get(traffic)]
         return True
 
 

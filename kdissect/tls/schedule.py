@@ -54,6 +54,11 @@ def keys_13(suite: Suite, secret: bytes) -> Keys:
     return Keys(key, expand_label(secret, b"iv", AEAD_NONCE, suite.hash))
 
 
+def secret_bytes(suite: Suite) -> int:
+    """The length of a suite's secrets in TLS 1.3: that of its hash, RFC 8446 section 7.1."""
+    return MAC_BYTES[suite.hash]
+
+
 def next_secret(suite: Suite, secret: bytes) -> bytes:
     """The traffic secret after a KeyUpdate, RFC 8446 section 7.2."""
     return expand_label(secret, b"traffic upd", len(secret), suite.hash)

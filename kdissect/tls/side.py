@@ -1,10 +1,12 @@
 """One direction of a TLS connection: a `StreamSink` of ciphertext that hands records to its connection."""
 
+from collections import deque
 from typing import Protocol
 
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.tls.handshake_messages import MessageCutter
 from kdissect.tls.protection import Plain, Protection
+from kdissect.tls.tls_info import HOLE
 from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
 
 # Bytes searched for a record before the direction is given up.
@@ -120,13 +122,23 @@ class TlsSide:
         self.cutter = RecordCutter()
         self.messages = MessageCutter()
         self.protection: Protection | None = None
-        self.coming: Protection | None = None
-        """Keys that the next ChangeCipherSpec or Finished puts in force."""
+        self.coming: list[Protection | None] = []
+        """Keys that the next ChangeCipherSpec, EndOfEarlyData and Finished put in force, in this order."""
+        self.has_opened = False
+        """Whether a record opened with the keys in force, or with those that they were derived from."""
+        self.bad_in_a_row = 0
+        self.waiting: deque[tuple[int, Record]] = deque()
+        """Records whose keys are not known yet, with their number among those of both directions."""
         self.is_finished = False
         self.is_shut = False
         self.is_over = False
         self.recovery: Recovery | None = None
         """The search for the next record, while the place is lost."""
+
+    def switch(self) -> None:
+        """Put the next keys in force; none at all where the key log lacks them."""
+        self.protection = self.coming.pop(0) if self.coming else None
+        self.has_opened = False
 
     # StreamSink
 
@@ -156,7 +168,7 @@ class TlsSide:
             self.recovery.widen(length)
         else:
             held = self.cutter.take_held()
-            self._lose_place("bytes of the handshake are missing from the capture", len(held) + length)
+            self._lose_place(HOLE, len(held) + length)
 
     def _lose_place(self, why: str, lost: int) -> Recovery | None:
         """Begin a search for the next record, if the connection agrees; `lost` bytes are missing so far."""

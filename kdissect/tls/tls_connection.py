@@ -2,24 +2,34 @@
 
 Rules:
 - Handshakes are read whether or not secrets are known: version, suite, names.
-- Keys come from the key log by the client's random. Where they are not there yet, records wait for them, a
-  bounded number of bytes: a log is often written a moment after the packets.
-- A record that does not open costs its bytes, not the connection; several in a row do.
-- Renegotiation (TLS 1.2) is refused: the new handshake is encrypted and its secrets are logged under a random
-  nobody can see from outside.
+- Keys come from the key log by the client's random. Records wait for them, a bounded number of bytes: a log
+  is often written a moment after the packets. Records also wait for the server's answer to a hello, and for
+  its decision about 0-RTT early data.
+- A connection is read in both directions or not at all: where the log lacks the secret of one direction, the
+  other one stays encrypted as well.
+- A record that does not open costs its bytes, not the connection; several in a row do, and so does the first
+  one under its keys.
+- A renegotiation (TLS 1.2) is a handshake inside the connection, with secrets under a random of its own.
 """
 
-from collections import deque
 from collections.abc import Callable
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, StreamSink
-from kdissect.tls.handshake import Handshake
+from kdissect.tls.handshake import EarlyData, Handshake
 from kdissect.tls.handshake_messages import HandshakeType, ShortMessageError
-from kdissect.tls.keying import Keying, SecretSource
+from kdissect.tls.keying import EARLY, Keying, SecretSource
 from kdissect.tls.protection import Aead13, Plain
 from kdissect.tls.side import TlsSide
-from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED, TlsInfo
+from kdissect.tls.tls_info import (
+    NO_HANDSHAKE,
+    NO_SERVER_HELLO,
+    NOTHING_OPENS,
+    UNFINISHED,
+    WRONG_SECRETS,
+    TlsInfo,
+    lacks,
+)
 from kdissect.tls.tls_record import ContentType, Record
 
 # Ciphertext kept while the secrets are not in the key log yet.
@@ -29,7 +39,8 @@ WAITING_BYTES = 1 << 16
 _BAD_RECORDS_IN_A_ROW = 8
 # Encrypted records of a handshake: a few, one for each message at most, certificates in several.
 _GUESSED_RECORDS = 64
-_NOTHING_OPENS = "no record opens with the secrets in the key log"
+# Records of refused early data that are skipped: OpenSSL accepts 16 KiB of it unless it is set up otherwise.
+_SKIPPED_RECORDS = 4096
 
 
 class TlsConnection:
@@ -49,13 +60,14 @@ class TlsConnection:
     ) -> None:
         self.info = info
         self.sides = (TlsSide(self, 0, sinks[0]), TlsSide(self, 1, sinks[1]))
+        self._secrets = secrets
         self._handshake = Handshake(info)
-        self._keying = Keying(info, self._handshake, secrets)
+        self._keying = Keying(self._handshake, secrets)
         self._note = note
         self._opaque = opaque
-        self._waiting: deque[tuple[int, Record]] = deque()
+        self._records = 0
         self._waiting_bytes = 0
-        self._bad_in_a_row = 0
+        self._unopened = 0
 
     @property
     def client(self) -> int | None:
@@ -66,22 +78,21 @@ class TlsConnection:
 
     def record(self, direction: int, record: Record) -> None:
         """The next record of a direction."""
-        if self.sides[direction].is_shut:
+        side = self.sides[direction]
+        if side.is_shut:
             return
-        if self._waiting or self._must_wait(direction, record):
-            if not self._keying.is_ready and not self._key():
-                self._wait(direction, record)
-                return
-            self._stop_waiting()
-        if not self.sides[direction].is_shut:
-            self._take(direction, record)
+        if side.waiting or not self._is_readable(side, record):
+            self._wait(side, record)
+        else:
+            self._take(side, record)
+        self._go_on()
 
     def missing(self, direction: int, why: str) -> None:
         """A direction lost its place. Behind the handshake it may be found again."""
         side = self.sides[direction]
         if side.is_shut:
             return
-        if self._waiting or side.protection is None or not side.is_finished:
+        if side.waiting or side.protection is None or not side.is_finished:
             self.give_up(why if self._handshake.client is not None else NO_HANDSHAKE)
 
     def hopeless(self, why: str) -> None:
@@ -90,101 +101,155 @@ class TlsConnection:
 
     def ended(self, direction: int) -> None:
         """A direction is over: what waits is tried for the last time."""
-        if self._waiting:
-            if self._keying.arm(self.sides, is_last=True):
-                self._stop_waiting()
-            else:
+        is_over = all(side.is_over for side in self.sides)
+        if self._waits_for_keys():
+            self._keying.arm(self.sides, is_last=True)
+            self._go_on()
+            if self._waits_for_keys():
                 self.give_up(self._keying.why)
         why = self._lacking()
-        if why and all(side.is_over for side in self.sides):
+        if why and is_over:
             self.give_up(why)
 
     def _lacking(self) -> str:
-        """Why there is less plaintext than there could be."""
+        """Why there is less plaintext than there could be, at the end."""
         if self._keying.is_ready and self._keying.why:
             return self._keying.why
+        if any(side.waiting for side in self.sides):
+            return NO_SERVER_HELLO if self._handshake.is_asking else UNFINISHED
         if self.info.is_decrypted:
-            return ""
-        return _NOTHING_OPENS if self._keying.is_guessing else UNFINISHED
+            is_heard = all(side.has_opened or side.protection is None for side in self.sides)
+            return "" if is_heard or not self._keying.is_guessing else NOTHING_OPENS
+        return NOTHING_OPENS if self._keying.is_guessing else UNFINISHED
 
     def give_up(self, why: str) -> None:
         """No plaintext any more, for a reason."""
         if self.info.why is not None:
             return
         self.info.why = why
-        self._waiting.clear()
         for side in self.sides:
+            side.waiting.clear()
             side.is_shut = True
         self._opaque()
 
-    # secrets
+    # records that wait
 
-    def _must_wait(self, direction: int, record: Record) -> bool:
-        """Whether a record needs keys that are not there."""
-        return not self._keying.is_ready and self._handshake.is_protected(direction, record.kind)
+    def _is_readable(self, side: TlsSide, record: Record) -> bool:
+        """Whether a record can be read by now, with keys or because it needs none."""
+        handshake = self._handshake
+        is_clients = side.direction == handshake.client
+        if self._keying.is_ready:
+            return not is_clients or handshake.early_data is not EarlyData.OFFERED
+        if is_clients and handshake.is_asking and not handshake.is_renegotiation:
+            return record.kind in (ContentType.CHANGE_CIPHER_SPEC, ContentType.ALERT)
+        if handshake.server_hello is None or not handshake.is_protected(side.direction, record.kind):
+            return True
+        if not self._keying.arm(self.sides):
+            return False
+        return not is_clients or handshake.early_data is not EarlyData.OFFERED
 
-    def _key(self) -> bool:
-        """Look for the secrets; True with keys in place."""
-        return self._keying.arm(self.sides)
+    def _is_refused_before_retry(self, side: TlsSide, record: Record) -> bool:
+        """Whether a record is early data that the server refused by asking for another hello."""
+        handshake = self._handshake
+        return (
+            handshake.server_hello is None
+            and handshake.early_data is EarlyData.REFUSED
+            and side.direction == handshake.client
+            and record.kind == ContentType.APPLICATION_DATA
+        )
 
-    def _wait(self, direction: int, record: Record) -> None:
+    def _waits_for_keys(self) -> bool:
+        """Whether a record waits that nothing but secrets can open."""
+        is_answered = self._handshake.server_hello is not None
+        return is_answered and not self._keying.is_ready and any(side.waiting for side in self.sides)
+
+    def _wait(self, side: TlsSide, record: Record) -> None:
         self._waiting_bytes += len(record.body)
-        if self._keying.is_hopeless or self._waiting_bytes > WAITING_BYTES:
-            self.give_up(self._keying.why)
-        else:
-            self._waiting.append((direction, record))
+        is_hopeless = self._keying.is_hopeless and self._handshake.server_hello is not None
+        if self._waiting_bytes > WAITING_BYTES or (is_hopeless and not self._keying.is_ready):
+            self.give_up(NO_SERVER_HELLO if self._handshake.is_asking else self._keying.why or UNFINISHED)
+            return
+        self._records += 1
+        side.waiting.append((self._records, record))
 
-    def _stop_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, deque()
-        for direction, record in waiting:
-            if not self.sides[direction].is_shut:
-                self._take(direction, record)
+    def _go_on(self) -> None:
+        """Take the records that need not wait any more, in the order in which they came."""
+        while self._waiting_bytes:
+            ready = [
+                side for side in self.sides if side.waiting and self._is_readable(side, side.waiting[0][1])
+            ]
+            if not ready:
+                return
+            side = min(ready, key=lambda one: one.waiting[0][0])
+            _, record = side.waiting.popleft()
+            self._waiting_bytes -= len(record.body)
+            self._take(side, record)
 
     # records
 
-    def _take(self, direction: int, record: Record) -> None:
-        side = self.sides[direction]
+    def _take(self, side: TlsSide, record: Record) -> None:
+        if self._is_refused_before_retry(side, record):
+            return
         if side.protection is None or (self._handshake.is_13 and record.kind != ContentType.APPLICATION_DATA):
-            self._take_plain(side, record.kind, record.body, record)
+            if self._keying.is_partial and record.kind == ContentType.APPLICATION_DATA:
+                self._without_keys()
+            else:
+                self._take_plain(side, record.kind, record.body, record)
             return
         plain = self._open(side, record)
         if plain is None:
             self._bad(side, record)
             return
-        self._bad_in_a_row = 0
-        if plain.kind == ContentType.APPLICATION_DATA:
+        side.bad_in_a_row = 0
+        if plain.kind == ContentType.APPLICATION_DATA and self._keying.is_partial:
+            self.give_up(self._keying.why)
+        elif plain.kind == ContentType.APPLICATION_DATA:
             self.info.is_decrypted = True
             side.give(plain, record)
         else:
             self._take_plain(side, plain.kind, plain.content, record)
+
+    def _without_keys(self) -> None:
+        """A record of a direction whose keys the log lacks."""
+        self._unopened += 1
+        if self._unopened > _GUESSED_RECORDS:
+            self.give_up(self._keying.why)
 
     def _open(self, side: TlsSide, record: Record) -> Plain | None:
         protection = side.protection
         plain = None if protection is None else protection.open(record)
         if plain is not None and protection is not None:
             protection.number += 1
+            side.has_opened = True
             side.is_finished |= self._keying.is_guessing
         return plain
 
     def _bad(self, side: TlsSide, record: Record) -> None:
         """A record that does not open: it costs its own bytes."""
         protection = side.protection
-        self._bad_in_a_row += 1
-        is_first = not side.is_finished
-        if self._keying.is_guessing and is_first and self._bad_in_a_row <= _GUESSED_RECORDS:
+        side.bad_in_a_row += 1
+        is_first = not side.has_opened
+        if is_first and side.bad_in_a_row <= self._passed_over(side):
             return
         last = record.pieces[-1]
         self.info.bad_records += 1
         self._note(AnomalyKind.TLS_BAD_RECORD, "the record does not open", last.ref, last.time_ns)
         if is_first:
-            self.give_up("the secrets in the key log do not fit the connection")
-        elif self._bad_in_a_row >= _BAD_RECORDS_IN_A_ROW or protection is None:
+            self.give_up(WRONG_SECRETS)
+        elif side.bad_in_a_row >= _BAD_RECORDS_IN_A_ROW or protection is None:
             self.give_up(f"{_BAD_RECORDS_IN_A_ROW} records in a row do not open")
         else:
             protection.number += 1
             overhead = protection.overhead
             lost = UNKNOWN_LENGTH if overhead is None else max(0, len(record.body) - overhead)
             side.sink.gap(lost, False, last.ref, last.time_ns)
+
+    def _passed_over(self, side: TlsSide) -> int:
+        """How many records may not open before the first one that does."""
+        is_clients = side.direction == self._handshake.client
+        if is_clients and not side.is_finished and self._handshake.early_data is EarlyData.REFUSED:
+            return _SKIPPED_RECORDS
+        return _GUESSED_RECORDS if self._keying.is_guessing else 0
 
     def _take_plain(self, side: TlsSide, kind: int, content: bytes, record: Record) -> None:
         """Content that is no application data."""
@@ -197,34 +262,47 @@ class TlsConnection:
                 self.give_up("a handshake message is too long")
         elif kind == ContentType.CHANGE_CIPHER_SPEC:
             self._handshake.change_cipher_spec(side.direction)
-            if not self._handshake.is_13 and side.coming is not None:
-                self._switch(side)
+            if not self._handshake.is_13 and side.coming:
+                side.switch()
+                side.is_finished = False
         elif kind == ContentType.ALERT:
             last = record.pieces[-1]
             text = self._handshake.alert(side.direction, content)
             if text:
                 self._note(AnomalyKind.TLS_ALERT, text, last.ref, last.time_ns)
         elif self._handshake.server_hello is None:
-            self.give_up(NO_HANDSHAKE if self._handshake.client is None else "no ServerHello before the data")
+            self.give_up(NO_HANDSHAKE if self._handshake.client is None else NO_SERVER_HELLO)
 
     def _message(self, side: TlsSide, kind: int, body: bytes) -> None:
         if kind == HandshakeType.CLIENT_HELLO and side.is_finished:
-            self.give_up("renegotiation is not followed")
-            return
+            if self._handshake.is_13:
+                self.give_up("a ClientHello inside TLS 1.3")
+                return
+            self._handshake = Handshake(self.info, is_renegotiation=True)
+            self._keying = Keying(self._handshake, self._secrets)
         try:
             why = self._handshake.message(side.direction, kind, body)
         except ShortMessageError as error:
             why = f"malformed handshake: {error}"
         if why:
             self.give_up(why)
-        elif kind == HandshakeType.FINISHED:
+        elif kind == HandshakeType.ENCRYPTED_EXTENSIONS and not side.is_finished:
+            self._decide_early_data(self.sides[1 - side.direction])
+        elif kind == HandshakeType.END_OF_EARLY_DATA and side.coming and not side.is_finished:
+            side.switch()
+        elif kind == HandshakeType.FINISHED and not side.is_finished:  # after the handshake: of a certificate
             side.is_finished = True
             if self._handshake.is_13:
-                self._switch(side)  # to no keys at all, where the log lacks them: alerts may still be read
+                side.switch()
         elif kind == HandshakeType.KEY_UPDATE and isinstance(side.protection, Aead13):
             side.protection = side.protection.updated()
 
-    def _switch(self, side: TlsSide) -> None:
-        side.protection, side.coming = side.coming, None
-        if self._handshake.is_13:
-            side.is_finished = True
+    def _decide_early_data(self, client: TlsSide) -> None:
+        """Early data that the server accepts has keys of its own; the client's other keys come after them."""
+        if self._handshake.early_data is not EarlyData.ACCEPTED:
+            return
+        if self._keying.early_data is None:
+            self.give_up(lacks((EARLY,)))
+            return
+        client.coming.insert(0, client.protection)
+        client.protection = self._keying.early_data

@@ -2,9 +2,20 @@
 
 from collections import Counter
 
-# Two of the reasons of `TlsInfo.why`: no key would help.
+# Reasons of `TlsInfo.why`.
 UNFINISHED = "the handshake did not finish"
 NO_HANDSHAKE = "the handshake is not in the capture"
+HOLE = "bytes of the handshake are missing from the capture"
+NO_SERVER_HELLO = "no ServerHello before the data"
+NO_KEY_LOG = "no key log was given"
+NO_SECRETS = "the key log has no secrets for the connection's client random"
+NO_SECRETS_OF_RENEGOTIATION = "the key log has no secrets for a renegotiation"
+WRONG_SECRETS = "the secrets in the key log do not fit the connection"
+NOTHING_OPENS = "no record opens with the secrets in the key log"
+_OF_KEYS = frozenset({NO_KEY_LOG, NO_SECRETS, NO_SECRETS_OF_RENEGOTIATION, WRONG_SECRETS, NOTHING_OPENS})
+_LACKS = "the key log lacks "
+# Sessions of renegotiations that are remembered: no client of Kafka renegotiates.
+_LATER_SESSIONS = 16
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2", 0x0304: "TLS 1.3"}
 
 
@@ -24,6 +35,7 @@ class TlsInfo:
         "client_random",
         "is_decrypted",
         "is_resumed",
+        "later_sessions",
         "session_id",
         "sni",
         "suite",
@@ -35,6 +47,8 @@ class TlsInfo:
         self.client_random: bytes | None = None
         self.session_id = b""
         """The server's, by which some key logs name sessions of TLS 1.2."""
+        self.later_sessions: tuple[tuple[bytes, bytes], ...] = ()
+        """Client random and session id of each renegotiation."""
         self.version: str | None = None
         self.suite: str | None = None
         self.sni: str | None = None
@@ -50,7 +64,33 @@ class TlsInfo:
         self.alerts: Counter[tuple[str, str]] = Counter()
         self.why: str | None = None
 
+    @property
+    def sessions(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Client random and session id of each handshake: a key log has its secrets under one of them."""
+        first = () if self.client_random is None else ((self.client_random, self.session_id),)
+        return (*first, *self.later_sessions)
+
+    def add_session(self, client_random: bytes, session_id: bytes) -> None:
+        """Remember a renegotiation."""
+        if len(self.later_sessions) < _LATER_SESSIONS:
+            self.later_sessions = (*self.later_sessions, (client_random, session_id))
+
 
 def version_name(code: int) -> str:
     """The name of a protocol version."""
-    return VERSIONS.get(code, f"0x{code:04x}")
+    return VERSIONS.get(code, f"TLS 0x{code:04x}")
+
+
+def lacks(labels: tuple[str, ...]) -> str:
+    """The reason for a key log that has some secrets of a connection, but not those of these labels."""
+    return f"{_LACKS}{' and '.join(labels)} for this connection"
+
+
+def not_supported(what: str) -> str:
+    """The reason for a version or a cipher suite that cannot be decrypted, whoever has the secrets."""
+    return f"{what} is not supported"
+
+
+def is_about_keys(why: str) -> bool:
+    """Whether another key log could open a connection that stays encrypted for this reason."""
+    return why in _OF_KEYS or why.startswith(_LACKS)

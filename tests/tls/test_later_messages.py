@@ -1,4 +1,4 @@
-"""What Python's OpenSSL does not do on request: key updates and renegotiation, sealed here by other code."""
+"""What Python's OpenSSL does not do on request: key updates, sealed here by other code."""
 
 import ssl
 from pathlib import Path
@@ -44,25 +44,6 @@ def test_key_update(tmp_path: Path) -> None:
         listener.hear([(SERVER, padded), (SERVER, record_13(secret, 1, HANDSHAKE, KEY_UPDATE))])
     assert listener.sinks[SERVER].text == b"thereafter update 0 after update 1 after update 2 "
     assert listener.noted == []
-
-
-def test_renegotiation_is_refused(tmp_path: Path) -> None:
-    talk = Peers(tmp_path, ssl.TLSVersion.TLSv1_2, "AES256-GCM-SHA384").talk([(CLIENT, b"hello" * 20)])
-    wire = talk.wire[:-1]
-    while len(wire[-1][1]) < 40:  # close_notify
-        wire.pop()
-    listener = Listener(Secrets(talk.key_log)).hear(wire)
-    protection = listener.tls.sides[CLIENT].protection
-    assert protection is not None
-    hello = b"\x01\x00\x00\x02hi"
-    number, fixed = protection.number, protection.keys.nonce  # type: ignore[attr-defined]
-    explicit = number.to_bytes(8)
-    associated = explicit + b"\x16\x03\x03" + len(hello).to_bytes(2)
-    sealed = AESGCM(protection.keys.key).encrypt(fixed + explicit, hello, associated)  # type: ignore[attr-defined]
-    body = explicit + sealed
-    listener.hear([(CLIENT, b"\x16\x03\x03" + len(body).to_bytes(2) + body)]).end()
-    assert listener.sinks[CLIENT].text == b"hello" * 20
-    assert listener.info.why == "renegotiation is not followed"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause
@@ -10,9 +11,11 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count
+from kdissect.tls.tls_info import HOLE, NO_HANDSHAKE, NO_KEY_LOG, NO_SERVER_HELLO, is_about_keys
 
 _SHARE = 0.005  # of the bytes of connections
 _CUT = 5  # frames
+_NOT_CAPTURED = frozenset({HOLE, NO_HANDSHAKE, NO_SERVER_HELLO})
 _MUCH = 0.05  # of all bytes, or frames of all exchanges: what is left may tell anything
 
 
@@ -26,6 +29,13 @@ class CaptureTooPoor(Cause):
         "Capture again: a larger buffer (tcpdump -B 65536), the whole packets (-s 0), only the port of"
         " Kafka, started before"
         " the clients; TLS with --keylog, or by `kdissect tap`."
+    )
+    help_with_tls = (
+        "Read the plaintext of Java clients and brokers with `kdissect tap`: no key log opens this TLS."
+    )
+    help_with_start = (
+        "Start the capture before the clients, or read the plaintext of Java clients and brokers with"
+        " `kdissect tap`: without its handshake no key log opens TLS."
     )
     cites = ("RFC 9293 section 3.8",)
 
@@ -41,7 +51,7 @@ class CaptureTooPoor(Cause):
         if cut >= _CUT:
             reasons.append(f"{plural(cut, 'frame')} cut short")
         if facts["opaque_connections"].get("tls") and not seen.gathering.traffic.total.exchanges:
-            reasons.append("all that there is is encrypted, and there are no keys")
+            reasons.append(_encrypted(seen.gathering.blind.tls))
         if not reasons:
             return
         at = Seen()
@@ -58,4 +68,19 @@ class CaptureTooPoor(Cause):
             Cost(bytes=lost),
             "info {files}",
         )
+        if facts["opaque_connections"].get("tls") and len(reasons) == 1 and not exchanges:
+            found = found._replace(help=self._help(seen.gathering.blind.tls))
         yield found._replace(severity=Severity.STOPS) if is_much else found
+
+    def _help(self, reasons: Counter[str]) -> str:
+        """What helps where nothing but TLS was seen."""
+        if not reasons or any(map(is_about_keys, reasons)):
+            return self.help
+        return self.help_with_start if reasons.keys() <= _NOT_CAPTURED else self.help_with_tls
+
+
+def _encrypted(reasons: Counter[str]) -> str:
+    """Why nothing but TLS was seen."""
+    if set(reasons) <= {NO_KEY_LOG}:
+        return "all that there is is encrypted, and there are no keys"
+    return f"all that there is is encrypted ({', '.join(why for why, _ in reasons.most_common())})"

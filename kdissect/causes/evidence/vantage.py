@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count, duration
+from kdissect.session.info import ConnectionKind
 
 
 def looked_at(seen: Evidence) -> Iterator[str]:
@@ -32,8 +34,10 @@ def not_seen(seen: Evidence) -> Iterator[str]:
     """What hides causes."""
     facts = seen.gathering.blind.facts()
     for kind, count in facts["opaque_connections"].items():
-        why = ": without keys (--keylog) nobody can look inside" if kind == "tls" else ""
-        yield f"{plural(count, 'connection')} not read: {kind}{why}"
+        if kind == ConnectionKind.TLS:
+            yield from _encrypted(seen.gathering.blind.tls)
+        else:
+            yield f"{plural(count, 'connection')} not read: {kind}"
     if count := facts["connections_begun_before"]:
         yield f"{plural(count, 'connection')} began before the capture: what was said first is not known"
     if count := facts["bytes_not_captured"]:
@@ -44,3 +48,12 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'exchange')} of an API or version that is not known"
     if not seen.gathering.traffic.total.exchanges:
         yield "no Kafka exchange was found"
+
+
+def _encrypted(reasons: Counter[str]) -> Iterator[str]:
+    """Connections over TLS that were not read, by the reason."""
+    from kdissect.tls.tls_info import NO_KEY_LOG  # start-up: seldom needed
+
+    for why, count in reasons.most_common():
+        told = "without keys (--keylog) nobody can look inside" if why == NO_KEY_LOG else why
+        yield f"{plural(count, 'connection')} not read: tls: {told}"

@@ -230,8 +230,8 @@ def matching(options: Namespace, dissection: Dissection) -> Matching:
                 found.ids.add(event.connection.id)
         elif isinstance(event, ConnectionClosed) and event.connection.id in found.ids:
             tls = event.connection.tls
-            if tls is not None and tls.client_random is not None:
-                found.sessions.append((tls.client_random, tls.session_id))
+            if tls is not None:
+                found.sessions.extend(tls.sessions)
 
     dissection.guard.each(dissection.events(), take)
     return found

@@ -44,6 +44,11 @@ def quality_of(
                 "connection was captured in one direction only",
                 "connections were captured in one direction only",
             ),
+            (
+                coverage.half_read,
+                "connection was decrypted in part only",
+                "connections were decrypted in part only",
+            ),
             (cut_files, "file ends inside a packet", "files end inside a packet"),
             (dropped_packets, "packet was dropped while capturing", "packets were dropped while capturing"),
             (opaque, "connection is encrypted or not Kafka", "connections are encrypted or not Kafka"),

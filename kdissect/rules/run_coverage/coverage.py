@@ -23,7 +23,7 @@ def peer_order(peer: Peer) -> tuple[str, ...]:
     return tuple(str(part or "") for part in peer)
 
 
-_NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames")
+_NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames", "half_read")
 
 
 class Coverage:
@@ -47,6 +47,8 @@ class Coverage:
         self.one_sided = 0
         """Connections with frames in one direction only."""
         self.cut_frames = 0
+        self.half_read = 0
+        """Connections over TLS that were decrypted in part."""
 
     def exercise(self, code: str, times: int = 1) -> None:
         """A rule looked at something of the connection named by `at`."""
@@ -136,6 +138,7 @@ class Coverage:
         if info.kind is not ConnectionKind.KAFKA:
             return
         self.middle_starts += info.middle_start
+        self.half_read += info.tls is not None and info.tls.why is not None
         if info.tcp is not None and info.exchanges and not (info.tcp.client_bytes and info.tcp.broker_bytes):
             self.one_sided += 1
         client = (Who.CLIENT, info.client.host, info.software_name, info.software_version, info.client_id)
