@@ -1,4 +1,4 @@
-"""What Python's OpenSSL does not do on request: key updates and renegotiation, sealed here by other code."""
+"""What Python's OpenSSL does not do on request: key updates, sealed here by other code."""
 
 import ssl
 from pathlib import Path

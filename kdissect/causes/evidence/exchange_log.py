@@ -15,6 +15,7 @@ from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Packets
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange, State
@@ -170,6 +171,8 @@ class ExchangeLog:
         request = exchange.request
         if request is None or exchange.state is not State.UNANSWERED or exchange.api_key is None:
             return False
+        if any(note.kind is AnomalyKind.GAP for note in exchange.anomalies or ()):
+            return False  # the answer may be among bytes that were not read
         info, close = view.info, exchange.close
         by = None if close is None else close.by
         end_ns = info.end_ns if close is None else close.time_ns
