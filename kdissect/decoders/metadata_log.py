@@ -16,6 +16,8 @@ from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metad
 
 FETCHES = frozenset({1, 59})  # Fetch and FetchSnapshot (org.apache.kafka.common.protocol.ApiKeys)
 _NAME = METADATA_TOPIC.encode()
+# Bytes of a frame before the records of the log: it is fetched by itself, and little precedes its name or id.
+_TOPIC_WITHIN = 256
 
 
 def may_fetch_metadata_log(bodies: Iterable[tuple[bytes, Summary]]) -> bool:
@@ -39,5 +41,6 @@ def names_metadata_log(data: bytes, summary: Summary) -> bool:
         return True
     if summary.fits:
         return False
-    # The name is in no topic of users by accident; what damage before it makes of it is unknown.
-    return _NAME in data or any(map(may_be_metadata_topic, summary.topic_ids))
+    # What damage before the name makes of it is unknown. Behind a topic a record of users may hold the name.
+    named = data[:_TOPIC_WITHIN] if summary.topics or summary.topic_ids else data
+    return _NAME in named or any(map(may_be_metadata_topic, summary.topic_ids))

@@ -102,6 +102,14 @@ def test_a_damaged_request_whose_response_is_cut_off_before_its_topics(version: 
             assert exchange.is_near_secrets, at
 
 
+@pytest.mark.parametrize("version", [11, 12, 16])
+def test_a_record_of_users_with_the_name_of_the_log(version: int) -> None:
+    """As in logs of brokers that users ship, in a body that lacks its end."""
+    exchange = cut(fetch(version, "logs", USERS_ID, b"x" * 300 + METADATA_TOPIC.encode()), -3)
+    assert not exchange.response_summary().fits
+    assert not orphan(exchange).is_near_secrets
+
+
 def test_what_nobody_can_read_counts_as_the_metadata_log() -> None:
     exchange = cut(orphan(fetch(16, "orders", USERS_ID)), 9)
     assert exchange.is_near_secrets
