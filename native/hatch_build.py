@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -26,6 +27,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # last crate, our own, takes 100 s of one idle core. A machine on which cargo hangs gets the wheel without.
 SILENCE_S = 1800.0
 MAX_SILENCE_S = 86_400
+_LOOK_S = 0.5  # how often the end of cargo is looked for
 SILENCE = "KDISSECT_BUILD_TIMEOUT"  # the variable with another number of seconds
 # In the package, and looked for there by kdissect/model/native.py.
 WHY_NOT = "_native_missing.txt"
@@ -69,7 +71,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         folder = Path(self.root, "native")
         target = Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
         command = [cargo, "build", "--release", "--locked", "--target-dir", str(target)]
-        env = {**os.environ, "PYO3_PYTHON": sys.executable}
+        env = {**os.environ, "PYO3_PYTHON": sys.executable, "CARGO_TERM_COLOR": "never"}
         try:
             _run(command, folder, env)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -105,19 +107,26 @@ def _run(command: list[str], folder: Path, env: dict[str, str]) -> None:
     limit_s = _silence_s()
     lines: Queue[bytes] = Queue()
     said = []
-    with subprocess.Popen(
-        command, cwd=folder, env=env, stderr=subprocess.PIPE, start_new_session=True
-    ) as cargo:
-        assert cargo.stderr is not None  # it is a pipe
-        Thread(target=_pass_on, args=(cargo.stderr, lines), daemon=True).start()
-        try:
-            while line := lines.get(timeout=limit_s):
-                said.append(line)
-            cargo.wait()
-        except Empty:
-            raise _SilentError(limit_s) from None
-        finally:
-            _stop(cargo)  # and the compilers that it started
+    cargo = subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE, start_new_session=True)
+    assert cargo.stderr is not None  # it is a pipe
+    # A process that cargo leaves behind may hold the pipe open, and keep this thread: it is not waited for.
+    reader = Thread(target=_pass_on, args=(cargo.stderr, lines), daemon=True)
+    reader.start()
+    heard = time.monotonic()
+    try:
+        while True:
+            try:
+                said.append(lines.get(timeout=min(limit_s, _LOOK_S)))
+                heard = time.monotonic()
+            except Empty:
+                if cargo.poll() is not None:
+                    break
+                if time.monotonic() - heard >= limit_s:
+                    raise _SilentError(limit_s) from None
+    finally:
+        _stop(cargo)  # and the compilers that it started
+        reader.join(_LOOK_S)
+    said.extend(lines.get() for _ in range(lines.qsize()))
     if cargo.returncode:
         raise subprocess.CalledProcessError(cargo.returncode, command, stderr=b"".join(said))
 
@@ -134,14 +143,14 @@ def _silence_s() -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= MAX_SILENCE_S:  # also refuses nan
-        raise ValueError(f"{SILENCE}={text} requires a number of seconds from 1 to {MAX_SILENCE_S}")
+        raise ValueError(f"{SILENCE}={text} requires a number of seconds above 0, at most {MAX_SILENCE_S}")
     return seconds
 
 
 def _pass_on(lines: IO[bytes], queue: "Queue[bytes]") -> None:
-    for line in lines:
-        queue.put(line)
-    queue.put(b"")
+    with lines:
+        for line in lines:
+            queue.put(line)
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
@@ -150,6 +159,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+        process.wait()
 
 
 def _platform_tag() -> str:

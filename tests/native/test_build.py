@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -128,6 +129,20 @@ def test_a_slow_compiler_may_take_any_time_while_it_prints(
     data = _data()
     hook.initialize("standard", data)
     assert not data["pure_python"]
+
+
+def test_what_cargo_leaves_behind_is_not_waited_for(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds the pipe of cargo's words open, longer than silence may last."""
+    monkeypatch.setenv("KDISSECT_BUILD_TIMEOUT", "2")
+    child = f"/usr/bin/setsid /bin/sleep 60 & echo $! > {checkout}/pid; echo 'error: no' >&2; exit 101"
+    _cargo(checkout / "bin", child)
+    hook, _ = _hook(checkout)
+    data = _data()
+    hook.initialize("standard", data)
+    left_behind = int((checkout / "pid").read_text())
+    os.kill(left_behind, 0)  # it is there
+    os.kill(left_behind, signal.SIGKILL)
+    assert _why_not(data) == "cargo could not build it: no\n"
 
 
 def test_a_compiler_that_hangs_is_stopped_with_what_it_started(
