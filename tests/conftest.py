@@ -32,11 +32,16 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
     engine_of,
     has_second,
     is_second,
+    leads_to_both,
     runs_on_both,
     scheduling_by_engine,
     with_both_engines,
 )
 
+# A run of all tests takes every n-th case of a matrix of so many cases. The Python engine takes fewer of them,
+# if other workers run them on the native engine. A run of a folder takes all.
+LARGE_MATRIX = 8
+SLICE, SLICE_OF_SECOND = 4, 8
 _LEFT_OUT = "exhaustive tests left out"
 _left_out = pytest.StashKey[Counter[str]]()
 _session = pytest.StashKey[pytest.Session]()
@@ -69,6 +74,11 @@ def a_run_of_its_own() -> None:
 def engine(request: pytest.FixtureRequest) -> str:
     """The engine of this process. Tests in the folders of `both_engines.BOTH` are parametrised with it."""
     return getattr(request, "param", THIS_ENGINE)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what the worker would not run."""
+    return True if is_second() and not leads_to_both(collection_path, TESTS) else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -134,20 +144,34 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what the short run leaves out of each matrix: all but every n-th case, counted from the last."""
-    matrices = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("sampled"):
-            matrices[item.nodeid.partition("[")[0]].append(item)
-    for cases in matrices.values():
-        for index, item in enumerate(reversed(cases)):
-            sampled = item.get_closest_marker("sampled")
-            assert sampled is not None
-            if index % sampled.args[0]:
-                item.add_marker(pytest.mark.exhaustive)
     if is_second():
         items[:] = [item for item in items if runs_on_both(item.path, TESTS)]
+    matrices = defaultdict(list)
+    for item in items:
+        matrices[item.nodeid.partition("[")[0]].append(item)
+    is_of_all = _is_of_all_tests(config)
+    for cases in matrices.values():
+        step = _step(cases, is_of_all)
+        for index, item in enumerate(reversed(cases)):
+            if index % step:
+                item.add_marker(pytest.mark.exhaustive)
+
+
+def _step(cases: list[pytest.Item], is_of_all: bool) -> int:
+    """Return n: the short run takes every n-th case of a matrix."""
+    sampled = cases[0].get_closest_marker("sampled")
+    if sampled is not None:
+        return int(sampled.args[0])
+    if not is_of_all or len(cases) < LARGE_MATRIX:
+        return 1
+    return SLICE_OF_SECOND if is_second() else SLICE
+
+
+def _is_of_all_tests(config: pytest.Config) -> bool:
+    """Return True for a run of all tests, False if folders, files or tests are named."""
+    return all(Path(argument).resolve() in (TESTS, CHECKOUT) for argument in config.args)
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

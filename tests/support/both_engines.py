@@ -20,7 +20,6 @@ THIS_ENGINE = NATIVE if is_compiled else PYTHON
 BOTH = (
     "capture",
     "causes",
-    "cli/captures",
     "cli/findings",
     "cli/log_segments",
     "cli/statistics",
@@ -51,15 +50,22 @@ def runs_on_both(path: Path, tests: Path) -> bool:
     return any(path.is_relative_to(tests / folder) for folder in BOTH)
 
 
+def leads_to_both(path: Path, tests: Path) -> bool:
+    """Return True if a file or folder has, or lies above, tests that run on both engines."""
+    folders = [tests / folder for folder in BOTH]
+    return any(path.is_relative_to(folder) or folder.is_relative_to(path) for folder in folders)
+
+
 def is_second() -> bool:
     """Return True in a worker that runs only the tests of both engines."""
     return bool(os.environ.get(_SECOND))
 
 
 def with_both_engines(specifications: Iterable[str]) -> list[str]:
-    """Return the specifications of xdist's workers for both engines: as many again with the Python engine."""
+    """Return the specifications of xdist's workers for both engines."""
     native = list(specifications)
-    python = [f"{each}//env:KDISSECT_NATIVE=0//env:{_SECOND}=1" for each in native]
+    # Half as many: each worker collects all tests of its engine first, and these have less to do.
+    python = [f"{each}//env:KDISSECT_NATIVE=0//env:{_SECOND}=1" for each in native[: (len(native) + 1) // 2]]
     is_both = is_compiled and os.environ.get(ONE_ENGINE) != NATIVE
     return [*native, *python] if is_both else native
 
