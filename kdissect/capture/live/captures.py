@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import queue
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from platform import system as platform
@@ -237,11 +238,17 @@ def _spool_name(settings: LiveSettings) -> str:
 
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def _open_private(path: str) -> int:
-    """Open a file for plaintext that was encrypted on its way. Raises OSError, for a planted file too."""
+    """Open a file for plaintext that was encrypted on its way, from its start.
+
+    Raises OSError, for a planted file too.
+    """
     try:
-        return shared_folders.open_private(path)
+        handle = shared_folders.open_private(path)
     except TapError as error:
         raise OSError(errno.EPERM, str(error)) from error
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        os.ftruncate(handle, 0)
+    return handle
 
 
 def is_tap(settings: LiveSettings) -> bool:
