@@ -36,7 +36,9 @@ def _rows(*arguments: str | Path) -> list[dict[str, Any]]:
 @orders
 def test_records_lists_each_record_once(paths: tuple[Path, Path]) -> None:
     rows = _rows("records", *paths)
-    written = [row for row in rows if row["direction"] == "produce" and TOPIC_ID in (row["topic"], row["topic_id"])]
+    written = [
+        row for row in rows if row["direction"] == "produce" and TOPIC_ID in (row["topic"], row["topic_id"])
+    ]
     assert len(written) == RECORDS
 
 
