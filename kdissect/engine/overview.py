@@ -47,6 +47,12 @@ class Overview:
         self.connections: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
+        self.copies = 0
+        """Connections of which another capture set has the copy that is read. They are in no other count but
+        those of gaps and anomalies, which are facts of a capture; of their exchanges those count that only
+        they have.
+        """
+        self.copy_examples: list[dict[str, str]] = []
         self.problems: Counter[str] = Counter()
         """Connections that came to nothing, by the reason of the event that ends them."""
         self.decrypted = 0
@@ -80,6 +86,8 @@ class Overview:
         if not isinstance(event, Exchange):
             if isinstance(event, ConnectionClosed):
                 self._add_connection(event)
+            return
+        if event.connection.same_as is not None:
             return
         # Hot, once an exchange: one look-up finds all that is known of its kind.
         kind = self._kinds.get((event.api_key, event.api_version, event.state)) or self._kind_of(event)
@@ -120,11 +128,16 @@ class Overview:
 
     def _add_connection(self, event: ConnectionClosed) -> None:
         info = event.connection
-        self.connections[str(info.kind)] += 1
-        if event.problem is not None and info.kind not in _NO_KAFKA and info.same_as is None:
-            self.problems[str(event.problem.reason)] += 1
+        if info.same_as is not None:
+            self.copies += 1
+            if len(self.copy_examples) < EXAMPLES_KEPT:
+                self.copy_examples.append({"connection": info.id, "same_as": info.same_as})
+        else:
+            self.connections[str(info.kind)] += 1
+            if event.problem is not None and info.kind not in _NO_KAFKA:
+                self.problems[str(event.problem.reason)] += 1
         self.add_anomaly_counts(info.anomaly_counts.items())
-        if info.tls is not None:
+        if info.tls is not None and info.same_as is None:
             self.decrypted += info.tls.is_decrypted
             if info.tls.why is not None:
                 self.opaque[info.tls.why] += 1

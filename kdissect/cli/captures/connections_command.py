@@ -8,6 +8,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
+from kdissect.cli.captures.copies_text import copies_text
+from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.options.clock_options import add_clocks
 from kdissect.cli.options.command_parser import command_parser
@@ -53,6 +55,8 @@ _VARYING = {
     "start": "7310582946173058265",
     "start_ns": 7_310_582_946_173_058_266,
 }
+# More are not named in the line about them.
+_COPIES_KEPT = 20
 # By capture set and how they ended.
 _PATTERNS_KEPT = 1000
 
@@ -140,15 +144,22 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     takes = None if accepts is None else EventFilter(accepts)
 
     left = options.limit or -1
+    copies = 0
+    pairs: list[tuple[str, str]] = []
 
     def take(event: Event) -> bool:
-        nonlocal number, left
+        nonlocal number, left, copies
         is_taken = takes is None or takes(event)
         if isinstance(event, ConnectionClosed):
             number += 1
             if is_taken:
-                output.write(lines.line(number, event.connection))
+                info = event.connection
+                output.write(lines.line(number, info))
                 left -= 1
+                if info.same_as is not None:
+                    copies += 1
+                    if len(pairs) < _COPIES_KEPT:
+                        pairs.append((info.id, info.same_as))
         return not left
 
     events = dissection.events()
@@ -156,6 +167,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     if progress is not None:
         progress.clear()
     output.write(form.tail())
+    if copies:
+        say(f"copies: {copies_text(copies, pairs)}")
 
 
 def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.cli.captures.copies_text import copies_text
 from kdissect.cli.event_loop import read_all, read_and_show
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import add_tables, write_tables
@@ -101,6 +102,7 @@ def _facts(dissection: Dissection, overview: Overview) -> Facts:
             "total": overview.connections.total(),
             "by_kind": _ranked(overview.connections),
             "problems": _ranked(overview.problems),
+            "copies": {"total": overview.copies, "examples": overview.copy_examples},
         },
         "tls": {"decrypted": overview.decrypted, "opaque": _ranked(overview.opaque)},
         "exchanges": {"total": overview.states.total(), "by_state": _ranked(overview.states)},
@@ -181,6 +183,7 @@ def info_text(facts: Facts) -> str:
     sections += [
         _packets_text(facts["packets"]),
         _counts("connections", facts["connections"]["total"], facts["connections"]["by_kind"]),
+        _copies(facts["connections"]["copies"]),
         _problems(facts["connections"]["problems"]),
         _tls(facts["tls"]),
         _counts("exchanges", facts["exchanges"]["total"], facts["exchanges"]["by_state"]),
@@ -225,6 +228,12 @@ def _counts(title: str, total: int | None, counts: dict[str, int]) -> Iterator[s
         return
     yield title if total is None else f"{title}  {total}"
     yield from _table([f"  {name}", str(count)] for name, count in counts.items())
+
+
+def _copies(copies: Facts) -> Iterator[str]:
+    if copies["total"]:
+        pairs = ((one["connection"], one["same_as"]) for one in copies["examples"])
+        yield f"copies  {copies_text(copies['total'], pairs)}"
 
 
 def _problems(problems: dict[str, int]) -> Iterator[str]:

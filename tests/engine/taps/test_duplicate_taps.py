@@ -13,6 +13,7 @@ from kdissect.cli.event_loop import read_views
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
+from tests.support.console import run
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import pcap_bytes, write_pcap
 from tests.support.packets.taps import moved, tap
@@ -148,3 +149,12 @@ def test_commands_count_it_once(tmp_path: Path) -> None:
     alone = counted(Dissection(str(first)))
     assert counted(Dissection([str(first), str(second)])) == alone > 100
     assert sum(1 for _ in Dissection([str(first), str(second)])) > alone, "both are listed all the same"
+
+
+def test_records_of_traffic_that_two_hosts_captured_are_listed_once(tmp_path: Path) -> None:
+    """Two packet captures of one traffic, which sequence numbers prove."""
+    first = tap(CAPTURE, tmp_path / "a" / "trace.pcap")
+    second = tap(CAPTURE, tmp_path / "b" / "trace.pcap", 2_000)
+    alone = run("records", first, "--format", "jsonl").out.splitlines()
+    both = run("records", first, second, "--format", "jsonl").out.splitlines()
+    assert len(both) == len(alone) > 0
