@@ -24,7 +24,16 @@ from typing import Any
 from aiohttp import web
 from textual_serve.server import Server
 
-from kdissect.model.http_access import authority, is_equal, names_server, new_token
+from kdissect.model.http_access import (
+    HEADERS,
+    authority,
+    is_equal,
+    is_origin_of,
+    is_own_site,
+    names_server,
+    new_token,
+    reached,
+)
 
 _ELSEWHERE = re.compile(r'<link[^>]*href="https?://(?!127\.0\.0\.1)[^>]*>')
 # Keys are held until the screen has drawn something (the class -first-byte), and then typed into the hidden
@@ -69,18 +78,6 @@ _KEYS = """<script>
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _TOKEN = "token"
 _SOCKET = "/ws"
-# What a page of this server or the address bar sends; another site, or another port of this machine, is
-# cross-site or same-site (Fetch Metadata, W3C, section 2.3).
-_OWN_SITES = ("same-origin", "none")
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 _REFUSED = "403: open the URL that kdissect tui --web printed. Other sites and addresses are refused.\n"
 _IN_USE = (
     "<!DOCTYPE html><html><head><title>kdissect</title></head>"
@@ -118,11 +115,11 @@ class _Guard:
         origin = request.headers.get("Origin")
         if origin is None:
             return request.path == _SOCKET or "upgrade" in request.headers or not self._is_own_site(request)
-        return origin.lower() != f"http://{request.headers['Host'].lower()}"
+        return not is_origin_of(origin, request.headers["Host"])
 
     def _is_own_site(self, request: web.Request) -> bool:
         """A link with the right token may stand on any page, such as a terminal in a browser."""
-        return request.headers.get("Sec-Fetch-Site", "none") in _OWN_SITES or self.has_token(request)
+        return is_own_site(request.headers.get("Sec-Fetch-Site")) or self.has_token(request)
 
     def has_token(self, request: web.Request) -> bool:
         """Whether it is the URL that was printed."""
@@ -151,7 +148,7 @@ class PageServer(Server):
     def __init__(self, command: str, host: str, port: int, sessions: int) -> None:
         super().__init__(command, host=host, port=port, title="kdissect")
         self.guard = _Guard(host, port)
-        self.url = f"http://{authority(_reached(host), port)}/?{_TOKEN}={self.guard.token}"
+        self.url = f"http://{authority(reached(host), port)}/?{_TOKEN}={self.guard.token}"
         self._most = sessions
         self._open: dict[asyncio.Task[Any], str] = {}
 
@@ -185,7 +182,7 @@ class PageServer(Server):
             except web.HTTPException as error:  # no such page
                 response = web.Response(status=error.status, text=error.text)
         if not response.prepared:
-            response.headers.update(_HEADERS)
+            response.headers.update(HEADERS)
         return response
 
     def _has_room(self, browser: str) -> bool:
@@ -213,11 +210,6 @@ class PageServer(Server):
             return await super().handle_websocket(request)
         finally:
             self._open.pop(task, None)
-
-
-def _reached(host: str) -> str:
-    """An address by which one reaches a server that listens on `host`."""
-    return {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
 
 
 def mended(page: str) -> str:
