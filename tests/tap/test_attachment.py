@@ -274,9 +274,10 @@ def test_a_planted_file_in_the_place_of_a_live_capture(tmp_path: Path, kind: Cal
 
 
 def test_a_file_of_this_user_is_written_from_its_start(tmp_path: Path) -> None:
+    """By a live capture when it begins; `tap` keeps what was there until the agent has come."""
     target = tmp_path / "app.pcapng"
-    target.write_bytes(b"older and longer")
-    target.chmod(0o666)
-    for opened in (live_captures._open_private, shared_folders.open_private):
+    for opened, kept in ((shared_folders.open_private, b"older"), (live_captures._open_private, b"")):
+        target.write_bytes(b"older")
+        target.chmod(0o666)
         os.close(opened(str(target)))
-        assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (b"", 0o600)
+        assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (kept, 0o600)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import queue
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from platform import system as platform
@@ -235,15 +236,18 @@ def _spool_name(settings: LiveSettings) -> str:
     return "-" if settings.source == STDIN else ",".join(settings.interfaces)
 
 
-# A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def _open_private(path: str) -> int:
-    """Open a file for plaintext that was encrypted on its way. Raises OSError, for a planted file too."""
+    """Empty a file for plaintext that was encrypted on its way. Raises OSError, for a planted file too."""
     try:
-        return shared_folders.open_private(path)
+        handle = shared_folders.open_private(path)
     except TapError as error:
         raise OSError(errno.EPERM, str(error)) from error
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        os.ftruncate(handle, 0)
+    return handle
 
 
+# A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def is_tap(settings: LiveSettings) -> bool:
     """Whether an interface is a JVM."""
     return any(name.startswith(PREFIX) for name in settings.interfaces)
