@@ -61,6 +61,9 @@ class ScrapeGuard:
         header, local, port = environ.get("HTTP_HOST"), environ[LOCAL], int(environ["SERVER_PORT"])
         if is_loopback(local) and not names_server(header, self._host, port, local):
             return True
+        if not environ["PATH_INFO"].startswith("/"):  # the address of another server, as from a proxy
+            return True
+        # Two headers of a name are one here, with a comma in it, which is of no server.
         origin = environ.get("HTTP_ORIGIN")
         if origin is not None and not is_origin_of(origin, header or ""):
             return True
