@@ -1,16 +1,18 @@
-"""Serves metrics by HTTP at `[HOST]:PORT`: the official client library's server, a registry of our own."""
+"""Serves metrics by HTTP at `[HOST]:PORT`: a registry of our own, as the official library writes it."""
 
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import NamedTuple
 
+from kdissect.metrics.listener import Listener
+from kdissect.metrics.scrape_guard import ScrapeGuard
 from kdissect.metrics.snapshot import Snapshot
 from kdissect.model.extras import how_to_install
-
-_LOOPBACK = "127.0.0.1"  # there is no password: who wants others to read it has to say so
+from kdissect.model.http_access import LOOPBACK, authority
 
 
 class Address(NamedTuple):
@@ -22,8 +24,7 @@ class Address(NamedTuple):
     @property
     def url(self) -> str:
         """What a scraper asks for."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/metrics"
+        return f"http://{authority(self.host, self.port)}/metrics"
 
 
 def parse_address(text: str) -> Address:
@@ -35,7 +36,7 @@ def parse_address(text: str) -> Address:
         raise ValueError(f"{text!r} is no [HOST]:PORT; an IPv6 address stands in brackets: [{host}]:{port}")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ValueError(f"{text!r} is no [HOST]:PORT")
-    return Address(host or _LOOPBACK, int(port))
+    return Address(host or LOOPBACK, int(port))
 
 
 class MetricsError(Exception):
@@ -48,13 +49,13 @@ INSTALL = f"metrics need the package prometheus_client: {how_to_install('metrics
 class MetricsServer:
     """Serves from its creation to `close`, in threads of its own. `address` has the port found for 0.
 
-    Raises MetricsError.
+    Who scrapes needs the `token`; None: everybody may. Raises MetricsError.
     """
 
-    def __init__(self, address: Address, snapshot: Callable[[], Snapshot]) -> None:
+    def __init__(self, address: Address, snapshot: Callable[[], Snapshot], token: str | None) -> None:
         try:
             # at first use: an optional package
-            from prometheus_client import CollectorRegistry, start_http_server
+            from prometheus_client import CollectorRegistry, make_wsgi_app
             from prometheus_client.process_collector import ProcessCollector
 
             from kdissect.metrics.collector import SnapshotCollector
@@ -64,10 +65,13 @@ class MetricsServer:
         registry.register(SnapshotCollector(snapshot))
         ProcessCollector(registry=registry)  # CPU and memory of kdissect itself
         try:
-            self._server, self._thread = start_http_server(address.port, address.host, registry)
+            guard = ScrapeGuard(make_wsgi_app(registry), address.host, token)
+            self._server = Listener(address.host, address.port, guard)
         except OSError as error:
             raise MetricsError(_why(address, error)) from None
         self.address = address._replace(port=self._server.server_port)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Stop serving and free the port."""
@@ -85,7 +89,7 @@ class MetricsServer:
 
 
 def _why(address: Address, error: OSError) -> str:
-    host_port = f"{address.host}:{address.port}"
+    host_port = authority(address.host, address.port)
     if error.errno == errno.EADDRINUSE:
         return f"metrics cannot be served at {host_port}: the port is in use; name another with --metrics"
     return f"metrics cannot be served at {host_port}: {error.strerror or error}"

@@ -16,8 +16,19 @@ from contextlib import suppress
 from ipaddress import ip_address
 
 LOOPBACK = "127.0.0.1"
-# Addresses for "all of this machine's"
-_ANY = ("", "0.0.0.0", "::")
+# What answers carry: no other page embeds or reads them, and nothing keeps them.
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+# What a page of this server or the address bar sends; another site, or another port of this machine, is
+# cross-site or same-site (Fetch Metadata, W3C, section 2.3).
+_OWN_SITES = ("same-origin", "none")
 _LOCAL_NAMES = frozenset({"localhost", LOOPBACK, "::1"})
 # RFC 9110 section 4.2.1
 _HTTP_PORT = 80
@@ -43,7 +54,7 @@ def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     with suppress(ValueError):
-        return ip_address(host).is_loopback
+        return ip_address(_plain(host)).is_loopback
     return False
 
 
@@ -53,11 +64,35 @@ def names_server(header: str | None, host: str, port: int, local: str) -> bool:
     `local` is the address at which the connection arrived.
     """
     name, has_port = _parts(header or "")
-    if has_port != port:
-        return False
-    names = {*_LOCAL_NAMES, local.lower()}
-    names.add((socket.gethostname() if host in _ANY else host).lower())
-    return name in names
+    # The zone of a link-local address is this machine's own name for an interface.
+    names = {*_LOCAL_NAMES, _plain(local.partition("%")[0]), _plain(reached(host))}
+    return bool(name) and has_port == port and _plain(name) in names
+
+
+def is_origin_of(origin: str, host: str) -> bool:
+    """Return whether an Origin header is that of the pages of the server that a Host header names."""
+    return origin.lower() == f"http://{host.lower()}"
+
+
+def is_own_site(header: str | None) -> bool:
+    """Return whether a Sec-Fetch-Site header names no other site; true without one: few programs send it."""
+    return header is None or header in _OWN_SITES
+
+
+def reached(host: str) -> str:
+    """Return a name or address by which one reaches a server that listens on `host`."""
+    with suppress(ValueError):
+        if ip_address(host).is_unspecified:
+            return socket.gethostname()
+    return host or socket.gethostname()
+
+
+def _plain(name: str) -> str:
+    """One spelling of each address, that of IPv4 where it is inside IPv6, and of each name."""
+    with suppress(ValueError):
+        address = ip_address(name)
+        return str(getattr(address, "ipv4_mapped", None) or address)
+    return name.lower()
 
 
 def _parts(header: str) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from kdissect.tap import ENGINES, PREFIX, TapError, shared_folders
+from kdissect.tap.argument_file import argument_file, takes_argument_files
 from kdissect.tap.attachment import load_agent
 from kdissect.tap.jvms import ALONE, refuse_unfit, root_of, temporary_folder
 
@@ -139,12 +140,13 @@ def _jar_for(pid: int) -> Iterator[str]:
 
 def launch(command: Sequence[str], engines: bool = False) -> tuple[TapSource, "subprocess.Popen[bytes]"]:
     """Start a JVM, or a program that starts one, with the tap in it. Raises TapError, OSError."""
-    with _Meeting(engines) as meeting:
+    with _Meeting(engines) as meeting, ExitStack() as stack:
         option = f"-javaagent:{agent_jar()}=jar={agent_jar()},{meeting.options}"
         environment = dict(os.environ)
         words = list(command)
         if os.path.basename(words[0]) == "java":  # noqa: PTH119
-            words.insert(1, option)
+            has_file = takes_argument_files(words[0])
+            words.insert(1, stack.enter_context(argument_file(option)) if has_file else option)
         else:
             environment["JAVA_TOOL_OPTIONS"] = f"{environment.get('JAVA_TOOL_OPTIONS', '')} {option}".strip()
         process = subprocess.Popen(words, env=environment)

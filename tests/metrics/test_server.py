@@ -14,7 +14,7 @@ ANY = parse_address("127.0.0.1:0")
 
 
 def snapshot_server(address: Address = ANY) -> MetricsServer:
-    return MetricsServer(address, Meter(TopicNames()).snapshot)
+    return MetricsServer(address, Meter(TopicNames()).snapshot, None)
 
 
 def test_a_scrape() -> None:

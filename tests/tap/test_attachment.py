@@ -273,9 +273,11 @@ def test_a_planted_file_in_the_place_of_a_live_capture(tmp_path: Path, kind: Cal
     assert inode(target) == before
 
 
-def test_a_live_capture_begins_a_file_of_this_user_again(tmp_path: Path) -> None:
+def test_a_file_of_this_user_is_written_from_its_start(tmp_path: Path) -> None:
+    """By a live capture when it begins; `tap` keeps what was there until the agent has come."""
     target = tmp_path / "app.pcapng"
-    target.write_bytes(b"older and longer")
-    target.chmod(0o666)
-    os.close(live_captures._open_private(str(target)))
-    assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (b"", 0o600)
+    for opened, kept in ((shared_folders.open_private, b"older"), (live_captures._open_private, b"")):
+        target.write_bytes(b"older")
+        target.chmod(0o666)
+        os.close(opened(str(target)))
+        assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (kept, 0o600)

@@ -107,6 +107,7 @@ def drive(
     monkeypatch: Any = None,
     state: State | None = None,
     studies: tuple[str, ...] = (),
+    may_use_files: bool = True,
     **order: Any,
 ) -> None:
     """Run the app on some captures while `play` plays. Workers are threads where a monkeypatch is given."""
@@ -116,7 +117,7 @@ def drive(
     async def run() -> None:
         session = sessions.Session(Order(tuple(map(str, paths)))._replace(**order))
         session.start(studies)
-        app = KdissectApp(session, state)
+        app = KdissectApp(session, state, may_use_files)
         async with app.run_test(size=size) as pilot:
             await play(Driven(app, pilot))
 

@@ -236,7 +236,6 @@ def _spool_name(settings: LiveSettings) -> str:
     return "-" if settings.source == STDIN else ",".join(settings.interfaces)
 
 
-# A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def _open_private(path: str) -> int:
     """Open a file for plaintext that was encrypted on its way, from its start.
 
@@ -251,6 +250,7 @@ def _open_private(path: str) -> int:
     return handle
 
 
+# A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def is_tap(settings: LiveSettings) -> bool:
     """Whether an interface is a JVM."""
     return any(name.startswith(PREFIX) for name in settings.interfaces)

@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import os
 import re
 import secrets
 import socket
@@ -24,7 +25,16 @@ from typing import Any
 from aiohttp import web
 from textual_serve.server import Server
 
-from kdissect.model.http_access import authority, is_equal, names_server, new_token
+from kdissect.model.http_access import (
+    HEADERS,
+    authority,
+    is_equal,
+    is_origin_of,
+    is_own_site,
+    names_server,
+    new_token,
+    reached,
+)
 
 _ELSEWHERE = re.compile(r'<link[^>]*href="https?://(?!127\.0\.0\.1)[^>]*>')
 # Keys are held until the screen has drawn something (the class -first-byte), and then typed into the hidden
@@ -69,19 +79,8 @@ _KEYS = """<script>
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _TOKEN = "token"
 _SOCKET = "/ws"
-# What a page of this server or the address bar sends; another site, or another port of this machine, is
-# cross-site or same-site (Fetch Metadata, W3C, section 2.3).
-_OWN_SITES = ("same-origin", "none")
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 _REFUSED = "403: open the URL that kdissect tui --web printed. Other sites and addresses are refused.\n"
+_NO_UPGRADE = "400: this address is for a WebSocket.\n"
 _IN_USE = (
     "<!DOCTYPE html><html><head><title>kdissect</title></head>"
     "<body><h1>kdissect is open in another browser</h1>"
@@ -115,14 +114,18 @@ class _Guard:
         local = request.transport.get_extra_info("sockname")[0] if request.transport is not None else ""
         if not names_server(request.headers.get("Host"), self._host, self._port, local):
             return True
+        # Which of two counts, or an address that is asked for as from a proxy, is for each program another.
+        is_plain = all(len(request.headers.getall(name, ())) < 2 for name in ("Origin", "Sec-Fetch-Site"))
+        if not is_plain or not request.raw_path.startswith("/"):
+            return True
         origin = request.headers.get("Origin")
         if origin is None:
             return request.path == _SOCKET or "upgrade" in request.headers or not self._is_own_site(request)
-        return origin.lower() != f"http://{request.headers['Host'].lower()}"
+        return not is_origin_of(origin, request.headers["Host"])
 
     def _is_own_site(self, request: web.Request) -> bool:
         """A link with the right token may stand on any page, such as a terminal in a browser."""
-        return request.headers.get("Sec-Fetch-Site", "none") in _OWN_SITES or self.has_token(request)
+        return is_own_site(request.headers.get("Sec-Fetch-Site")) or self.has_token(request)
 
     def has_token(self, request: web.Request) -> bool:
         """Whether it is the URL that was printed."""
@@ -150,8 +153,10 @@ class PageServer(Server):
 
     def __init__(self, command: str, host: str, port: int, sessions: int) -> None:
         super().__init__(command, host=host, port=port, title="kdissect")
+        # asyncio has an address of IPv6 take IPv6 alone: `::` is all addresses, as for other servers.
+        self.host: Any = [host, "0.0.0.0"] if host == "::" else host
         self.guard = _Guard(host, port)
-        self.url = f"http://{authority(_reached(host), port)}/?{_TOKEN}={self.guard.token}"
+        self.url = f"http://{authority(reached(host), port)}/?{_TOKEN}={self.guard.token}"
         self._most = sessions
         self._open: dict[asyncio.Task[Any], str] = {}
 
@@ -177,6 +182,8 @@ class PageServer(Server):
             response = self.guard.let_in(request)
         elif (browser := self.guard.browser_of(request)) is None:
             response = web.Response(status=403, text=_REFUSED)
+        elif request.path == _SOCKET and not _is_upgrade(request):
+            response = web.Response(status=400, text=_NO_UPGRADE)
         elif request.path in ("/", _SOCKET) and not self._has_room(browser):
             response = web.Response(status=409, text=_IN_USE, content_type="text/html")
         else:
@@ -185,8 +192,15 @@ class PageServer(Server):
             except web.HTTPException as error:  # no such page
                 response = web.Response(status=error.status, text=error.text)
         if not response.prepared:
-            response.headers.update(_HEADERS)
+            response.headers.update(HEADERS)
         return response
+
+    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: Any) -> None:
+        """Pass on what the page sends, and close it when its process ends: a dead screen says nothing."""
+        ends: list[asyncio.Task[Any]] = []
+        reading = app_service._task  # noqa: SLF001  nothing else says when the process ends
+        reading.add_done_callback(lambda _: ends.append(asyncio.create_task(websocket.close())))
+        await super()._process_messages(websocket, app_service)
 
     def _has_room(self, browser: str) -> bool:
         return len(self._open) < self._most or browser in self._open.values()
@@ -215,9 +229,8 @@ class PageServer(Server):
             self._open.pop(task, None)
 
 
-def _reached(host: str) -> str:
-    """An address by which one reaches a server that listens on `host`."""
-    return {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+def _is_upgrade(request: web.Request) -> bool:
+    return request.method == "GET" and web.WebSocketResponse().can_prepare(request).ok
 
 
 def mended(page: str) -> str:
@@ -231,7 +244,9 @@ def serve(arguments: Sequence[str], host: str, port: int, sessions: int) -> None
     Raises OSError if the address and port cannot be had.
     """
     _check(host, port)
-    command = join([sys.executable, "-m", "kdissect", "tui", *arguments])
+    # textual-serve asks a shell. Without `exec` a process would outlive the shell that is killed for it.
+    shell = "exec " if os.name == "posix" else ""
+    command = shell + join([sys.executable, "-m", "kdissect", "tui", *arguments])
     PageServer(command, host, port, sessions).serve()
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
-from http.client import HTTPException
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from kdissect.model.version import __version__
 
@@ -23,10 +26,11 @@ Alert = dict[str, Any]
 
 # A person waits for the alert, a stream for the person's webhook: less than the batches of most.
 TIMEOUT_S = 5.0
-# Waits between attempts: three attempts, 17 seconds at most for a host that says nothing.
+# Waits between attempts: three attempts, 17 seconds at most, whatever the host does.
 PAUSES_S = (0.5, 1.5)
 _TOO_MANY, _SERVER_ERRORS = 429, 500
 _READ_BYTES = 1 << 16
+_TOO_LATE = ("no answer in time", True)
 
 
 class NotSentError(Exception):
@@ -68,7 +72,11 @@ class JsonLines:
 
 
 class Webhook:
-    """Posts a JSON list of alerts. Redirections are not followed: they would lead where nobody asked for."""
+    """Posts a JSON list of alerts. Redirections are not followed: they would lead where nobody asked for.
+
+    `timeout_s` is that of an attempt, from the name of the host to the headers of the answer. Its body is
+    not read.
+    """
 
     def __init__(
         self, url: str, timeout_s: float = TIMEOUT_S, pauses_s: Sequence[float] = PAUSES_S,
@@ -99,17 +107,70 @@ class Webhook:
     def _post(self, body: bytes) -> tuple[str, bool]:
         """Why it did not work (empty: it did), and whether another attempt may."""
         headers = {"Content-Type": "application/json", "User-Agent": f"kdissect/{__version__}"}
-        request = Request(self._url, body, headers, method="POST")
+        return _Attempt(Request(self._url, body, headers, method="POST")).result(self._timeout_s)
+
+
+class _Attempt:
+    """One exchange, in a thread: each wait of a socket has its limit, but looking up a name has none, and a
+    host that sends a byte now and then never reaches one.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._result = _TOO_LATE
+        self._connections: list[HTTPConnection] = []
+        self._end = 0.0
+
+    def result(self, seconds: float) -> tuple[str, bool]:
+        """Why it did not work within this time (empty: it did), and whether another attempt may."""
+        self._end = time.monotonic() + seconds
+        thread = threading.Thread(target=self._run, daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if not thread.is_alive():
+            return self._result
+        for connection in self._connections:
+            if connection.sock is not None:
+                # What waits for bytes gets the end of the stream. That of TLS would say goodbye first.
+                with suppress(OSError):
+                    socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+        return _TOO_LATE
+
+    def _run(self) -> None:
+        self._result = self._exchange()
+
+    def _exchange(self) -> tuple[str, bool]:
+        opener = build_opener(_Stay, _Plain(self._timed), _Secure(self._timed))
         try:
-            with _opener().open(request, timeout=self._timeout_s):
+            with opener.open(self._request, timeout=self._left()):
                 return "", False
         except HTTPError as error:
             error.close()
             return f"HTTP status {error.code}", error.code == _TOO_MANY or error.code >= _SERVER_ERRORS
         except URLError as error:
             return _reason(error.reason), True
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             return _reason(error), True
+
+    def _left(self) -> float:
+        """Seconds. Raises TimeoutError for none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def _timed(self, kind: type[HTTPConnection]) -> type[HTTPConnection]:
+        """A class of connections that are known here, and that send nothing after the end."""
+        attempt = self
+
+        class Timed(kind):  # type: ignore[valid-type, misc]
+            def connect(self) -> None:
+                attempt._connections.append(self)
+                self.timeout = attempt._left()
+                super().connect()
+                attempt._left()
+
+        return Timed
 
 
 def target_of(text: str) -> Target:
@@ -138,20 +199,39 @@ def _checked(url: str) -> SplitResult:
     return parts
 
 
+_Timed = Callable[[type[HTTPConnection]], type[HTTPConnection]]
+
+
 class _Stay(HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
         return None  # the status becomes an error
 
 
-def _opener() -> Any:
-    return build_opener(_Stay)
+class _Plain(HTTPHandler):
+    def __init__(self, timed: _Timed) -> None:
+        super().__init__()
+        self._timed = timed
+
+    def http_open(self, req: Request) -> Any:
+        return self.do_open(self._timed(HTTPConnection), req)
+
+
+class _Secure(HTTPSHandler):
+    def __init__(self, timed: _Timed) -> None:
+        super().__init__()
+        self._timed = timed
+
+    def https_open(self, req: Request) -> Any:
+        return self.do_open(self._timed(HTTPSConnection), req)
 
 
 def _reason(error: object) -> str:
     """What went wrong, without anything of the URL or of what the server said."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+    if isinstance(error, TimeoutError):
+        return _TOO_LATE[0]
+    return type(error).__name__ if isinstance(error, Exception) else "no connection"
 
 
 def _end_of_lines(file: Any) -> None:

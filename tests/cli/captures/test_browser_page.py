@@ -3,22 +3,18 @@
 import asyncio
 import importlib.util
 import json
-import os
-import re
 import shutil
-import signal
-import socket
-import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.console import CAPTURES, CHECKOUT, command
+from tests.cli.captures.serving import connected, free_port, started, url_of
+from tests.support.console import CAPTURES, command
 from tests.support.patience import PATIENCE_S
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -27,34 +23,6 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("textual_serve") is None, reason="needs the extra web"),
 ]
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-@contextmanager
-def started(*line: str, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
-    process = subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=CHECKOUT, start_new_session=True,
-        env=os.environ | environment,
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def url_of(serving: "subprocess.Popen[bytes]") -> str:
-    """The URL that `kdissect tui --web` prints."""
-    assert serving.stdout is not None
-    found = re.search(r"http://\S+", serving.stdout.readline().decode())
-    assert found is not None
-    return found[0]
 
 
 async def answer(session: Any, url: str) -> str:
@@ -152,7 +120,8 @@ def test_keys_while_the_page_loads_are_held_and_come_in_order(tmp_path: Path) ->
 def asked(port: int, path: str, **headers: str) -> tuple[int, str, str]:
     """Status, cookie and text of an answer."""
     sent = {name.replace("_", "-"): text for name, text in headers.items()}
-    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+    with closing(HTTPConnection("127.0.0.1", port)) as connection:
+        connection.sock = connected("127.0.0.1", port)
         connection.request("GET", path, headers=sent)
         found = connection.getresponse()
         cookie = (found.headers["Set-Cookie"] or "").partition(";")[0]

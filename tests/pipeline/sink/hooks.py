@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from tests.pipeline.released.freeze import HERE
+from tests.support.patience import PATIENCE_S
 
 Row = dict[str, Any]
 
@@ -88,3 +91,31 @@ def listening() -> Iterator[Hook]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def dripping(seconds: float) -> Iterator[tuple[str, threading.Event]]:
+    """The URL of a webhook that sends a byte of its answer now and then, and is done after this time.
+
+    The event is set once the client is gone before that.
+    """
+    is_left = threading.Event()
+
+    def serve() -> None:
+        link, _ = server.accept()
+        with link:
+            end = time.monotonic() + seconds
+            try:
+                link.sendall(b"HTTP/1.1 200 OK\r\nSlow: ")
+                while time.monotonic() < end:
+                    link.sendall(b"x")
+                    time.sleep(0.02)
+                link.sendall(b"\r\nContent-Length: 0\r\n\r\n")
+            except ConnectionError:
+                is_left.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/hooks/TOKEN", is_left
+        thread.join(PATIENCE_S)

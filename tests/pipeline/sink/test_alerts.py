@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -24,7 +25,7 @@ from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.directories import commit, directory_at
-from tests.pipeline.sink.hooks import Hook, different, finding_rows, listening
+from tests.pipeline.sink.hooks import Hook, different, dripping, finding_rows, listening
 from tests.support.patience import PATIENCE_S
 
 
@@ -183,6 +184,52 @@ def test_a_host_that_says_nothing_is_given_up(directory: StreamDirectory, hook: 
             break
         time.sleep(0.01)
     assert len(hook.requests) == 3
+
+
+def test_a_host_that_drips_bytes_is_given_up(directory: StreamDirectory) -> None:
+    """Each byte comes in time, the answer does not: one limit holds for the whole exchange."""
+    said = Said()
+    with dripping(seconds=3) as (url, is_left):
+        target = Webhook(url, timeout_s=0.2, pauses_s=())
+        alerting(directory, target, said=said).send(0, different(1))
+        assert said == ["alerts: http://127.0.0.1: no answer in time; 1 wait for the next batch"]
+        assert is_left.wait(PATIENCE_S)
+
+
+def test_a_name_that_is_found_too_late_is_given_up(
+    directory: StreamDirectory, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is sent to it when nobody waits any more."""
+    found, over, look = threading.Event(), threading.Event(), socket.getaddrinfo
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        over.wait(3)
+        try:
+            return look(*arguments, **options)
+        finally:
+            found.set()
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    said = Said()
+    alerting(directory, quick(hook, timeout_s=0.05, pauses_s=()), said=said).send(0, different(1))
+    over.set()
+    assert found.wait(PATIENCE_S)
+    assert said == ["alerts: http://127.0.0.1: no answer in time; 1 wait for the next batch"]
+    assert hook.requests == []
+
+
+def test_a_bad_proxy_stops_nothing_and_is_not_shown(
+    directory: StreamDirectory, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://user:SECRET@127.0.0.1:port")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    said = Said()
+    alerting(directory, quick(hook), said=said).send(0, different(1))
+    assert len(said) == 1
+    assert said[0].startswith("alerts: http://127.0.0.1: ")
+    assert "SECRET" not in said[0]
+    assert "TOKEN" not in said[0]
 
 
 def test_nothing_stops_a_stream(directory: StreamDirectory, tmp_path: Path, hook: Hook) -> None:

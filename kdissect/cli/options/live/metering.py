@@ -11,25 +11,33 @@ from kdissect.capture.live.captures import LiveCaptures
 from kdissect.cli.diagnostics import USAGE, say
 from kdissect.metrics.label_sets import MAX_LABEL_SETS
 from kdissect.metrics.meter import Meter
+from kdissect.metrics.scrape_guard import token_in
 from kdissect.metrics.server import Address, MetricsError, MetricsServer
 from kdissect.metrics.snapshot import CaptureCounts, file_counts
 from kdissect.model.finding import Finding
+from kdissect.model.http_access import new_token
+from kdissect.report.printable import printable
 
 
 class Metering:
     """Within it what is read is counted and served; `limit` bounds the label sets of each metric.
 
+    Who scrapes needs the token in the file `token_path`, or one that is printed, unless it `is_open`.
     Entering raises SystemExit behind one line on stderr, where metrics cannot be served.
     """
 
     def __init__(
         self,
         address: Address,
+        token_path: str | None,
+        is_open: bool,
         limit: int | None,
         dissection: Dissection,
         findings: Callable[[], Iterable[Finding]] | None,
     ) -> None:
         self._address = address
+        self._token_path = token_path
+        self._is_open = is_open
         self._limit = limit
         self._dissection = dissection
         self._findings = findings
@@ -37,13 +45,14 @@ class Metering:
 
     def __enter__(self) -> None:
         meter = self._new_meter()
+        token, how = self._token()
         try:
-            self._server = MetricsServer(self._address, meter.snapshot)
+            self._server = MetricsServer(self._address, meter.snapshot, token)
         except MetricsError as error:
             say(str(error))
             raise SystemExit(USAGE) from None
         self._dissection.observer = meter.take
-        say(f"metrics at {self._server.address.url}")
+        say(f"metrics at {self._server.address.url} {how}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -51,6 +60,20 @@ class Metering:
         self._dissection.observer = None
         if self._server is not None:
             self._server.close()
+
+    def _token(self) -> tuple[str | None, str]:
+        """The token, None for an open server, and how one scrapes it."""
+        if self._is_open:
+            return None, "for everybody who reaches it: --metrics-open"
+        if self._token_path is None:
+            token = new_token()
+            return token, f"with Authorization: Bearer {token}"
+        try:
+            return token_in(self._token_path), f"with the token in {printable(self._token_path)}"
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            say(f"--metrics-token {printable(self._token_path)}: {why}")
+            raise SystemExit(USAGE) from None
 
     def _new_meter(self) -> Meter:
         dissection = self._dissection

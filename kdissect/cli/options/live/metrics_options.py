@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
+from kdissect.cli.diagnostics import USAGE, say
 
 if TYPE_CHECKING:
     from kdissect.metrics.server import Address
@@ -15,11 +16,17 @@ if TYPE_CHECKING:
 
 
 def add_metrics(parser: ArgumentParser) -> None:
-    """Add `--metrics` and `--metrics-series`."""
-    add = parser.add_argument_group("metrics").add_argument
+    """Add `--metrics`, who may read them, and `--metrics-series`."""
+    group = parser.add_argument_group("metrics")
+    add = group.add_argument
     add("--metrics", metavar="[HOST]:PORT", type=_address, help=(
         "serve metrics to Prometheus while reading; without HOST: on 127.0.0.1"
     ))  # fmt: skip
+    access = group.add_mutually_exclusive_group().add_argument
+    access("--metrics-token", metavar="FILE", help=(
+        "require the token in FILE, which is created if missing; default: a random one, on stderr"
+    ))  # fmt: skip
+    access("--metrics-open", action="store_true", help="serve metrics without a token")
     add("--metrics-series", metavar="N", type=_limit, help=(
         "label sets of each metric; what comes later counts as other; default: 1000"
     ))  # fmt: skip
@@ -34,10 +41,16 @@ def metering(
     stderr, where metrics cannot be served.
     """
     if options.metrics is None:
+        if options.metrics_open or options.metrics_token is not None:
+            say("--metrics-token and --metrics-open need --metrics")
+            raise SystemExit(USAGE)
         return nullcontext()
     from kdissect.cli.options.live.metering import Metering  # start-up: a server
 
-    return Metering(options.metrics, options.metrics_series, dissection, findings)
+    return Metering(
+        options.metrics, options.metrics_token, options.metrics_open, options.metrics_series, dissection,
+        findings,
+    )  # fmt: skip
 
 
 def _address(text: str) -> Address:
