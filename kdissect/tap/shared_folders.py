@@ -99,11 +99,7 @@ def user(uid: int) -> str:
 
 
 def open_private(path: str) -> int:
-<<<<<<< HEAD
-    """Open a file to write, and let no other user read it; its content stays. Raises TapError, OSError.
-=======
     """Open a file to write, and let no other user read it. Raises TapError, OSError.
->>>>>>> web2
 
     Raises what `create_or_open` raises. What the file holds stays. A pipe or device keeps its mode.
     """
