@@ -15,7 +15,7 @@ ROWS = re.findall(r"^\| \[(\S+)\]\((\S+)\) \|", (FOLDER / "README.md").read_text
 
 def test_each_script_has_a_row() -> None:
     assert SCRIPTS
-    assert ROWS == [(script.name, script.name) for script in SCRIPTS]
+    assert [(script.name, script.name) for script in SCRIPTS] == ROWS
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
