@@ -1,4 +1,4 @@
-"""The scripts of findings/ have the form that its README states. Nothing here runs them: they install packages."""
+"""The scripts of findings/ have the form that its README states. They install packages, so no test runs them."""
 
 import os
 import re
