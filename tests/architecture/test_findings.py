@@ -1,4 +1,4 @@
-"""The scripts of findings/ have the form that its README states. They install packages, so no test runs them."""
+"""The scripts of findings/ have the form that its README states. No test runs them: they install packages."""
 
 import os
 import re
