@@ -41,7 +41,7 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
 # A run of all tests takes every n-th case of a matrix of so many cases. The Python engine takes fewer,
 # if other workers run them on the native engine. A run of a folder takes all.
 LARGE_MATRIX = 8
-SLICE, SLICE_OF_SECOND = 4, 8
+SLICE, SLICE_OF_SECOND = 8, 16
 _LEFT_OUT = "exhaustive tests left out"
 _left_out = pytest.StashKey[Counter[str]]()
 _session = pytest.StashKey[pytest.Session]()

@@ -58,6 +58,7 @@ def told(folder: pytest.Pytester, *arguments: str) -> tuple[int, list[str]]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("processes", ["-n2", "-n0"])
 def test_the_short_run_ends_with_what_it_left_out_and_why(folder: pytest.Pytester, processes: str) -> None:
     code, lines = told(folder, processes)
@@ -110,6 +111,7 @@ def test_tests_of_behaviour_run_on_each_engine(folder: pytest.Pytester) -> None:
     }
 
 
+@pytest.mark.exhaustive
 def test_a_folder_whose_tests_run_on_one_engine_is_a_success(folder: pytest.Pytester) -> None:
     code, lines = told(folder, "-n1")
     assert code == 0

@@ -39,7 +39,7 @@ def null_link_capture(generate: Generate) -> Generated:
     return generate(*options, "--versions", "new", "--codec", "zstd")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("profile", PROFILES)
 def test_tshark_counts_what_the_truth_says(generate: Generate, profile: str) -> None:
     path, truth = old_capture(generate, profile)
@@ -89,7 +89,7 @@ def test_scapy_reads_every_packet_and_computes_the_same_checksums(generate: Gene
         assert path.stat().st_size == truth["bytes"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("profile", "versions"),
     [*((p, "old") for p in PROFILES), ("mtu", "new"), ("small", "new"), ("small", "mixed")],
@@ -106,6 +106,7 @@ def test_kafka_python_decodes_every_frame(generate: Generate, profile: str, vers
     )
 
 
+@pytest.mark.exhaustive
 def test_versions_options(generate: Generate) -> None:
     seen = {}
     for versions in ("old", "new", "mixed"):

@@ -211,6 +211,7 @@ def test_what_leaves_a_command_is_a_line(
     assert err == "kdissect: a fault of kdissect: ZeroDivisionError (--debug shows where)\n"
 
 
+@pytest.mark.exhaustive
 def test_workers_bound_faults_too(three: Path) -> None:
     (three / "site").mkdir()
     (three / "site" / "sitecustomize.py").write_text(

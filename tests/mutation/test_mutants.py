@@ -31,7 +31,7 @@ LEAST = 2000  # mutants that the suite must have
 ON_DISK = ("boolean-2", "negative-size", "acks-2", "other-correlation-id", "isr-not-replicas")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("mutator", EVERY, ids=lambda mutator: mutator.name)
 def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
     outcome = outcome_of(mutator)

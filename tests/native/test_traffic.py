@@ -277,6 +277,7 @@ def test_an_answer_before_its_question(python_side: PythonSide, tmp_path: Path) 
 GROUPS = "kafka44_java_groups.pcapng"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [*SHIPPED, "kafka44_java_errors.pcapng", GROUPS])
 def test_ways_counted_together_are_those_counted_alone(native: Any, name: str) -> None:
     """Rows that are left out, too."""

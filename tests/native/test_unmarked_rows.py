@@ -115,7 +115,7 @@ def _assert_same(native: Any, path: str) -> int:
     return blocks.passed
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_recorded_files(native: Any, path: Path) -> None:
     _assert_same(native, str(path))
@@ -130,6 +130,7 @@ def test_captures_that_lack_something(
     _assert_same(native, write_pcap(tmp_path / "damaged.pcap", damage(packets_of(name))))
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(damage=DAMAGE, name=st.sampled_from(SHIPPED))
 def test_damaged_captures(native: Any, tmp_path: Path, damage: Any, name: str) -> None:
@@ -137,6 +138,7 @@ def test_damaged_captures(native: Any, tmp_path: Path, damage: Any, name: str) -
     _assert_same(native, write_pcap(tmp_path / "damaged.pcap", packets))
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(flips=FLIPS, name=st.sampled_from(SHIPPED))
 def test_damaged_bodies(native: Any, tmp_path: Path, flips: Any, name: str) -> None:
@@ -156,7 +158,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, 1 << 11)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_recorded_files_in_small_blocks(native: Any, path: Path) -> None:
@@ -408,6 +410,7 @@ def _told(steps: list[tuple[int, int]]) -> list[Packet]:
     return [packet._replace(ref=packet_ref(0, number)) for number, packet in enumerate(packets, 1)]
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, len(ANSWERS) - 1)), max_size=40))
 def test_answers_that_are_told_again(native: Any, tmp_path: Path, steps: list[tuple[int, int]]) -> None:
@@ -434,6 +437,7 @@ def test_members_of_which_there_is_something_to_tell(
     _assert_same_of_members(native, tmp_path, CASES[name], kept)
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(steps=STEPS, kept=st.sampled_from((1, 2, 100)))
 def test_members_that_come_and_go(native: Any, tmp_path: Path, steps: list[Step], kept: int) -> None:

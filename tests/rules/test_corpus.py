@@ -79,7 +79,7 @@ PROVOKED = {
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_traffic_is_quiet(name: str) -> None:
     """Nothing above information but what was provoked; one line for each kind and software, or broker."""
@@ -90,7 +90,7 @@ def test_healthy_traffic_is_quiet(name: str) -> None:
     assert [line for line, count in lines.items() if count > 1] == []
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_are_clean(name: str) -> None:
     assert faults(CAPTURES / name) == set()

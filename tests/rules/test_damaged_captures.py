@@ -113,7 +113,7 @@ def loud_when_whole(name: str) -> set[str]:
     return loud(packets_of(name))
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_damage_adds_no_error_and_no_warning(name: str, damage: str) -> None:

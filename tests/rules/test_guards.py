@@ -49,7 +49,7 @@ def _both_ways(path: Path) -> None:
     assert verdict_of(_judge_capture(path)) == verdict_of(_judge_capture(path, guards=False))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str) -> None:
     _both_ways(CAPTURES / name)

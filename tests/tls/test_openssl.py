@@ -68,6 +68,7 @@ def test_tls_13(talk_13: Conversation) -> None:
     assert info.alerts == {("client", "close_notify"): 1, ("server", "close_notify"): 1}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("segment", [1, 7, 100, 1460, 1 << 20])
 def test_segments_do_not_matter(talk_12: Conversation, talk_13: Conversation, segment: int) -> None:
     for talk in (talk_12, talk_13):

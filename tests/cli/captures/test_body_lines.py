@@ -48,7 +48,7 @@ def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exch
         yield exchange, quick, slow
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("path", ALL)
 def test_real_exchanges_and_damaged_ones(path: str) -> None:
     random = Random(path)

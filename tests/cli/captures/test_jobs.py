@@ -173,6 +173,7 @@ def test_processes(tmp_path: Path) -> None:
     assert out.read_bytes() == expected.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are told by Linux")
 @pytest.mark.parametrize(("ended", "code"), [("worker", 3), ("interrupted", 130)])
 def test_the_end_of_a_process(ended: str, code: int, tmp_path: Path) -> None:

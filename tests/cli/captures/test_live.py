@@ -43,6 +43,7 @@ def listening(port: int, *arguments: object, command: str = "live") -> LiveRun:
     return started
 
 
+@pytest.mark.exhaustive
 def test_live_prints_what_inspect_prints_afterwards(source: str, port: int, tmp_path: Path) -> None:
     path = tmp_path / "f.pcapng"
     live = listening(port, "--source", source, "-w", path, "--format", "jsonl")

@@ -145,7 +145,7 @@ def test_a_key_log_that_opens_nothing(command: str, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_said_where_all_is_read(command: str, tmp_path: Path) -> None:
     assert said(command, TXN, tmp_path) == []

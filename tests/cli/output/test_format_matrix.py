@@ -256,7 +256,7 @@ def test_the_rule_is_held_to_all_commands() -> None:
     assert {*RUNS, *REPORTS, *FILES, "live"} == set(COMMANDS)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", RUNS)
 def test_rows_are_a_table_on_a_terminal_and_tsv_elsewhere(name: str, tmp_path: Path) -> None:
     line = rows_of(name)
@@ -268,7 +268,7 @@ def test_rows_are_a_table_on_a_terminal_and_tsv_elsewhere(name: str, tmp_path: P
     assert (tmp_path / "rows").read_text() == tsv
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in (*RUNS, *REPORTS) if name not in LISTS])
 def test_a_report_is_the_same_everywhere(name: str) -> None:
     line = (RUNS | REPORTS)[name]

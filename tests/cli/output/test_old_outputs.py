@@ -169,6 +169,7 @@ def test_a_dash_is_standard_output(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("mount") is None or os.name != "posix", reason="needs mount")
 def test_a_full_disk_leaves_everything(tmp_path: Path) -> None:
     disk = tmp_path / "disk"

@@ -76,7 +76,7 @@ def prepared(name: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_kill_leaves_what_was_there(name: str, tmp_path: Path) -> None:
     path = prepared(name, tmp_path)

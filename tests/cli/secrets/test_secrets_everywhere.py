@@ -136,6 +136,7 @@ def test_no_metric_holds_one(capture: str) -> None:
     search(text, "metrics")
 
 
+@pytest.mark.exhaustive
 def test_no_view_on_the_screen_shows_one(capture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`test_secrets` looks at all fields and bytes; here are the whole screens, the stream and the copies."""
     pytest.importorskip("textual", reason="needs textual")
