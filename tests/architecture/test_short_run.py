@@ -118,6 +118,31 @@ def test_a_folder_whose_tests_run_on_one_engine_is_a_success(folder: pytest.Pyte
     assert lines[-1].startswith("2 passed, 4 skipped")
 
 
+MATRIX = """
+import pytest
+
+@pytest.mark.parametrize("number", range(16))
+def test_matrix(engine, number):
+    pass
+"""
+
+
+@pytest.mark.exhaustive
+def test_an_exhaustive_run_takes_a_part_of_a_matrix_on_the_python_engine(folder: pytest.Pytester) -> None:
+    folder.mkdir("rules")
+    (folder.path / "rules" / "test_rules.py").write_text(MATRIX)
+    code, lines = told(folder, "-n1", "-m", "exhaustive")
+    assert code == 0
+    of_native = 14  # of 16 the short run takes two
+    if THIS_ENGINE == NATIVE:
+        assert lines[0].startswith(
+            "11 exhaustive tests left out on the Python engine; `KDISSECT_NATIVE=0 pytest"
+        )
+        assert lines[-1].startswith(f"{4 + of_native + 4} passed")
+    else:
+        assert lines[-1].startswith(f"{4 + of_native} passed")
+
+
 def test_processes_that_tests_start_use_the_package_under_test() -> None:
     """Although they start in a folder that holds another kdissect."""
     call = "import kdissect, tests.support.console; print(kdissect.__file__)"
