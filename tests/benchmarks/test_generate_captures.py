@@ -57,7 +57,7 @@ def test_tshark_counts_what_the_truth_says(generate: Generate, profile: str) -> 
     assert keys - api.total() == truth["responses"] == truth["paired"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_tshark_finds_nothing_malformed(generate: Generate, profile: str) -> None:
     path, _ = old_capture(generate, profile)
@@ -125,7 +125,7 @@ def test_versions_options(generate: Generate) -> None:
     assert set(seen["old"]) == set(seen["new"]) == {0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 22}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("profile", ["mtu", "small"])
 def test_batches_are_what_kafka_python_reads(generate: Generate, profile: str) -> None:
     from kafka.record.default_records import DefaultRecordBatch
@@ -149,7 +149,7 @@ def test_one_codec(generate: Generate) -> None:
     assert {batch[22] & 7 for batch in Reading(path).batches} == {4}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("profile", ["mtu", "small"])
 def test_same_options_same_bytes(generate: Generate, profile: str) -> None:
     path, truth = old_capture(generate, profile)
@@ -169,7 +169,7 @@ def digest(path: Path) -> bytes:
     return sha256(path.read_bytes()).digest()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_shape(generate: Generate, profile: str) -> None:
     path, truth = old_capture(generate, profile)

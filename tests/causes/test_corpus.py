@@ -39,7 +39,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_are_told(name: str) -> None:
     found = diagnosed(capture(name))

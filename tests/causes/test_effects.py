@@ -103,7 +103,7 @@ def test_what_does_not_hold_is_seen() -> None:
         assert broken(page._replace(causes=(wrong, second)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ["slow-poll-1", "fenced-producer-1", "duplicate-writes-1", "leader-moved-1"])
 def test_a_capture_in_rotated_parts_tells_the_same(name: str, tmp_path: Path) -> None:
     whole = CAPTURES / "faults" / "recorded" / f"{name}.pcapng.gz"

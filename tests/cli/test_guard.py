@@ -93,7 +93,7 @@ def arguments(command: str, folder: Path, *paths: Path) -> list[str]:
     return [*(word.replace("~", " ").strip("'").format(folder) for word in command.split()), *map(str, paths)]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("where", ["reader", "connection", "frames"])
 @pytest.mark.parametrize("command", READING)
 def test_one_bad_input_is_told_and_ends_no_other(
@@ -115,7 +115,7 @@ LISTED = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("where", INJECTED)
 @pytest.mark.parametrize("command", LISTED)
 def test_the_other_inputs_are_listed_to_their_ends(

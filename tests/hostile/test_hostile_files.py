@@ -33,7 +33,7 @@ def test_there_are_many() -> None:
     assert len(FILES) >= 60
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", FILES)
 def test_each_is_told_for_what_it_is(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code, told = run("info", name, tmp_path, capfd)

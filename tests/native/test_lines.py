@@ -108,7 +108,7 @@ def test_any_exchanges(made: list[Exchange]) -> None:
     assert held.filler.take() == b""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", sorted(map(str, CAPTURES.glob("*.pcap*"))))
 def test_real_exchanges(path: str) -> None:
     first, second, third = (Dissection(path) for _ in range(3))
@@ -197,7 +197,7 @@ def rows_of(form: str, files: Sequence[str] = FILES, topics_of: TopicsOf = wire_
     return CountedRows(ExchangeRows(files, topics_of=topics_of), FORMS[form](), files, False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=30, deadline=None)
 @given(made=st.lists(exchanges(), max_size=8))

@@ -121,7 +121,7 @@ def test_recorded_files(native: Any, path: Path) -> None:
     _assert_same(native, str(path))
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", DAMAGED)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_captures_that_lack_something(
@@ -165,7 +165,7 @@ def test_recorded_files_in_small_blocks(native: Any, path: Path) -> None:
     _assert_same(native, str(path))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("name", DAMAGED)
 @pytest.mark.parametrize("kept", [2, 3, 4])
@@ -371,7 +371,7 @@ def test_the_last_ones_of_a_block_become_no_object_either(
     assert 0 < len(made) < passed / 2
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_one_that_is_not_is_seen(native: Any, tmp_path: Path, change: Change) -> None:
     path = write_pcap(tmp_path / "steady.pcap", _steady())
@@ -428,7 +428,7 @@ def test_only_answers_of_which_no_rule_spoke_pass(
     assert (_assert_same(native, path) >= 3 * 6) is passed
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("kept", [1, 2, 100])
 @pytest.mark.parametrize("name", CASES)
 def test_members_of_which_there_is_something_to_tell(

@@ -75,7 +75,7 @@ def first_of(side: Facts | None) -> Any:
     return side["p50"] if "p50" in side else side["values"][0]["value"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("thing", CHANGED)
 def test_what_was_changed_comes_first(thing: str, capfd: pytest.CaptureFixture[str]) -> None:
     first = compared(capfd, *pair(thing))["differences"][0]

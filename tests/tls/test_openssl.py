@@ -47,7 +47,7 @@ def heard(listener: Listener) -> tuple[bytes, bytes]:
     return listener.sinks[0].text, listener.sinks[1].text
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("suite", "kind"), [*((s, "rsa") for s in RSA_12), *((s, "ec") for s in EC_12)])
 def test_suites_of_tls_12(tmp_path: Path, suite: str, kind: str) -> None:
     talk = Peers(tmp_path, V12, suite, kind).talk(LINES)

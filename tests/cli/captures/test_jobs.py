@@ -62,7 +62,7 @@ def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
     return code, out, err
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize("path", ALL, ids=lambda path: Path(path).name)
 @pytest.mark.parametrize("arguments", [LIST, BODIES], ids=["list", "bodies"])

@@ -263,7 +263,7 @@ def test_findings_that_cannot_be_told_are_no_findings(tmp_path: Path) -> None:
     check(run("check --strict --fail-on warning", tmp_path, bad, shell=">/dev/full"), 3)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("shell", ["2>&-", "2>/dev/full", "<&-"])
 @pytest.mark.parametrize("command", ["info", "check", "nothing"])
 def test_other_streams_that_are_closed(command: str, shell: str, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ WAYS = (
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("words", WAYS, ids=" ".join)
 def test_commands_tell_it_and_say_the_same_compiled_or_not(
     words: tuple[str, ...], capture: Path, run: Run

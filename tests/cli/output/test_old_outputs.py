@@ -133,7 +133,7 @@ def test_evidence_takes_the_place_of_the_old_one_as_a_whole(
 # closed and full
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_output_is_one_line(name: str) -> None:

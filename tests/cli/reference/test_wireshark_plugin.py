@@ -364,7 +364,7 @@ def test_damaged_captures_are_shown_without_errors_of_lua(number: int, plugin: s
         assert "wireshark.lua:" not in text and "kdissect.lua:" not in text
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_tshark
 @pytest.mark.parametrize(
     ("words", "keys"),

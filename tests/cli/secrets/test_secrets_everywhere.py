@@ -59,7 +59,7 @@ def formats() -> Iterator[tuple[str, str]]:
                 yield name, str(form)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("command", "form"), list(formats()))
 def test_no_format_of_any_command_holds_one(
     command: str, form: str, capture: str, capfdbinary: pytest.CaptureFixture[bytes]

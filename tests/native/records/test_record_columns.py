@@ -207,7 +207,7 @@ def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return codecs
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("batch", "is_asked"),
     [
@@ -318,7 +318,7 @@ BLOCKS: dict[str, tuple[int, bytes, Callable[[bytes], bytes]]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", BLOCKS)
 @settings(max_examples=100, deadline=None)
 @given(

@@ -50,7 +50,7 @@ def _later(number: int) -> bool:
     return number > 20
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("order", ORDERS)
 def test_two_taps_file_by_file(order: str, tmp_path: Path) -> None:
     _compare(tmp_path, NAME, ORDERS[order], 300_000_000, _lossy)
