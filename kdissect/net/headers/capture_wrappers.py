@@ -61,10 +61,10 @@ def unwrapped(packet: Packet) -> tuple[Packet, LocalEnd | None]:
 
 def _nflog(packet: Packet) -> Packet:
     data, at = packet.data, _NFLOG_HEADER
-    # Attributes are in the byte order of the capturing host: the first is short, and long the other way
-    # round.
+    # Attributes are in the byte order of the capturing host. Types are below 256: the larger of both numbers
+    # is the type with its bytes swapped.
     little, big = _ATTRIBUTES
-    head = little if little(data, at)[0] <= big(data, at)[0] else big
+    head = little if little(data, at)[1] <= big(data, at)[1] else big
     while True:
         length, kind = head(data, at)
         if length < 4:
