@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import resource
 import select
 import signal
@@ -36,6 +37,8 @@ _BLOCKED_S = 120.0
 _MEMORY = 4 << 30
 # Tests of each file that run before the others of any file.
 _FIRST = 6
+# Files of tests that a new process collects first.
+_FILES = 2
 _START = "the beginning"
 _NOT_PLANTED = "the import"
 _PLAN = "KDISSECT_SOURCE_MUTANT"
@@ -124,12 +127,21 @@ class Trials:
                 return Outcome(place, "survived", f"{ran} of {len(tests)} tests")
         # A module that is imported, or what it computed once, is older than the mutant: begin again.
         users = covering or set().union(*by_line.values(), *(set(items) for _ in range(not by_line)))
-        tests = _in_order(users, known)
-        killer, ran = _from_the_beginning(place, tests, known)
-        if killer:
-            return Outcome(place, "killed", killer)
+        near = _in_order(covering or _near(place, known), known)
+        files = list(dict.fromkeys(each.partition("::")[0] for each in near))[:_FILES]
+        first = [each for each in near if each.startswith(tuple(f"{file}::" for file in files))]
+        others = _in_order(users.difference(first), known)
+        if not place.point.in_function:  # tests that read constants run no line
+            others += _in_order(items.keys() - known.lines_by_test.keys() - users, known)
+        ran = 0
+        for tests in (first, others):  # a process that collects few tests begins sooner
+            killer, count = _from_the_beginning(place, tests, known)
+            ran += count
+            if killer:
+                return Outcome(place, "killed", killer)
         is_covered = bool(covering) or not place.point.in_function
-        return Outcome(place, "survived" if is_covered else "not covered", f"{ran} of {len(tests)} tests")
+        of = len(first) + len(others)
+        return Outcome(place, "survived" if is_covered else "not covered", f"{ran} of {of} tests")
 
     def _check_what_noticed(self, known: _Known, items: dict[str, pytest.Item]) -> None:
         """A test that fails alone without a mutant proves nothing when it fails with one."""
@@ -140,6 +152,27 @@ class Trials:
                 self.outcomes = [
                     one._replace(state="survived") if one.by == nodeid else one for one in self.outcomes
                 ]
+
+
+def _near(place: Place, known: _Known) -> set[str]:
+    """Tests that run lines with a name that the changed statement assigns."""
+    statements = ast.parse(place.path.read_text()).body
+    names = {
+        name.id
+        for each in statements
+        if each.lineno <= place.point.line <= (each.end_lineno or each.lineno)
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    if not names:
+        return set()
+    mentioned = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    tests: set[str] = set()
+    for file, by_line in known.lines.items():
+        for number, line in enumerate(Path(file).read_text().splitlines(), 1):
+            if mentioned.search(line):
+                tests |= by_line.get(number, set())
+    return tests
 
 
 def _in_order(tests: Iterable[str], known: _Known) -> list[str]:
