@@ -9,6 +9,7 @@ import pytest
 import kdissect
 from kdissect.api import Dissection
 from kdissect.decoders.generated import projection
+from kdissect.model.packets.packet import packet_ref
 from kdissect.query import binding, compile_filter
 from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.row_fields import KIND_FIELDS, row_fields
@@ -198,6 +199,21 @@ def test_two_bindings_do_not_share_their_state() -> None:
     first, second = predicate.bind(), predicate.bind()
     assert first(exchange())
     assert second(exchange())
+
+
+def test_frames_may_begin_in_one_file_and_end_in_the_next() -> None:
+    begun, ended = frame(b"12"), frame(b"12")
+    begun.first_ref, begun.last_ref = packet_ref(1, 5), packet_ref(2, 6)
+    ended.first_ref = ended.last_ref = packet_ref(2, 7)
+    made = exchange(request=begun, response=ended)
+    context = Context(file_names=("a.pcap", "b.pcap", "c.pcap"))
+    for text, expected in (
+        ("request.packets.file == b.pcap and request.packets.last_file == c.pcap", True),
+        ("request.packets.first == 5 and request.packets.last == 6", True),
+        ("response.packets.file == c.pcap", True),
+        ("response.packets.last_file", False),  # the same as the first
+    ):
+        assert compile_filter(text).bind(context)(made) is expected, text
 
 
 def test_cut_and_broken_bodies_have_no_fields() -> None:
