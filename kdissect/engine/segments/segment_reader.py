@@ -59,7 +59,7 @@ class SegmentReader:
 
     def _wanted(self) -> int:
         """Bytes that the first batch held needs; joining less again and again would be slow."""
-        length = int.from_bytes(self._held[LENGTH_AT:OVERHEAD], signed=True)
+        length = int.from_bytes(self._held[LENGTH_AT:OVERHEAD])
         return OVERHEAD + length if length <= MAX_BATCH else 0
 
     def _take(self, is_end: bool) -> Iterator[PlacedBatch]:
