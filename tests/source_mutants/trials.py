@@ -37,6 +37,8 @@ _BLOCKED_S = 120.0
 _MEMORY = 4 << 30
 # Tests of each file that run before the others of any file.
 _FIRST = 6
+# A line that fewer tests run may be one whose result is cached.
+_MANY = 30
 # Files of tests that a new process collects first.
 _FILES = 2
 _START = "the beginning"
@@ -118,30 +120,43 @@ class Trials:
             covering = by_line.get(place.point.line) or covering.union(
                 *(by_line.get(line, ()) for line in place.point.lines)
             )
+        near = _in_order(covering or _near(place, known), known)
+        tests = near + self._more(place, near, known, items)
         if covering:
-            tests = _in_order(covering, known)
             killer, ran = _tried(place, [items[each] for each in tests], known)
             if killer and killer != _NOT_PLANTED:
                 return Outcome(place, "killed", killer)
             if not killer and "cache" not in place.path.read_text():
                 return Outcome(place, "survived", f"{ran} of {len(tests)} tests")
         # A module that is imported, or what it computed once, is older than the mutant: begin again.
-        users = covering or set().union(*by_line.values(), *(set(items) for _ in range(not by_line)))
-        near = _in_order(covering or _near(place, known), known)
-        files = list(dict.fromkeys(each.partition("::")[0] for each in near))[:_FILES]
+        files = list(dict.fromkeys(each.partition("::")[0] for each in tests))[:_FILES]
         first = [each for each in near if each.startswith(tuple(f"{file}::" for file in files))]
-        others = _in_order(users.difference(first), known)
-        if not place.point.in_function:  # tests that read constants run no line
-            others += _in_order(items.keys() - known.lines_by_test.keys() - users, known)
         ran = 0
-        for tests in (first, others):  # a process that collects few tests begins sooner
-            killer, count = _from_the_beginning(place, tests, known)
+        for part in (first, [each for each in tests if each not in set(first)]):
+            killer, count = _from_the_beginning(place, part, known)  # few tests are collected sooner
             ran += count
             if killer:
                 return Outcome(place, "killed", killer)
         is_covered = bool(covering) or not place.point.in_function
-        of = len(first) + len(others)
-        return Outcome(place, "survived" if is_covered else "not covered", f"{ran} of {of} tests")
+        return Outcome(place, "survived" if is_covered else "not covered", f"{ran} of {len(tests)} tests")
+
+    def _more(
+        self, place: Place, near: Sequence[str], known: _Known, items: dict[str, pytest.Item]
+    ) -> list[str]:
+        """Other tests, if few run the line: a cached result is computed by the first test alone.
+
+        Tests that run any line of the file come first, then tests of the package. A test of constants runs no
+        line.
+        """
+        tests: list[str] = []
+        of_file = set().union(*known.lines.get(str(place.path), {}).values())
+        groups = [of_file, known.lines_by_test.keys()]
+        if not place.point.in_function:
+            groups.append(items.keys())
+        for group in groups:
+            if len(near) + len(tests) < _MANY or not place.point.in_function:
+                tests += _in_order(group - {*near, *tests}, known)
+        return tests
 
     def _check_what_noticed(self, known: _Known, items: dict[str, pytest.Item]) -> None:
         """A test that fails alone without a mutant proves nothing when it fails with one."""
