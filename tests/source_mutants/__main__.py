@@ -31,6 +31,7 @@ PACKAGES = {
         "tests/cli/options/test_filters.py",
         "tests/cli/output",
         "tests/cli/statistics/test_filtered_statistics.py",
+        "tests/stages/test_field_rows.py",
     ),
     "kdissect/engine/segments": (
         "tests/engine/segments",
