@@ -201,6 +201,29 @@ def test_two_bindings_do_not_share_their_state() -> None:
     assert second(exchange())
 
 
+def test_partitions_are_numbers_of_partitions_alone() -> None:
+    produce, metadata = api(0), api(3)
+    assert produce is not None
+    assert metadata is not None
+    data = [{"name": "t", "partition_data": [{"index": 3, "records": None}, {"index": 4, "records": None}]}]
+    produced = encode(produce.request, 8, {"acks": 1, "timeout_ms": 7, "topic_data": data})
+    partitions = [{"partition_index": 5, "leader_id": 6, "replica_nodes": [], "isr_nodes": []}]
+    topics = [{"name": "t", "partitions": partitions}]
+    told = encode(metadata.response, 1, {"brokers": [], "controller_id": 2, "topics": topics})
+    made = [
+        exchange(api_key=0, api_version=8, request=frame(produced)),
+        exchange(api_key=3, api_version=1, response=frame(told)),
+    ]
+    for text, expected in (
+        ("partition in (3, 4)", [True, False]),
+        ("all(partition) in (3, 4)", [True, False]),
+        ("partition == 5", [False, True]),
+        ("partition in (1, 2, 6, 7)", [False, False]),
+        ("count(partition) == 2", [True, False]),
+    ):
+        assert takes(text, *made) == expected, text
+
+
 def test_frames_may_begin_in_one_file_and_end_in_the_next() -> None:
     begun, ended = frame(b"12"), frame(b"12")
     begun.first_ref, begun.last_ref = packet_ref(1, 5), packet_ref(2, 6)
