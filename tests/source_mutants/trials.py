@@ -29,7 +29,7 @@ from tests.source_mutants.points import UNCHANGED, Point, mutant_of
 CHECKOUT = Path(__file__).parent.parent.parent
 # Seconds of CPU time, which other programs on the machine do not change. A mutant survives if no test fails
 # within this time.
-BUDGET_S = 15.0
+BUDGET_S = 8.0
 # A test fails if it needs so many times the CPU time that it needs without the mutant, and at least 10 s.
 _LONGER, _LEAST_S = 20, 10.0
 # A test that waits for so many seconds without a result is blocked by the mutant.
