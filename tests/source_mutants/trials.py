@@ -121,7 +121,7 @@ class Trials:
                 *(by_line.get(line, ()) for line in place.point.lines)
             )
         near = _in_order(covering or _near(place, known), known)
-        tests = near + self._more(place, near, known, items)
+        tests = near + self._more(place, near, known, items, is_enough=len(covering) >= _MANY)
         if covering:
             killer, ran = _tried(place, [items[each] for each in tests], known)
             if killer and killer != _NOT_PLANTED:
@@ -141,21 +141,22 @@ class Trials:
         return Outcome(place, "survived" if is_covered else "not covered", f"{ran} of {len(tests)} tests")
 
     def _more(
-        self, place: Place, near: Sequence[str], known: _Known, items: dict[str, pytest.Item]
+        self, place: Place, near: Sequence[str], known: _Known, items: dict[str, pytest.Item], is_enough: bool
     ) -> list[str]:
         """Other tests, if few run the line: a cached result is computed by the first test alone.
 
         Tests that run any line of the file come first, then tests of the package. A test of constants runs no
         line.
         """
-        tests: list[str] = []
+        if is_enough:
+            return []
         of_file = set().union(*known.lines.get(str(place.path), {}).values())
         groups = [of_file, known.lines_by_test.keys()]
         if not place.point.in_function:
             groups.append(items.keys())
+        tests: list[str] = []
         for group in groups:
-            if len(near) + len(tests) < _MANY or not place.point.in_function:
-                tests += _in_order(group - {*near, *tests}, known)
+            tests += _in_order(group - {*near, *tests}, known)
         return tests
 
     def _check_what_noticed(self, known: _Known, items: dict[str, pytest.Item]) -> None:
