@@ -106,6 +106,12 @@ PARTS = (
         ),
     ),
     Part(
+        "pages",
+        "what the HTML report shows of some captures",
+        (*PYTEST, "tests/report/test_html_pages.py"),
+        ("tests/report/pages",),
+    ),
+    Part(
         "goldens",
         "what commands print for the captures: a few in full, a digest for each API version of all",
         (*PYTEST, "tests/golden"),

@@ -134,12 +134,22 @@ class RecordBatch:
         """Offset of the last record the batch ever had; compaction may have taken it away."""
         return self.base_offset + self.last_offset_delta
 
+    @property
+    def last_sequence(self) -> int:
+        """Sequence number of the last record the batch ever had; NO_SEQUENCE without."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return _wrapped(self.base_sequence + self.last_offset_delta)
+
     def sequence_of(self, offset: int) -> int | None:
         """Sequence number of the record at an absolute offset; None where the producer is not idempotent."""
         if self.base_sequence == NO_SEQUENCE or self.is_control:
             return None
-        sequence = self.base_sequence + offset - self.base_offset
-        return sequence if sequence <= MAX_SEQUENCE else sequence - MAX_SEQUENCE - 1
+        return _wrapped(self.base_sequence + offset - self.base_offset)
+
+
+def _wrapped(sequence: int) -> int:
+    return sequence if sequence <= MAX_SEQUENCE else sequence - MAX_SEQUENCE - 1
 
 
 Header = tuple[str | bytes, bytes | None]

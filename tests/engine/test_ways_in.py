@@ -277,13 +277,19 @@ def test_what_arguments_hold_is_not_taken_for_a_pod(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "PID: ", "PID: x\nCmd:  ", "PID: 99999999999999", "PID: 0", "a comment\nof somebody", "\xff" * 9],
+    ["", "PID: ", "PID: x\nCmd:  ", "PID: 10000000000", "PID: 0", "a comment\nof somebody", "\xff" * 9],
 )
 def test_comments_that_tell_of_no_process(
     text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     content = pcapng(packets_of(SOURCE), lambda _: ([text], OUT))
     assert "processes" not in rows(written(tmp_path / "c", content, "pcapng"), capfd)[0]
+
+
+@pytest.mark.parametrize("pid", [1, 4194304, 4294967295])  # the largest of Linux, of 32 bits
+def test_ids_of_processes(pid: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    content = pcapng(packets_of(SOURCE), lambda _: ([f"PID: {pid}"], OUT))
+    assert rows(written(tmp_path / "c", content, "pcapng"), capfd)[0]["processes"][0]["pid"] == pid
 
 
 def test_an_end_that_passes_to_another_process_has_both(

@@ -1,5 +1,7 @@
 """Packets as NFLOG and PKTAP wrap them: the same segment, and whose it is."""
 
+import struct
+
 import pytest
 
 from kdissect.model.packets.link_types import LinkType
@@ -66,6 +68,15 @@ def test_nflog_attributes_have_a_length(length: int, is_right: bool) -> None:
     else:
         with pytest.raises(MalformedPacketError, match="NFLOG attribute of 3 bytes"):
             unwrapped(packet)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("size", [0x0008, 0x0104, 0x1004, 0x8004])
+def test_nflog_of_either_byte_order_whatever_comes_first(size: int, order: str) -> None:
+    """0x1004 and 0x8004 are larger than with their bytes swapped."""
+    wrapped = nflog(SENT.data, order)
+    data = wrapped[:4] + struct.pack(order + "HH", size, 1) + bytes(size - 4) + wrapped[4:]
+    assert unwrapped(Packet(1, 1, LinkType.NFLOG, data, len(data)))[0].data == SENT.data[ETHERNET_HEADER:]
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 7, 8])

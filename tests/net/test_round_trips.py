@@ -201,6 +201,15 @@ def sack(*edges: int, before: bytes = b"\1\1") -> bytes:
         (sack(220, 240, 200, 300), True),  # a part of what is beyond a hole came twice
         (sack(200, 300, 220, 240), False),
         (sack(100, 142, before=b"\1\1\x08\x0a" + bytes(8)), True),
+        (sack(100, 142, before=b""), True),
+        (sack(100, 142, before=b"\1"), True),
+        (sack(100, 142, before=b"\1\1\1"), True),
+        (sack(100, 143, before=b"\1"), False),
+        (sack(200, 300, 200, 300), True),
+        (sack(199, 300, 200, 300), False),
+        (sack(200, 301, 200, 300), False),
+        (b"\5\x09" + sack(100, 142, before=b"")[2:9] + b"\1\1\1", False),  # too short for a block
+        (b"\5\x11" + sack(220, 240, 200, 300, before=b"")[2:17] + b"\1\1\1", False),  # for two
         (sack(100, 142)[:9], False),  # cut
         (b"\5\0\5\0\5\0\5\0", False),
         (b"\0" + sack(100, 142), False),

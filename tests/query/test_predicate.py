@@ -9,7 +9,8 @@ import pytest
 import kdissect
 from kdissect.api import Dissection
 from kdissect.decoders.generated import projection
-from kdissect.query import binding, compile_filter
+from kdissect.model.packets.packet import packet_ref
+from kdissect.query import FilterError, binding, compile_filter
 from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.row_fields import KIND_FIELDS, row_fields
 from kdissect.query.predicate import Conjunct
@@ -198,6 +199,107 @@ def test_two_bindings_do_not_share_their_state() -> None:
     first, second = predicate.bind(), predicate.bind()
     assert first(exchange())
     assert second(exchange())
+
+
+def joining(protocol_type: str, *topics: str) -> Exchange:
+    """JoinGroup v5 with a subscription of version 0 for each of two assignors."""
+    join = api(11)
+    assert join is not None
+    names = b"".join(len(topic).to_bytes(2) + topic.encode() for topic in topics)
+    metadata = bytes(2) + len(topics).to_bytes(4) + names + b"\xff\xff\xff\xff"
+    protocols = [{"name": name, "metadata": metadata} for name in ("range", "sticky")]
+    body = {
+        "group_id": "g", "session_timeout_ms": 1, "rebalance_timeout_ms": 2, "member_id": "",
+        "group_instance_id": None, "protocol_type": protocol_type, "protocols": protocols,
+    }  # fmt: skip
+    return exchange(api_key=11, api_version=5, request=frame(encode(join.request, 5, body)))
+
+
+def test_fields_of_payloads() -> None:
+    made = [joining("consumer", "orders", "payments"), joining("consumer"), exchange()]
+    topics = "request.protocols.metadata_decoded.value.topics"
+    for text, expected in (
+        (f"{topics} == orders", [True, False, False]),
+        (f"{topics} in (payments, x)", [True, False, False]),
+        (f"{topics} == order", [False, False, False]),
+        (f"{topics} ~ ^pay", [True, False, False]),
+        (f"all({topics}) contains o", [False, False, False]),
+        (f"all({topics}) contains e", [True, False, False]),
+        (f"count({topics}) == 4", [True, False, False]),
+        ("request.protocols.metadata_decoded.version == 0", [True, True, False]),
+        ("request.protocols.metadata_decoded.value", [True, True, False]),
+        ("request.protocols.metadata_decoded.nothing", [False, False, False]),
+        ("request.protocols.metadata_decoded.value.topics.name", [False, False, False]),
+    ):
+        assert takes(text, *made) == expected, text
+
+
+def test_names_that_others_may_add_to() -> None:
+    """Any group may name its protocol; `consumer` is a name that Kafka knows."""
+    made = [joining("consumer"), joining("mine")]
+    for text, expected in (
+        ("request.protocol_type == consumer", [True, False]),
+        ("request.protocol_type == CONSUMER", [True, False]),
+        ("request.protocol_type == mine", [False, True]),
+        ("request.protocol_type != mine", [True, False]),
+    ):
+        assert takes(text, *made) == expected, text
+
+
+def test_truth_values_with_names() -> None:
+    end = api(26)
+    assert end is not None
+    facts = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0}
+    bodies = [encode(end.request, 0, facts | {"committed": committed}) for committed in (True, False)]
+    made = [exchange(api_key=26, api_version=0, request=frame(body)) for body in bodies]
+    for text, expected in (
+        ("request.committed == commit", [True, False]),
+        ("request.committed == Abort", [False, True]),
+        ("request.committed != abort", [True, False]),
+        ("request.committed == true", [True, False]),
+        ("request.committed", [True, False]),
+    ):
+        assert takes(text, *made) == expected, text
+    with pytest.raises(FilterError, match="neither true nor false"):
+        compile_filter("request.committed == yes")
+
+
+def test_partitions_are_numbers_of_partitions_alone() -> None:
+    produce, metadata = api(0), api(3)
+    assert produce is not None
+    assert metadata is not None
+    data = [{"name": "t", "partition_data": [{"index": 3, "records": None}, {"index": 4, "records": None}]}]
+    produced = encode(produce.request, 8, {"acks": 1, "timeout_ms": 7, "topic_data": data})
+    partitions = [{"partition_index": 5, "leader_id": 6, "replica_nodes": [], "isr_nodes": []}]
+    topics = [{"name": "t", "partitions": partitions}]
+    told = encode(metadata.response, 1, {"brokers": [], "controller_id": 2, "topics": topics})
+    made = [
+        exchange(api_key=0, api_version=8, request=frame(produced)),
+        exchange(api_key=3, api_version=1, response=frame(told)),
+    ]
+    for text, expected in (
+        ("partition in (3, 4)", [True, False]),
+        ("all(partition) in (3, 4)", [True, False]),
+        ("partition == 5", [False, True]),
+        ("partition in (1, 2, 6, 7)", [False, False]),
+        ("count(partition) == 2", [True, False]),
+    ):
+        assert takes(text, *made) == expected, text
+
+
+def test_frames_may_begin_in_one_file_and_end_in_the_next() -> None:
+    begun, ended = frame(b"12"), frame(b"12")
+    begun.first_ref, begun.last_ref = packet_ref(1, 5), packet_ref(2, 6)
+    ended.first_ref = ended.last_ref = packet_ref(2, 7)
+    made = exchange(request=begun, response=ended)
+    context = Context(file_names=("a.pcap", "b.pcap", "c.pcap"))
+    for text, expected in (
+        ("request.packets.file == b.pcap and request.packets.last_file == c.pcap", True),
+        ("request.packets.first == 5 and request.packets.last == 6", True),
+        ("response.packets.file == c.pcap", True),
+        ("response.packets.last_file", False),  # the same as the first
+    ):
+        assert compile_filter(text).bind(context)(made) is expected, text
 
 
 def test_cut_and_broken_bodies_have_no_fields() -> None:

@@ -1,8 +1,11 @@
-"""Where rows of reports have what a filter calls by another name."""
+"""Fields of filters as columns: where rows of reports have them, and their types."""
 
 import pytest
 
-from kdissect.query.fields.printed_fields import places_of
+import kdissect
+from kdissect.query.binding import Context
+from kdissect.query.fields.printed_fields import Behind, FieldValues, names_behind, places_of, type_of
+from tests.support.console import TXN
 
 
 @pytest.mark.parametrize(
@@ -17,3 +20,62 @@ def test_likeliest_place_first(name: str, places: list[str]) -> None:
     found = places_of(name)
     assert found[0] == name
     assert [place for place in found if place in places] == places
+
+
+@pytest.mark.parametrize(
+    ("name", "type_"),
+    [
+        ("request.acks", "int64"),
+        ("request.body.acks", "int64"),
+        ("request.allow_auto_topic_creation", "bool"),
+        ("request.auth_bytes", "string"),
+        ("request.topics", "string"),  # JSON
+        ("request.topics.name", "list<string>"),
+        ("response.topics.topic_id", "list<string>"),
+        ("response.responses.partitions.error_code", "list<int64>"),
+        ("response.entries.values.value", "list<double>"),
+        ("request.protocols.metadata_decoded.topics", "list<string>"),
+        ("throttle", "int64"),
+        ("rack", "string"),
+        ("group", "list<string>"),
+        ("topic", "list<string>"),
+        ("latency", "int64"),
+        ("time", "string"),
+        ("client", "string"),
+        ("client.port", "int64"),
+        ("processes.pid", "list<int64>"),
+        ("batch.transactional", "list<bool>"),
+    ],
+)
+def test_types_of_columns(name: str, type_: str) -> None:
+    assert type_of(name) == type_
+
+
+PYTHON = {"int64": int, "bool": bool, "double": float, "string": str}
+
+
+def test_values_have_the_type_of_their_column() -> None:
+    names = [name for name in names_behind(Behind.EXCHANGE) if name != "batch" and not is_of_bodies(name)]
+    seen = set()
+    types = {name: type_of(name) for name in names}
+    values = FieldValues(names, Context(start_ns=lambda: 0, file_names=("txn",)))
+    for exchange in kdissect.open(TXN):
+        for name, value in values(exchange).items():
+            assert isinstance(value, list) is types[name].startswith("list<"), name
+            one = PYTHON[types[name].removeprefix("list<").removesuffix(">")]
+            for each in value if isinstance(value, list) else [value]:
+                assert each is None or type(each) is one, (name, each)
+                seen |= {name} if each is not None else set()
+    assert {"api", "latency", "client.port", "batch.codec", "topic", "transactional_id", "error"} <= seen
+
+
+def is_of_bodies(name: str) -> bool:
+    """Whole bodies are JSON in tables."""
+    return name in ("request.body", "response.body")
+
+
+def test_columns_of_connections_need_no_exchange() -> None:
+    names = sorted(names_behind(Behind.CONNECTION))
+    values = FieldValues(names, Context())
+    exchange = next(iter(kdissect.open(TXN)))
+    assert values.of_connection(exchange.connection) == values(exchange)

@@ -15,6 +15,8 @@ import pytest
 from tests.source_mutants.points import points_of
 from tests.source_mutants.trials import CHECKOUT, OPTIONS, Outcome, Place, Trials
 
+# Tests of constants that docs/limits.md lists, of every package.
+_LIMITS = "tests/architecture/test_limits.py"
 # The tests that are tried: those of the package, and of the commands that show what it does.
 PACKAGES = {
     "kdissect/report": (
@@ -22,12 +24,16 @@ PACKAGES = {
         "tests/causes",
         "tests/cli/statistics",
         "tests/cli/output",
+        "tests/cli/test_docs.py",
+        "tests/golden",
     ),
     "kdissect/causes": ("tests/causes", "tests/report"),
     "kdissect/query": (
         "tests/query",
         "tests/cli/options/test_filters.py",
+        "tests/cli/output",
         "tests/cli/statistics/test_filtered_statistics.py",
+        "tests/stages/test_field_rows.py",
     ),
     "kdissect/engine/segments": (
         "tests/engine/segments",
@@ -57,7 +63,9 @@ def main() -> None:
         places = sample_of(population, options.sample, f"{options.package} {options.seed}")
     os.environ["COVERAGE_CORE"] = "ctrace"  # the one that knows which test runs a line
     trials = Trials(package, places)
-    pytest.main([*PACKAGES[options.package], *OPTIONS[:-2], "-m", "not exhaustive"], plugins=[trials])
+    pytest.main(
+        [*PACKAGES[options.package], _LIMITS, *OPTIONS[:-2], "-m", "not exhaustive"], plugins=[trials]
+    )
     _print(options.package, options.seed, len(population), trials.outcomes)
 
 

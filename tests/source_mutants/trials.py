@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import resource
 import select
 import signal
@@ -12,9 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -24,13 +27,20 @@ from tests.source_mutants.planting import plant_before_import, plant_in_function
 from tests.source_mutants.points import UNCHANGED, Point, mutant_of
 
 CHECKOUT = Path(__file__).parent.parent.parent
-# A mutant for which all tests together take longer counts as one that survived them.
-BUDGET_S = 15.0
-# One test: a mutant that keeps it so much longer than the original does counts as noticed.
-_LONGER, _LEAST_S = 20, 20.0
+# Seconds of CPU time, which other programs on the machine do not change. A mutant survives if no test fails
+# within this time.
+BUDGET_S = 8.0
+# A test fails if it needs so many times the CPU time that it needs without the mutant, and at least 10 s.
+_LONGER, _LEAST_S = 20, 10.0
+# A test that waits for so many seconds without a result is blocked by the mutant.
+_BLOCKED_S = 120.0
 _MEMORY = 4 << 30
 # Tests of each file that run before the others of any file.
 _FIRST = 6
+# A line that fewer tests run may be one whose result is cached.
+_MANY = 30
+# Files of tests that a new process collects first.
+_FILES = 2
 _START = "the beginning"
 _NOT_PLANTED = "the import"
 _PLAN = "KDISSECT_SOURCE_MUTANT"
@@ -65,11 +75,19 @@ class Outcome(NamedTuple):
     by: str
 
 
-class _Known(NamedTuple):
-    """What the tests do without a mutant: seconds by test, and tests by file and line."""
+@dataclass
+class _Known:
+    """What the tests do without a mutant: CPU seconds by test, and tests by file and line."""
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, set[str]]]
+
+    @cached_property
+    def lines_by_test(self) -> Counter[str]:
+        """The number of lines of the package that each test runs."""
+        return Counter(
+            chain.from_iterable(tests for by_line in self.lines.values() for tests in by_line.values())
+        )
 
 
 class Trials:
@@ -102,21 +120,44 @@ class Trials:
             covering = by_line.get(place.point.line) or covering.union(
                 *(by_line.get(line, ()) for line in place.point.lines)
             )
+        near = _in_order(covering or _near(place, known), known)
+        tests = near + self._more(place, near, known, items, is_enough=len(covering) >= _MANY)
         if covering:
-            tests = _in_order(covering, known, items)
             killer, ran = _tried(place, [items[each] for each in tests], known)
             if killer and killer != _NOT_PLANTED:
                 return Outcome(place, "killed", killer)
             if not killer and "cache" not in place.path.read_text():
                 return Outcome(place, "survived", f"{ran} of {len(tests)} tests")
         # A module that is imported, or what it computed once, is older than the mutant: begin again.
-        users = covering or set().union(*by_line.values(), *(set(items) for _ in range(not by_line)))
-        tests = _in_order(users, known, items)
-        killer, ran = _from_the_beginning(place, tests, known)
-        if killer:
-            return Outcome(place, "killed", killer)
+        files = list(dict.fromkeys(each.partition("::")[0] for each in tests))[:_FILES]
+        first = [each for each in near if each.startswith(tuple(f"{file}::" for file in files))]
+        ran = 0
+        for part in (first, [each for each in tests if each not in set(first)]):
+            killer, count = _from_the_beginning(place, part, known)  # few tests are collected sooner
+            ran += count
+            if killer:
+                return Outcome(place, "killed", killer)
         is_covered = bool(covering) or not place.point.in_function
         return Outcome(place, "survived" if is_covered else "not covered", f"{ran} of {len(tests)} tests")
+
+    def _more(
+        self, place: Place, near: Sequence[str], known: _Known, items: dict[str, pytest.Item], is_enough: bool
+    ) -> list[str]:
+        """Other tests, if few run the line: a cached result is computed by the first test alone.
+
+        Tests that run any line of the file come first, then tests of the package. A test of constants runs no
+        line.
+        """
+        if is_enough:
+            return []
+        of_file = set().union(*known.lines.get(str(place.path), {}).values())
+        groups = [of_file, known.lines_by_test.keys()]
+        if not place.point.in_function:
+            groups.append(items.keys())
+        tests: list[str] = []
+        for group in groups:
+            tests += _in_order(group - {*near, *tests}, known)
+        return tests
 
     def _check_what_noticed(self, known: _Known, items: dict[str, pytest.Item]) -> None:
         """A test that fails alone without a mutant proves nothing when it fails with one."""
@@ -129,21 +170,43 @@ class Trials:
                 ]
 
 
-def _in_order(tests: Iterable[str], known: _Known, items: dict[str, pytest.Item]) -> list[str]:
-    """Tests that passed: some of every file first, files of quick tests first, in a file in its order."""
-    order = {nodeid: at for at, nodeid in enumerate(items)}
+def _near(place: Place, known: _Known) -> set[str]:
+    """Tests that run lines with a name that the changed statement assigns."""
+    statements = ast.parse(place.path.read_text()).body
+    names = {
+        name.id
+        for each in statements
+        if each.lineno <= place.point.line <= (each.end_lineno or each.lineno)
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    if not names:
+        return set()
+    mentioned = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    tests: set[str] = set()
+    for file, by_line in known.lines.items():
+        for number, line in enumerate(Path(file).read_text().splitlines(), 1):
+            if mentioned.search(line):
+                tests |= by_line.get(number, set())
+    return tests
+
+
+def _in_order(tests: Iterable[str], known: _Known) -> list[str]:
+    """Tests that passed: first some of every file, in each file different functions before their other cases.
+
+    Tests that are quick and run few other lines of the package come first.
+    """
+    lines = known.lines_by_test
+    effort = {each: (0.01 + known.seconds[each]) * lines[each] for each in set(tests) & known.seconds.keys()}
     files = defaultdict(list)
-    for nodeid in sorted(set(tests) & known.seconds.keys(), key=order.__getitem__):
-        files[nodeid.partition("::")[0]].append(nodeid)
-    quick_first = sorted(
-        files.values(), key=lambda file: sum(known.seconds[each] for each in file) / len(file)
-    )
-    first, later = [], []
-    for file in quick_first:
-        step = max(1, len(file) // _FIRST)
-        first += file[::step][:_FIRST]
-        later += [each for each in file if each not in set(file[::step][:_FIRST])]
-    return first + later
+    cases: Counter[str] = Counter()
+    for nodeid in sorted(effort, key=lambda each: (effort[each], each)):
+        function = nodeid.partition("[")[0]
+        files[nodeid.partition("::")[0]].append((cases[function], nodeid))
+        cases[function] += 1
+    by_file = [[nodeid for _, nodeid in sorted(file, key=lambda case: case[0])] for file in files.values()]
+    first = [nodeid for file in by_file for nodeid in file[:_FIRST]]
+    return first + [nodeid for file in by_file for nodeid in file[_FIRST:]]
 
 
 def _without_mutant(package: Path, items: list[pytest.Item]) -> _Known:
@@ -169,9 +232,9 @@ def _note_lines(package: Path, items: list[pytest.Item], result: Path) -> None:
     seconds = {}
     for item, following in zip(items, [*items[1:], None], strict=True):
         noted.switch_context(item.nodeid)
-        begun = time.perf_counter()
+        begun = _cpu_seconds()
         if _passes(item, following):
-            seconds[item.nodeid] = time.perf_counter() - begun
+            seconds[item.nodeid] = _cpu_seconds() - begun
     noted.stop()
     data = noted.get_data()
     lines = {
@@ -181,6 +244,11 @@ def _note_lines(package: Path, items: list[pytest.Item], result: Path) -> None:
         for file in data.measured_files()
     }
     result.write_bytes(pickle.dumps(_Known(seconds, lines)))
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of the processes that it started and that ended."""
+    return sum(os.times()[:4])
 
 
 def _passes(item: pytest.Item, following: pytest.Item | None, *, may_skip: bool = False) -> bool:
@@ -218,54 +286,54 @@ def _forked(
         _quiet()
         try:
             plant()
-            _run_until_noticed(items_of(), writing)
+            _run_until_noticed(items_of(), writing, known.seconds)
         finally:
             os._exit(1)
     os.close(writing)
-    return _watched(child, reading, known)
+    return _watched(child, reading)
 
 
-def _run_until_noticed(items: list[pytest.Item], writing: int) -> NoReturn:
+def _run_until_noticed(items: list[pytest.Item], writing: int, seconds: dict[str, float]) -> NoReturn:
     """Run tests until one fails. Writes `+name` before a test, `!` when it failed, and `.` at the end."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    begun = time.monotonic()
+    begun = _cpu_seconds()
     for item, following in zip(items, [*items[1:], None], strict=True):
+        _limit_cpu(max(_LEAST_S, _LONGER * seconds[item.nodeid]))
         os.write(writing, f"+{item.nodeid}\n".encode())
         if not _passes(item, following, may_skip=True):
             os.write(writing, b"!\n")
             os._exit(0)
-        if time.monotonic() - begun > BUDGET_S:
+        if _cpu_seconds() - begun > BUDGET_S:
             break
     os.write(writing, b".\n")
     os._exit(0)
 
 
-def _watched(child: int, reading: int, known: _Known) -> tuple[str, int]:
+def _limit_cpu(seconds: float) -> None:
+    """End this process with a signal after so much more CPU time."""
+    _, highest = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds) + 1, highest))
+
+
+def _watched(child: int, reading: int) -> tuple[str, int]:
     """Follow a run; one that ends without saying so, or hangs in a test, was brought down by the mutant."""
-    limit = _Limit(3 * _LEAST_S + BUDGET_S)
     name, ran, killed = _START, 0, ""
-    for line in _lines_of(reading, limit):
+    for line in _lines_of(reading):
         if line[:1] != "+":
             killed = name if line == "!" else ""
             break
         name, ran = line[1:], ran + 1
-        limit.seconds = max(_LEAST_S, _LONGER * known.seconds.get(name, 0))
     else:
         killed = _NOT_PLANTED if name == _START else f"{name}: no end"
     _end(child)
     return killed, ran
 
 
-@dataclass
-class _Limit:
-    seconds: float
-
-
-def _lines_of(reading: int, limit: _Limit) -> Iterator[str]:
-    """Lines of a pipe until it is closed, or until one takes longer than the limit."""
+def _lines_of(reading: int) -> Iterator[str]:
+    """Lines of a pipe until it is closed, or until one takes too long."""
     with os.fdopen(reading, "rb", buffering=0) as pipe:
         buffered = b""
-        while select.select([pipe], [], [], limit.seconds)[0]:
+        while select.select([pipe], [], [], _BLOCKED_S)[0]:
             more = pipe.read(4096)
             if not more:
                 return
@@ -290,7 +358,8 @@ def _from_the_beginning(place: Place, tests: list[str], known: _Known) -> tuple[
     if not tests:
         return "", 0
     reading, writing = os.pipe()
-    plan = {"path": str(place.path), "index": place.point.index, "tests": tests, "pipe": writing}
+    seconds = {each: known.seconds[each] for each in tests}
+    plan = {"path": str(place.path), "index": place.point.index, "tests": seconds, "pipe": writing}
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(plan, file)
         file.flush()
@@ -305,28 +374,32 @@ def _from_the_beginning(place: Place, tests: list[str], known: _Known) -> tuple[
             process_group=0,
         )
         os.close(writing)
-        killed, ran = _watched_process(process, reading, known)
+        killed, ran = _watched_process(process, reading)
     return killed, ran
 
 
-def _watched_process(process: "subprocess.Popen[bytes]", reading: int, known: _Known) -> tuple[str, int]:
+def _watched_process(process: "subprocess.Popen[bytes]", reading: int) -> tuple[str, int]:
     try:
-        return _watched(process.pid, reading, known)
+        return _watched(process.pid, reading)
     finally:
         process.returncode = 0
 
 
 class FreshRun:
-    """A pytest plugin: runs the tests of a plan, in its order, until one notices."""
+    """A pytest plugin: runs the tests of a plan, in its order, until one notices.
 
-    def __init__(self, tests: list[str], pipe: int) -> None:
+    `tests` has the CPU seconds that each test needs without a mutant.
+    """
+
+    def __init__(self, tests: dict[str, float], pipe: int) -> None:
         self._tests, self._pipe = tests, pipe
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run them."""
         items = {item.nodeid: item for item in session.items}
-        _run_until_noticed([items[each] for each in self._tests if each in items], self._pipe)
+        chosen = [items[each] for each in self._tests if each in items]
+        _run_until_noticed(chosen, self._pipe, self._tests)
 
 
 def fresh_run() -> None:

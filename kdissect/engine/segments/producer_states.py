@@ -11,7 +11,7 @@ from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.segments.batch_positions import AbortedTransaction
-from kdissect.model.record_batch import MAX_SEQUENCE, NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
+from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
 
 # 250 bytes each. Brokers forget idle ones after a day (producer.id.expiration.ms), so a log has few at once.
 MAX_PRODUCERS = 200_000
@@ -77,7 +77,7 @@ class ProducerStates:
         state = self._state(batch)
         if state is None:
             return
-        state.last_sequence = _last_sequence(batch)
+        state.last_sequence = batch.last_sequence
         state.last_offset = batch.last_offset
         if batch.is_transactional and state.transaction_start is None:
             state.transaction_start = batch.base_offset
@@ -110,11 +110,3 @@ class ProducerStates:
         if state.is_start_sure:
             found.append(("open transaction", row["current_txn_first_offset"], state.transaction_start))
         return [f"{name} {says}: the log gives {ours}" for name, says, ours in found if says != ours]
-
-
-def _last_sequence(batch: RecordBatch) -> int:
-    """-1 where batches have none: the group coordinator writes such in transactions."""
-    if batch.base_sequence == NO_SEQUENCE:
-        return NO_SEQUENCE
-    last = batch.base_sequence + batch.last_offset_delta
-    return last if last <= MAX_SEQUENCE else last - MAX_SEQUENCE - 1

@@ -59,8 +59,8 @@ class SegmentReader:
 
     def _wanted(self) -> int:
         """Bytes that the first batch held needs; joining less again and again would be slow."""
-        length = int.from_bytes(self._held[LENGTH_AT:OVERHEAD], signed=True)
-        return OVERHEAD + length if 0 < length <= MAX_BATCH else 0
+        length = int.from_bytes(self._held[LENGTH_AT:OVERHEAD])
+        return OVERHEAD + length if length <= MAX_BATCH else 0
 
     def _take(self, is_end: bool) -> Iterator[PlacedBatch]:
         data, base = self._held, self._base

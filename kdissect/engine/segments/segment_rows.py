@@ -12,7 +12,6 @@ from kdissect.engine.records.record_rows import RecordRows, timestamp_type
 from kdissect.engine.segments.segment_reader import PlacedBatch
 from kdissect.engine.times import millis_text
 from kdissect.model.record_batch import (
-    MAX_SEQUENCE,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
@@ -149,23 +148,16 @@ def millis(timestamp: int) -> int | None:
 def batch_attributes(batch: RecordBatch) -> dict[str, Any]:
     """What a batch's header says beside its offsets and times; null: not set, or not in its format."""
     has_producer = batch.producer_id != NO_PRODUCER_ID
+    has_sequence = batch.base_sequence != NO_SEQUENCE
     return {
         "delete_horizon_ms": batch.delete_horizon_ms,
         "producer_id": batch.producer_id if has_producer else None,
         "producer_epoch": batch.producer_epoch if has_producer else None,
-        **batch_sequences(batch),
+        "base_sequence": batch.base_sequence if has_sequence else None,
+        "last_sequence": batch.last_sequence if has_sequence else None,
         "leader_epoch": batch.leader_epoch if batch.magic > 1 else None,
         "transactional": batch.is_transactional,
         "control": batch.is_control,
         "crc": batch.crc,
         "crc_ok": batch.crc_is_right,
     }
-
-
-def batch_sequences(batch: RecordBatch) -> dict[str, Any]:
-    """Sequence numbers of the first and the last record of a batch; null without."""
-    base = batch.base_sequence
-    if base == NO_SEQUENCE:
-        return {"base_sequence": None, "last_sequence": None}
-    last = base + batch.last_offset_delta
-    return {"base_sequence": base, "last_sequence": last if last <= MAX_SEQUENCE else last - MAX_SEQUENCE - 1}

@@ -8,6 +8,7 @@ process, container and pod.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from struct import Struct
 
 from kdissect.model.packets.commented import Commented, is_commented, taken_apart
@@ -36,9 +37,8 @@ _LINES = re.compile(
     r"^(PID|Cmd|ContainerName|ContainerId|PodName|PodNamespace): (.+)$", re.MULTILINE | re.ASCII
 )
 _LONGEST = 1024  # characters of a value: paths and names are shorter
-# Options of a process's packets are the same, packet by packet. Longer ones, or more of them, are read again.
-_KEPT, _KEPT_BYTES = 1000, 8192
-_known: dict[tuple[int, bytes], LocalEnd | None] = {}
+# Packets of a process have equal options. Longer ones are read again, which needs less memory.
+_CACHED_BYTES = 8192
 
 
 def is_wrapped(link_type: int) -> bool:
@@ -61,10 +61,10 @@ def unwrapped(packet: Packet) -> tuple[Packet, LocalEnd | None]:
 
 def _nflog(packet: Packet) -> Packet:
     data, at = packet.data, _NFLOG_HEADER
-    # Attributes are in the byte order of the capturing host: the first is short, and long the other way
-    # round.
+    # Attributes are in the byte order of the capturing host. Types are below 256: the larger of both numbers
+    # is the type with its bytes swapped.
     little, big = _ATTRIBUTES
-    head = little if little(data, at)[0] <= big(data, at)[0] else big
+    head = little if little(data, at)[1] <= big(data, at)[1] else big
     while True:
         length, kind = head(data, at)
         if length < 4:
@@ -94,15 +94,14 @@ def _pktap(packet: Packet) -> tuple[Packet, LocalEnd | None]:
 
 
 def _of_comments(parts: Commented) -> LocalEnd | None:
-    key = parts.mark, parts.options
-    if key in _known:
-        return _known[key]
-    found = _local_end(_process_of(parts.comments()), parts.direction())
-    if len(parts.options) <= _KEPT_BYTES:
-        if len(_known) >= _KEPT:
-            _known.clear()
-        _known[key] = found
-    return found
+    end_of = _end_of if len(parts.options) <= _CACHED_BYTES else _end_of.__wrapped__
+    return end_of(parts.options, parts.mark)
+
+
+@lru_cache(maxsize=1000)
+def _end_of(options: bytes, mark: int) -> LocalEnd | None:
+    parts = Commented(0, b"", options, mark)
+    return _local_end(_process_of(parts.comments()), parts.direction())
 
 
 def _process_of(comments: list[str]) -> Process:

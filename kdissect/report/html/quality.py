@@ -11,9 +11,9 @@ from kdissect.rules.run_coverage.capture_quality import GOOD
 from kdissect.rules.run_coverage.coverage import Peer, peer_order
 
 # Reasons are few, rules are many; their product is bounded.
-_MAX_CHECKS = 300
+MAX_CHECKS = 300
 # The ends with the most connections; a fleet of thousands is better read as JSON.
-_MAX_ENDS = 200
+MAX_ENDS = 200
 
 
 def quality_section(verdict: Verdict) -> Markup:
@@ -57,7 +57,7 @@ def _inconclusive(verdict: Verdict) -> Markup:
     if not verdict.inconclusive:
         return Markup()
     rows = []
-    for (code, why), times in sorted(verdict.inconclusive.items())[:_MAX_CHECKS]:
+    for (code, why), times in sorted(verdict.inconclusive.items())[:MAX_CHECKS]:
         rule = rule_by(code)
         rows.append((f"{code} {rule.name if rule else ''}", why, number(grouped(times))))
     title = element("h3", "Inconclusive checks")
@@ -70,7 +70,7 @@ def software_section(verdict: Verdict) -> Markup:
     peers = verdict.coverage.peers
     if not peers:
         return section("software", "Software", element("p", "No Kafka connection.", class_="empty"))
-    busiest = sorted(peers.items(), key=lambda item: (-item[1], peer_order(item[0])))[:_MAX_ENDS]
+    busiest = sorted(peers.items(), key=lambda item: (-item[1], peer_order(item[0])))[:MAX_ENDS]
     rows = [_row(peer, times) for peer, times in sorted(busiest, key=_by_role)]
     heads = ("role", "host", "software", "version", "client id", "#connections")
     grid = scrolled("Software", table(heads, rows, "Software and hosts", "plain-table"))

@@ -16,16 +16,16 @@ from kdissect.schema.types import Api
 from kdissect.sketches.distribution import Distribution
 
 # Rules with a row of their own, the most severe first: more do not fit a screen.
-_MOST_RULES = 16
+MAX_RULES = 16
 _HEIGHT = 100
 _WIDTH = 1000
 _MARK = 4  # the narrowest mark, so that a single finding can be seen
 _TICKS = 5
 # Keys that no schema knows may be made up: 95 APIs are known.
-_MOST_APIS = 150
+MAX_APIS = 150
 _STEPS = 4  # of colour
 # Rows shown, those with the most exchanges first: 368 API versions ever shipped, few captures hold 100.
-_MOST_VERSIONS = 120
+MAX_VERSIONS = 120
 _BARS = 32
 _BAR_HEIGHT = 24
 _SHARES = (0.5, 0.9, 0.99)
@@ -43,7 +43,7 @@ def timeline_section(verdict: Verdict) -> Markup:
     codes: dict[str, list[Finding]] = {}
     for finding in verdict.findings:
         codes.setdefault(finding.code, []).append(finding)
-    rows = [_findings_row(found, times) for found in list(codes.values())[:_MOST_RULES]]
+    rows = [_findings_row(found, times) for found in list(codes.values())[:MAX_RULES]]
     left = len(codes) - len(rows)
     without = f"{plural(left, 'more rule', spec=',')} without a row."
     more = element("p", without, class_="note") if left else ""
@@ -126,7 +126,7 @@ def matrix_section(verdict: Verdict) -> Markup:
     newest = max((known.versions.last for key in keys if (known := api(key))), default=0)
     broken = Counter((f.place.api_key, f.place.api_version) for f in verdict.findings)
     heads = ("API", *(str(version) for version in range(newest + 1)), _other(seen, newest))
-    rows = [_row(key, newest, seen, broken) for key in keys[:_MOST_APIS]]
+    rows = [_row(key, newest, seen, broken) for key in keys[:MAX_APIS]]
     grid = table(heads, rows, "Exchanges by API and version", "matrix")
     kinds = sum(1 for key, version in seen if key is not None and version is not None)
     note = f"{plural(kinds, 'API version', spec=',')} of {len(keys)} APIs. Numbers are exchanges."
@@ -199,7 +199,7 @@ def latency_section(verdict: Verdict) -> Markup:
     everything = Distribution()
     for latencies in held.values():
         everything.merge(latencies)
-    busiest = sorted(held.items(), key=lambda item: -item[1].count)[:_MOST_VERSIONS]
+    busiest = sorted(held.items(), key=lambda item: -item[1].count)[:MAX_VERSIONS]
     rows = [_latency_row(element("th", "all", scope="row"), everything, everything)]
     rows += [
         _latency_row(_name(kind), latencies, everything) for kind, latencies in sorted(busiest, key=_by_kind)

@@ -197,6 +197,21 @@ def test_old_formats_in_one_segment(tmp_path: Path, capfd: pytest.CaptureFixture
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("base", "last"), [(0x7FFFFFFD, 0x7FFFFFFF), (0x7FFFFFFE, 0), (0x7FFFFFFF, 1)])
+def test_sequences_begin_again_at_0(
+    base: int, last: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """DefaultRecordBatch#incrementSequence."""
+    records = b"".join(map(record_bytes, range(3)))
+    path = segment(tmp_path, batch_bytes(records, 3, producer_id=7, epoch=0, sequence=base))
+    ((first_of_batch, last_of_batch),) = [
+        (row["base_sequence"], row["last_sequence"]) for row in lines(capfd, path)
+    ]
+    by_record = [row["sequence"] for row in lines(capfd, path, "--records")]
+    assert (first_of_batch, last_of_batch) == (base, last)
+    assert (by_record[0], by_record[-1]) == (base, last)
+
+
 def test_old_messages_have_no_leader_epoch(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Batches of magic 2 have one, from KIP-101 on."""
     data = (

@@ -179,6 +179,18 @@ def snapshot(*entries: tuple[int, ...], base_offset: int = BASE) -> tuple[list[d
     return [entry.row for entry in found], [fault for entry in found for fault in entry.faults]
 
 
+@pytest.mark.parametrize("rest", [0, 1, 40, 41])
+@pytest.mark.parametrize("says", [1, 2, 3])
+def test_a_snapshot_says_how_many_entries_it_has(says: int, rest: int) -> None:
+    """A part of an entry at the end is no entry."""
+    body = pack(">i", says) + 2 * pack(">qhiqiqiq", 7, 0, 4, 5, 0, 0, 0, -1) + bytes(rest)
+    file = KINDS[".snapshot"](pack(">hI", 1, crc32c(body)) + body, BASE)
+    assert len(list(file.entries(None))) == 2
+    count = f"count at byte 6: {says} {'entry' if says == 1 else 'entries'}, room is for 2"
+    behind = f"{rest} byte{'s' if rest > 1 else ''} behind the last entry at byte 102"
+    assert file.faults == [count] * (says != 2) + [behind] * (rest > 0)
+
+
 def test_a_producer_without_a_batch_has_no_offsets() -> None:
     rows, _ = snapshot((7, 1, -1, -1, 0, -1, -1, -1), (8, 2, 4, 0, 3, 1_700_000_000_000, 6, 0))
     assert rows == [

@@ -5,6 +5,7 @@ import pytest
 from kdissect.engine.segments import segment_reader
 from kdissect.engine.segments.segment_reader import SegmentReader
 from tests.engine.segments.test_batch_positions import batch
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 BATCHES = batch(0, 2), batch(2), batch(3, 3)
 
@@ -46,6 +47,14 @@ def test_a_batch_is_given_as_soon_as_it_is_whole() -> None:
     given = [len(list(reader.feed(data[at : at + 1]))) for at in range(len(data))]
     ends = [len(BATCHES[0]), len(BATCHES[0] + BATCHES[1]), len(data)]
     assert [at + 1 for at, count in enumerate(given) if count] == ends
+
+
+@pytest.mark.parametrize("size", [13, 200, 1000])
+def test_a_batch_in_a_record_is_not_one_of_the_file(size: int) -> None:
+    """The outer batch arrives in pieces, and a piece may end behind the whole inner batch."""
+    value = batch(7) + bytes(300)
+    outer = batch_bytes(record_bytes(value=value))
+    assert read(outer + BATCHES[1], size) == ([(0, 0, 0), (1, len(outer), 2)], [], 0)
 
 
 @pytest.mark.parametrize(("held", "is_fault"), [(111, False), (112, False), (113, True)])
