@@ -5,10 +5,11 @@
 A JVM writes records of 1,000 bytes at a rate and reads them back. It runs untapped, is tapped for the first
 time, runs tapped, loses its tap, and is tapped and untapped again. Each turn starts a JVM that was never
 tapped. The benchmark reads the latencies of the JVM once a second: the time from when a record was scheduled
-until the broker acknowledged it. A cell is the highest 99th percentile of a second of its phase, in
-milliseconds: the median of the turns, with the lowest and the highest turn. Broker, JVM and kdissect share
-this machine. The benchmark needs what the tests of taps need (`python -m tests.tap.matrix --fetch`). It
-judges nothing.
+until the broker acknowledged it. A cell of the first row is the highest 99th percentile of a second of its
+phase, in milliseconds. A cell of the second row is the number of compiled methods that HotSpot discarded in
+the phase: it depends less on the load of the machine. Each is the median of the turns, with the lowest and
+the highest turn. Broker, JVM and kdissect share this machine. It needs Java 9 or later, and what the
+tests of taps need (`python -m tests.tap.matrix --fetch`). It judges nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -36,6 +38,7 @@ PHASES = {
     "tapped_again": "tapped again",
     "detach_again": "second detach",
 }
+ROWS = [("p99 of the worst second", " ms"), ("methods discarded", "")]
 # An attach or a detach is over after this; what follows is the steady state.
 EVENT_SECONDS = 5
 
@@ -52,7 +55,7 @@ def main() -> int:
     parser.add_argument("--jvm", action="append", default=[], help="a further option of the JVM; repeatable")
     options = parser.parse_args()
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at the start", flush=True)
-    print(f"| p99 of the worst second | {' | '.join(PHASES.values())} |\n|---|{'---|' * len(PHASES)}")
+    print(f"| | {' | '.join(PHASES.values())} |\n|---|{'---|' * len(PHASES)}")
     with kafka.running(kafka.spec(VERSION), 25900) as cluster:
         for kind in options.kinds:
             is_tls = kind == "TLS"
@@ -60,70 +63,77 @@ def main() -> int:
             turns = [
                 turn(where, properties, f"{kind.lower()}{number}", options) for number in range(options.turns)
             ]
-            print(
-                f"| {kind} | {' | '.join(cell([each[phase] for each in turns]) for phase in PHASES)} |",
-                flush=True,
-            )
+            for place, (name, unit) in enumerate(ROWS):
+                cells = [cell([each[phase][place] for each in turns], unit) for phase in PHASES]
+                print(f"| {kind}, {name} | {' | '.join(cells)} |", flush=True)
     print(f"load {os.getloadavg()[0]:.1f} at the end")
     return 0
 
 
-def cell(found: list[float]) -> str:
+def cell(found: list[float], unit: str) -> str:
     """The median, the lowest and the highest."""
-    return f"{median(found):.0f} ms ({min(found):.0f} to {max(found):.0f})"
+    return f"{median(found):.0f}{unit} ({min(found):.0f} to {max(found):.0f})"
 
 
-def turn(where: str, properties: dict[str, str], topic: str, options: argparse.Namespace) -> dict[str, float]:
-    """The worst second of each phase in a JVM of its own, in milliseconds."""
-    words = kafka.line(
-        VERSION, where, "Paced", properties, topic=topic, rate=options.rate, size=SIZE,
-        jvm=options.jvm, program=options.java,
-    )  # fmt: skip
-    words.remove("-XX:TieredStopAtLevel=1")  # compiled as in production
-    application = kafka.Client(words, lambda _event: None)
-    try:
-        application.until("ready", 1)
-        Phase(application, options.warm)
-        found = {"before": Phase(application, options.steady).worst}
-        for again in ("", "_again"):
-            attach = Phase(application)
-            tapping = kafka.Tapping(application.pid, "-w", "/dev/null")
-            attach.last(EVENT_SECONDS)
-            tapped = Phase(application, options.steady)
-            detach = Phase(application)
-            tapping.stop()
-            detach.last(EVENT_SECONDS)
-            found |= {
-                f"attach{again}": attach.worst,
-                f"tapped{again}": tapped.worst,
-                f"detach{again}": detach.worst,
-            }
-            Phase(application, options.steady)
-        return found
-    finally:
-        application.kill()
+def turn(
+    where: str, properties: dict[str, str], topic: str, options: argparse.Namespace
+) -> dict[str, tuple[float, float]]:
+    """What each phase was in a JVM of its own: `ROWS`."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "compilation")
+        jvm = [*options.jvm, f"-Xlog:jit+compilation=debug:file={log}:none:filecount=0"]
+        words = kafka.line(
+            VERSION, where, "Paced", properties, topic=topic, rate=options.rate, size=SIZE,
+            jvm=jvm, program=options.java,
+        )  # fmt: skip
+        words.remove("-XX:TieredStopAtLevel=1")  # compiled as in production
+        application = kafka.Client(words, lambda _event: None)
+        try:
+            application.until("ready", 1)
+            Phase(application, log, options.warm)
+            found = {"before": Phase(application, log, options.steady).row}
+            for again in ("", "_again"):
+                attach = Phase(application, log)
+                tapping = kafka.Tapping(application.pid, "-w", "/dev/null")
+                attach.last(EVENT_SECONDS)
+                tapped = Phase(application, log, options.steady)
+                detach = Phase(application, log)
+                tapping.stop()
+                detach.last(EVENT_SECONDS)
+                found |= {
+                    f"attach{again}": attach.row,
+                    f"tapped{again}": tapped.row,
+                    f"detach{again}": detach.row,
+                }
+                Phase(application, log, options.steady)
+            return found
+        finally:
+            application.kill()
 
 
 class Phase:
     """Seconds of an application from now on: `count` of them, or until `last`."""
 
-    def __init__(self, application: kafka.Client, count: int = 0) -> None:
+    def __init__(self, application: kafka.Client, log: Path, count: int = 0) -> None:
         self._application = application
+        self._log = log
+        self._begins = log.stat().st_size
         self._first = self._spells()
         self._ticking = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
-        self.worst = 0.0
+        self.row = (0.0, 0.0)
         self._ticker.start()
         if count:
             self.last(count)
 
     def last(self, count: int) -> None:
-        """Wait `count` seconds and end the phase: `worst` is then its highest 99th percentile, in ms."""
+        """Wait `count` seconds and end the phase: `row` has its `ROWS` then."""
         time.sleep(count)
         self._ticking.set()
         self._ticker.join()
         events = [event for event in self._application.events if event.get("event") == "spell"]
-        self.worst = max(event["acknowledged_p99"] for event in events[self._first + 1 :])
+        worst = max(event["acknowledged_p99"] for event in events[self._first + 1 :])
+        self.row = worst, self._log.read_bytes()[self._begins :].count(b"made not entrant")
 
     def _tick(self) -> None:
         """The first spell ends what was before the phase."""

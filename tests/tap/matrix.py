@@ -4,7 +4,9 @@
     python -m tests.tap.matrix --brokers 4.4.0 --clients 4.4.0 --javas 21
 
 A case is a client of one release, in a JVM of its own, tapped from its start, at a broker that is tapped,
-too. It writes and reads over each transport (`TRANSPORTS`). What goes through a proxy that ends TLS and
+too. With `--attach` the JVM runs untapped first, with other connections, and is tapped then.
+
+The client writes and reads over each transport (`TRANSPORTS`). What goes through a proxy that ends TLS and
 writes a key log, or is plain, is also captured by dumpcap. Then
 
 - the client's tap must be what the packets say, decrypted, exchange by exchange and byte by byte;
@@ -19,6 +21,7 @@ the one that is there. Needs Linux, root, dumpcap, openssl, and a JDK on the pat
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -27,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -49,6 +52,7 @@ from captures.record.spec import (
     Spec,
 )
 from captures.record.tlsproxy import TlsProxy
+from captures.record.truth import Event
 from tests.support.console import run
 from tests.tap import kafka
 
@@ -188,7 +192,7 @@ def properties(node: Node, each: Transport, topic: str) -> str:
     return "".join(f"{key}={value}\n" for key, value in found.items())
 
 
-def case(cluster: Cluster, client: str, java: int, program: str, folder: Path) -> Result:
+def case(cluster: Cluster, client: str, java: int, program: str, folder: Path, is_attached: bool) -> Result:
     """Run one."""
     node, wanted = cluster.nodes[0], transports_of(client, java)
     rounds = []
@@ -199,27 +203,26 @@ def case(cluster: Cluster, client: str, java: int, program: str, folder: Path) -
     behind = [node.port(own) for own in _BEHIND.values()]
     sniffer = Sniffer([*seen, *behind], folder / "raw")
     at_client, at_broker, packets = (folder / f"{name}.pcapng" for name in ("client", "broker", "packets"))
-    words = kafka.line(
-        client, cluster.bootstrap, "Rounds", program=program, rounds=",".join(map(str, rounds)), count=RECORDS
-    )
-    with proxies(node, wanted, folder) as logs:
+
+    @contextmanager
+    def recorded() -> Iterator[None]:
         sniffer.start()
         tapping = kafka.Tapping(kafka.broker_pid(cluster), "-w", at_broker)
-        ran = run("tap", "-w", at_client, "--", *words)
+        yield
         tapping.stop()
         sniffer.stop(packets)
+
+    with proxies(node, wanted, folder) as logs:
+        runs = attached if is_attached else started
+        events = runs(cluster, client, program, rounds, at_client, recorded())
     if not packets.exists():  # large ones are kept compressed
         packets = packets.with_name(f"{packets.name}.gz")
     failed = [
-        f"{wanted[int(number)].name}: {problem or 'records are missing'}"
-        for number, read, problem in re.findall(
-            r'(\d+)\.properties","read":(\d+),"problem":"(.*?)"\}', ran.out
-        )
-        if int(read) != RECORDS
+        f"{wanted[int(Path(event['path']).stem)].name}: {event['problem'] or 'records are missing'}"
+        for event in events
+        if event["read"] != RECORDS
     ]
-    problems = [f"the client ended: {ran.err.strip()[-200:]}"] if ran.code or "ended with" in ran.err else []
-    if ran.out.count('"event":"round"') != len(wanted):
-        problems.append(f"{ran.out.count('round')} rounds of {len(wanted)}")
+    problems = [] if len(events) == len(wanted) else [f"{len(events)} rounds of {len(wanted)}"]
     client_side, broker_side = kafka.bodies(at_client), kafka.bodies(at_broker)
     wire = kafka.bodies(packets, *logs)
     problems += differences("the client's tap and packets", at(client_side, seen), at(wire, seen))
@@ -231,6 +234,45 @@ def case(cluster: Cluster, client: str, java: int, program: str, folder: Path) -
     if counted < 20 * len(wanted):
         problems.append(f"only {counted} exchanges")
     return Result(counted, problems, failed)
+
+
+def started(
+    cluster: Cluster, client: str, program: str, rounds: list[Path], target: Path,
+    recorded: AbstractContextManager[None],
+) -> list[Event]:  # fmt: skip
+    """The events of the rounds of a client that is tapped from its start."""
+    paths = ",".join(map(str, rounds))
+    words = kafka.line(client, cluster.bootstrap, "Rounds", program=program, rounds=paths, count=RECORDS)
+    with recorded:
+        ran = run("tap", "-w", target, "--", *words)
+    if ran.code or "ended with" in ran.err:
+        return []
+    events = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")]
+    return [event for event in events if event["event"] == "round"]
+
+
+def attached(
+    cluster: Cluster, client: str, program: str, rounds: list[Path], target: Path,
+    recorded: AbstractContextManager[None],
+) -> list[Event]:  # fmt: skip
+    """The events of the rounds of a client that is tapped after a first round, which is left out."""
+    before, waits = target.with_name("before.properties"), target.with_name("waits.properties")
+    before.write_text(f"bootstrap.servers={cluster.bootstrap}\ntopic=before\n")
+    os.mkfifo(waits)
+    paths = ",".join(map(str, [before, waits, *rounds[1:]]))
+    words = kafka.line(client, cluster.bootstrap, "Rounds", program=program, rounds=paths, count=RECORDS)
+    application = kafka.Client(words, lambda _event: None)
+    try:
+        application.until("round", 1)
+        with recorded:
+            tapping = kafka.Tapping(application.pid, "-w", target)
+            waits.write_text(rounds[0].read_text())
+            events = application.wait()
+            tapping.wait()
+    finally:
+        application.kill()
+    found = [event for event in events if event["event"] == "round"][1:]
+    return [event | {"path": str(path)} for event, path in zip(found, rounds, strict=False)]
 
 
 def at(found: kafka.Bodies, ports: Sequence[int]) -> kafka.Bodies:
@@ -299,6 +341,7 @@ def main() -> int:
     parser.add_argument("--brokers", nargs="+", default=BROKERS)
     parser.add_argument("--clients", nargs="+", default=CLIENTS)
     parser.add_argument("--javas", nargs="+", type=int, default=list(JAVAS))
+    parser.add_argument("--attach", action="store_true", help="tap clients that run, not from their start")
     options = parser.parse_args()
     if options.fetch:
         fetch()
@@ -311,7 +354,7 @@ def main() -> int:
                     if not is_possible(broker, client, java):
                         continue
                     with tempfile.TemporaryDirectory() as folder:
-                        result = case(cluster, client, java, program, Path(folder))
+                        result = case(cluster, client, java, program, Path(folder), options.attach)
                     rows[broker, client, java] = result
                     said = "; ".join(result.problems + result.failed) or "alike"
                     name = f"broker {broker}, client {client}, Java {java}"

@@ -205,23 +205,77 @@ def requests_of(log: Path) -> dict[str, list[tuple[tuple[object, ...], float]]]:
 
 @pytest.mark.parametrize("turns", [50])
 def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, turns: int) -> None:
-    """Under load: no error, no thread, no descriptor, and the class as it was."""
+    """Under load: no error, no thread, no descriptor, and no class that changes, which stalls a JVM."""
     with loaded(kafka.secure(broker), f"again{turns}", rate=500) as application:
         process = application.pid
         before = kafka.method_bodies(process, tmp_path / "before", SSL_LAYER)
         for turn in range(turns):
             tapping = kafka.Tapping(process, "-w", tmp_path / f"{turn}.pcapng")
             if turn == 1:
-                during = kafka.method_bodies(process, tmp_path / "during", SSL_LAYER)
+                assert kafka.method_bodies(process, tmp_path / "during", SSL_LAYER) == before
             application.until_read(300)
             tapping.stop()
             assert kafka.cut_in(tmp_path / f"{turn}.pcapng")
             if turn == 0:
                 files = kafka.files_of(process)
-        assert "kdissect/tap/Gate" in during
         assert kafka.until(lambda: not kafka.threads_of(process))
         assert kafka.files_of(process) == files
         assert kafka.method_bodies(process, tmp_path / "after", SSL_LAYER) == before
+
+
+@pytest.mark.parametrize("kind", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"])
+def test_clients_that_begin_in_a_tapped_jvm_are_whole(broker: Cluster, tmp_path: Path, kind: str) -> None:
+    """The JVM had a client before the tap: its Kafka classes are loaded, and are not changed."""
+    where, properties = {
+        "PLAINTEXT": (broker.bootstrap, {}),
+        "SSL": (kafka.secure(broker), kafka.tls()),
+        "SASL_PLAINTEXT": (broker.sasl, SASL_PLAIN),
+    }[kind]
+    rounds = [tmp_path / "before", tmp_path / "tapped", tmp_path / "after"]
+    texts = [f"topic={kind}-{path.name}\n" for path in rounds]
+    rounds[0].write_text(texts[0])
+    for path in rounds[1:]:
+        os.mkfifo(path)  # the client waits for the content
+    at_broker, at_client = tmp_path / "broker.pcapng", tmp_path / "client.pcapng"
+    application = kafka.client(
+        "4.4.0", where, "Rounds", properties, rounds=",".join(map(str, rounds)), count=10
+    )
+    try:
+        application.until("round", 1)
+        of_broker = kafka.Tapping(kafka.broker_pid(broker), "-w", at_broker)
+        of_client = kafka.Tapping(application.pid, "-w", at_client)
+        rounds[1].write_text(texts[1])
+        application.until("round", 2)
+        of_client.stop()
+        of_broker.stop()
+        rounds[2].write_text(texts[2])
+        application.until("round", 3)
+        ended = application.wait()
+    finally:
+        application.kill()
+    assert [(event["read"], event["problem"]) for event in ended if event["event"] == "round"] == [
+        (10, "")
+    ] * 3
+    client, both = kafka.bodies(at_client), kafka.bodies(at_broker)
+    connections = {key[:2] for key in client}
+    assert len(client) > 10 and client == {key: both[key] for key in both if key[:2] in connections}
+
+
+def test_clients_without_jmx_are_found(broker: Cluster, tmp_path: Path) -> None:
+    """Their threads wait in selectors of the JVM: each connection is tapped from a frame on."""
+    application = kafka.client(
+        "4.4.0", kafka.secure(broker), "Load", kafka.tls() | {"metric.reporters": ""}, topic="nojmx", rate=100
+    )
+    target = tmp_path / "tap.pcapng"
+    try:
+        application.until_read(50)
+        tapping = kafka.Tapping(application.pid, "-w", target)
+        application.until_read(200)
+        tapping.stop()
+        assert application.stop()[-1]["errors"] == 0
+    finally:
+        application.kill()
+    assert {key[3] for key in kafka.cut_in(target)} >= {0, 1}
 
 
 def test_the_hooks_come_off_when_kdissect_is_killed(broker: Cluster, tmp_path: Path) -> None:

@@ -53,6 +53,9 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private final long epoch;
     private final AtomicBoolean stopping;
     private boolean hooked;
+    /** Hooks of objects; null while classes are hooked. */
+    private volatile ObjectHooks objects;
+    private boolean saidProblem;
     private long toldDrops;
 
     private Tap(Options options, Instrumentation jvm, AtomicReference<AutoCloseable> slot, Sink sink, AtomicBoolean stopping) {
@@ -145,8 +148,29 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
     private synchronized void hook() throws Exception {
         if (!hooked && !stopping.get()) {
             hooked = true;
-            jvm.addTransformer(weaver, true);
-            retransform();
+            objects = objectHooks();
+            if (objects == null) {
+                jvm.addTransformer(weaver, true);
+                retransform();
+            }
+        }
+    }
+
+    /**
+     * Null if classes must change: no connection exists yet, engines are classes of the JVM, a security manager may forbid what it takes, or
+     * something is not as expected.
+     */
+    private ObjectHooks objectHooks() {
+        List<Class<?>> layers = loaded();
+        if (layers.isEmpty() || engines != null || System.getSecurityManager() != null) {
+            return null;
+        }
+        try {
+            ObjectHooks hooks = new ObjectHooks(jvm, weaver, layers);
+            hooks.begin();
+            return hooks;
+        } catch (Exception | LinkageError unexpected) {
+            return null;
         }
     }
 
@@ -164,6 +188,18 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         }
     }
 
+    private void look() {
+        ObjectHooks hooks = objects;
+        if (hooks != null) {
+            hooks.look();
+            Throwable problem = hooks.problem();
+            if (problem != null && !saidProblem) {
+                saidProblem = true;
+                say("a connection is not tapped: " + problem);
+            }
+        }
+    }
+
     /** Take the hooks out. Called more than once; the classes are as they were before. */
     private synchronized void unhook() {
         if (!hooked) {
@@ -171,6 +207,11 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         }
         hooked = false;
         hear(false);
+        if (objects != null) {
+            objects.end();
+            objects = null;
+            return;
+        }
         jvm.removeTransformer(weaver);
         try {
             retransform();
@@ -268,6 +309,7 @@ public final class Tap implements Gate.Hook, Wire.Taker, AutoCloseable, Runnable
         long swept = begun;
         boolean wanted = true;
         while (wanted && !stopping.get()) {
+            look();
             boolean idle = drain(file, who);
             long now = System.nanoTime();
             if (now - swept > SECOND) {

@@ -31,6 +31,7 @@ final class Weaver implements ClassFileTransformer {
     private static final String FILE = "Ljava/nio/channels/FileChannel;J";
     /** What is hooked, by the last part of the name of its class. */
     private static final Map<String, Target> TARGETS = new HashMap<>();
+    private static final Target DELEGATE;
 
     static {
         // Methods that move plaintext themselves; the others of a class call these.
@@ -38,8 +39,10 @@ final class Weaver implements ClassFileTransformer {
         String all = "([" + BUFFER + ")J";
         String some = "(" + SOME + ")J";
         target(Kind.LAYER, "/common/network/SslTransportLayer", "read" + one, "write" + one);
-        target(Kind.LAYER, "/common/network/PlaintextTransportLayer", "read" + one, "read" + all, "read" + some,
-                "write" + one, "write" + all, "write" + some, "transferFrom(" + FILE + "J)J");
+        String[] every = {"read" + one, "read" + all, "read" + some, "write" + one, "write" + all, "write" + some,
+            "transferFrom(" + FILE + "J)J"};
+        target(Kind.LAYER, "/common/network/PlaintextTransportLayer", every);
+        DELEGATE = new Target(Kind.LAYER, "", every);
         String wrap = "wrap(" + SOME + BUFFER + ")" + RESULT;
         target(Kind.ENGINE, "sun/security/ssl/SSLEngineImpl", wrap, "unwrap(" + BUFFER + SOME + ")" + RESULT);
         target(Kind.ENGINE, "/handler/ssl/ReferenceCountedOpenSslEngine", wrap, "unwrap(" + SOME + SOME + ")" + RESULT);
@@ -136,7 +139,7 @@ final class Weaver implements ClassFileTransformer {
             if (Class.forName(gate.getName(), false, loader) != gate) {
                 throw new IllegalStateException("its class loader does not see the agent");
             }
-            return woven(name, code, target);
+            return woven(name, code, target, engines);
         } catch (Throwable failure) {
             if (Target.isCertain(name)) {
                 problem = name.replace('/', '.') + ": " + failure;
@@ -145,7 +148,12 @@ final class Weaver implements ClassFileTransformer {
         }
     }
 
-    private byte[] woven(String name, byte[] code, Target target) {
+    /** The code of a class of delegates (Delegates), whose methods call one another never. */
+    static byte[] wovenDelegate(String name, byte[] code) {
+        return woven(name, code, DELEGATE, false);
+    }
+
+    private static byte[] woven(String name, byte[] code, Target target, boolean engines) {
         ClassReader reader = new ClassReader(code);
         Survey survey = new Survey(target);
         reader.accept(survey, ClassReader.SKIP_CODE | ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES);
