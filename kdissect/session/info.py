@@ -116,7 +116,9 @@ class ConnectionInfo:
         "orphan_response",
         "over_ns",
         "principal",
+        "probably_same_as",
         "processes",
+        "read_from",
         "same_as",
         "sasl_until",
         "share",
@@ -179,6 +181,10 @@ class ConnectionInfo:
         self.opened_at = (0, 0)
         self.over_ns = 0
         self.same_as: str | None = None
+        self.probably_same_as: str | None = None
+        """The connection of a tap that has the plaintext, where this one is TLS that cannot be read."""
+        self.read_from: str | None = None
+        """The capture set of the connection in `same_as` or `probably_same_as`; None if that is not known."""
         self.share: Share | None = None
         """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
         self.client_id: str | None = None

@@ -7,7 +7,7 @@ A capture of packets that looks so by chance is read once more, and no connectio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -26,16 +26,21 @@ _SEGMENTS = 32
 MAX_ENDS = 500_000
 
 
-def ends_in_taps(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
-    """The ends (`ends_key`) of connections in captures of taps, given by the paths of each capture set."""
+def taps_in(sets: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the names of the capture sets that `kdissect tap` wrote, given the paths of each set."""
+    return frozenset(name for name, paths in sets.items() if is_tap(paths[0]))
+
+
+def ends_in(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
+    """Return the ends (`ends_key`) of all connections, given the paths of each capture set."""
     ends: set[bytes] = set()
     for paths in sets:
-        if _is_tap(paths[0]):
-            _list(paths, ports, ends)
+        _list(paths, ports, ends)
     return frozenset(ends)
 
 
-def _is_tap(path: str) -> bool:
+def is_tap(path: str) -> bool:
+    """Return True if the first packets of a file are those of a tap."""
     parser = SegmentParser()
     captures = open_captures([path])
     packets = list(islice(next(captures.batches(), ()), _SEGMENTS))

@@ -63,7 +63,9 @@ def test_info_counts_once_and_names_the_copies(paths: tuple[Path, Path]) -> None
     assert facts["connections"]["copies"]["total"] == 3
     text = run("info", *paths).out
     (line,) = [line for line in text.splitlines() if line.startswith("copies  3 ")]
-    for copy in facts["connections"]["copies"]["examples"]:
+    (pair,) = facts["connections"]["copies"]["by_capture_set"]
+    assert (pair["connections"], len(pair["examples"])) == (3, 3)
+    for copy in pair["examples"]:
         assert f"{copy['connection']} -> {copy['same_as']}" in line
 
 

@@ -1,0 +1,136 @@
+"""Recorded traffic of real brokers and clients: taps and packets, and taps of two brokers that replicate.
+
+The brokers' own request logs are the truth: each request counts once, however many captures have it.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.cli.event_loop import read_views
+from kdissect.history.exchange_view import ExchangeView
+from tests.support.console import run
+
+CAPTURES = Path(__file__).parent / "captures"
+ONE = ("client", "broker", "packets")
+TWO = ("broker1", "broker2", "packets")
+CASES = [
+    *(("tap_and_packets", parts) for count in (2, 3) for parts in permutations(ONE, count)),
+    *(("two_brokers", parts) for count in (2, 3) for parts in permutations(TWO, count)),
+]
+Request = tuple[str, str, int, int]
+
+
+def paths_of(name: str, parts: tuple[str, ...]) -> list[Path]:
+    return [CAPTURES / f"{name}.{part}.pcapng.gz" for part in parts]
+
+
+def truth_of(name: str) -> dict[str, Any]:
+    truth: dict[str, Any] = json.loads((CAPTURES / f"{name}.truth.json").read_text())
+    return truth
+
+
+def requests(*paths: Path) -> Counter[Request]:
+    """How often each request counts."""
+    found: list[ExchangeView] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        read_views(Dissection([str(path) for path in paths]), found.append)
+    counts: Counter[Request] = Counter()
+    for view in found:
+        exchange = view.exchange
+        if exchange.request is not None:
+            info = exchange.connection
+            assert exchange.correlation_id is not None and exchange.api_key is not None
+            counts[info.client_text, info.broker_text, exchange.correlation_id, exchange.api_key] += 1
+    return counts
+
+
+def rows_of(*paths: Path) -> dict[str, dict[str, Any]]:
+    """Rows of `connections` by connection."""
+    lines = run("connections", *paths, "--format", "jsonl").out.splitlines()
+    return {row["connection"]: row for row in map(json.loads, lines)}
+
+
+@pytest.mark.parametrize(("name", "parts"), CASES)
+def test_each_request_counts_once(name: str, parts: tuple[str, ...]) -> None:
+    paths = paths_of(name, parts)
+    together = requests(*paths)
+    assert {key: count for key, count in together.items() if count > 1} == {}
+    alone: set[Request] = set()
+    for path in paths:
+        alone |= requests(path).keys()
+    assert together.keys() == alone
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [("tap_and_packets", ONE), ("two_brokers", TWO), ("two_brokers", TWO[:2])]
+)
+def test_requests_of_the_brokers_logs_count_once(name: str, parts: tuple[str, ...]) -> None:
+    logged = Counter(tuple(row) for row in truth_of(name)["requests"])
+    assert len(logged) > 20 and set(logged.values()) == {1}
+    counted = requests(*paths_of(name, parts))
+    assert {key: counted[key] for key in logged} == dict(logged)
+
+
+@pytest.mark.parametrize("parts", [TWO, TWO[:2]])
+def test_records_that_brokers_replicate_are_written_once(parts: tuple[str, ...]) -> None:
+    listed = run("records", *paths_of("two_brokers", parts), "--format", "jsonl").out
+    rows = [json.loads(line) for line in listed.splitlines()]
+    assert sum(row["direction"] == "produce" for row in rows) == truth_of("two_brokers")["records"]["sent"]
+
+
+def test_each_tapped_broker_has_the_replication() -> None:
+    """Without that the tests above say nothing about it."""
+    ends = truth_of("two_brokers")["replication"]
+    for part in TWO[:2]:
+        found = requests(*paths_of("two_brokers", (part,)))
+        assert any(broker in ends for _, broker, _, _ in found)
+
+
+@pytest.mark.parametrize("parts", [("client", "packets"), ("packets", "broker"), ONE])
+def test_tls_packets_of_a_tapped_connection_are_probably_its_copy(parts: tuple[str, ...]) -> None:
+    paths = paths_of("tap_and_packets", parts)
+    rows = rows_of(*paths)
+    tls = truth_of("tap_and_packets")["tls"]
+    unread = [row for row in rows.values() if row["kind"] == "tls"]
+    assert len(unread) == 4
+    for row in unread:
+        read = rows[row["probably_same_as"]]
+        assert row["same_as"] is None
+        assert (read["client"], read["broker"]) == (row["client"], tls)
+        assert (read["kind"], read["same_as"]) == ("kafka", None)
+    assert {row["probably_same_as"] for row in rows.values() if row not in unread} == {None}
+
+
+def test_info_does_not_count_a_probable_copy_as_a_connection() -> None:
+    client, packets = paths_of("tap_and_packets", ("client", "packets"))
+    alone = json.loads(run("info", client, "--format", "json").out)["connections"]
+    ran = run("info", client, packets, "--format", "json")
+    facts = json.loads(ran.out)["connections"]
+    assert facts["by_kind"] == alone["by_kind"] == {"kafka": 8}
+    assert (facts["copies"]["total"], facts["copies"]["probable"]["total"]) == (4, 4)
+    assert "4 connections over TLS without keys are probably in a tap" in ran.err
+
+
+@pytest.mark.parametrize("command", ["info", "connections"])
+def test_a_line_names_the_capture_that_is_read(command: str) -> None:
+    ran = run(command, *paths_of("tap_and_packets", ("client", "packets")))
+    text = " ".join((ran.out + ran.err).split())
+    sets = "of tap_and_packets.packets are read from tap_and_packets.client"
+    assert f"copies 4 connections {sets}" in text.replace("copies:", "copies")
+    assert f"probable copies 4 connections over TLS {sets}" in text.replace("copies:", "copies")
+
+
+def test_a_verdict_over_probable_copies_is_not_green() -> None:
+    paths = paths_of("tap_and_packets", ("client", "packets"))
+    assert run("check", *paths, "--fail-on", "error").code == 4
+    assert run("check", *paths, "--fail-on", "error", "--allow-unread").code == 0
