@@ -44,9 +44,9 @@ class Request(NamedTuple):
     completed: float
 
 
-def logged(clusters_log: str) -> Iterator[Request]:
+def logged(log: str) -> Iterator[Request]:
     """The requests of a request log. Those that a broker forwards are in another request."""
-    for line in clusters_log.splitlines():
+    for line in log.splitlines():
         when = re.match(r"\[([^\]]+)\] DEBUG Completed request:\{\"isForwarded\":false", line)
         if when is None:
             continue
@@ -83,9 +83,9 @@ def tap_and_packets(folder: Path) -> None:
         ends = {f"{HOST}:{port}" for port in ports}
         truth = {
             "story": (
-                f"Apache Kafka {VERSION}, one KRaft node, kafka-clients {VERSION}. One client writes and reads "
-                "over a plaintext listener, then over a TLS 1.3 listener of the broker. `kdissect tap` of the client "
-                "from its start and of the broker; dumpcap of both listeners, without keys."
+                f"Apache Kafka {VERSION}, one KRaft node, kafka-clients {VERSION}. One client writes and "
+                "reads over a plaintext listener, then over a TLS 1.3 listener of the broker. `kdissect tap` "
+                "of the client from its start and of the broker; dumpcap of both listeners, without keys."
             ),
             "plaintext": f"{HOST}:{node.port(PLAIN)}",
             "tls": f"{HOST}:{node.port(kafka.SECURE)}",
@@ -117,9 +117,9 @@ def two_brokers(folder: Path) -> None:
         logs = "".join(cluster.request_log(node).read_text() for node in (1, 2))
         truth = {
             "story": (
-                f"Apache Kafka {VERSION}, two KRaft nodes, each broker and controller; kafka-clients {VERSION}. "
-                "`kdissect tap` attached to both brokers while a client wrote to two topics with two replicas; "
-                "dumpcap of all listeners."
+                f"Apache Kafka {VERSION}, two KRaft nodes, each broker and controller; kafka-clients "
+                f"{VERSION}. `kdissect tap` attached to both brokers while a client wrote to two topics with "
+                "two replicas; dumpcap of all listeners."
             ),
             "replication": [f"{HOST}:{node.port(INTERNAL)}" for node in cluster.nodes],
             "records": {"sent": sum(sent)},

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.report.printable import printable
 from kdissect.model.wording import plural
+from kdissect.report.printable import printable
 
 
 def copies_lines(copies: dict[str, Any]) -> Iterator[tuple[str, str]]:

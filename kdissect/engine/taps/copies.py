@@ -275,20 +275,25 @@ def _may_carry(tls: ConnectionInfo, tapped: FrameSamples) -> bool:
 
 
 class _Placed:
-    """A copy on the ordinals of the one that counts: by how much its own differ at its beginning and end."""
+    """A copy on the ordinals of the one that counts: by how much its own differ at its beginning and end.
+
+    `first` is its first request, `answered` its last request with a response, `last` its last request.
+    """
 
     def __init__(self, samples: FrameSamples, begin: int, end: int) -> None:
         self.samples = samples
+        self.id = samples.info.id
         self.begin = begin
         self.end = end
         self.first = begin
-        self.last = samples.last_answered + end
+        self.answered = samples.last_answered + end
+        self.last = samples.requests - 1 + end
 
 
 def _shares(
     group: list[FrameSamples], matches: _Pairs, requests: Mapping[str, int]
 ) -> Iterator[tuple[str, Share]]:
-    """What each of a group shares, the one that counts last. `requests` are those of each capture set."""
+    """What each of a group shares. `requests` are those of each capture set."""
 
     def rank(at: int) -> tuple[bool, int, str, int]:
         one = group[at]
@@ -296,10 +301,7 @@ def _shares(
         return one.gaps > 0, -requests[name], name, one.info.start_ns
 
     order = sorted(range(len(group)), key=rank)
-    root = group[order[0]]
-    placed = {order[0]: _Placed(root, 0, 0)}
-    first, last = 0, root.last_answered
-    earlier = later = None
+    placed = {order[0]: _Placed(group[order[0]], 0, 0)}
     waiting = order[1:]
     while waiting:
         at, known, match = next(
@@ -307,20 +309,48 @@ def _shares(
         )
         waiting.remove(at)
         at_begin, at_end = match.first[1] - match.first[0], match.last[1] - match.last[0]
-        one = placed[at] = _Placed(group[at], at_begin + placed[known].begin, at_end + placed[known].end)
-        share = Share(root.info.id, first - one.begin, last - one.end, None, None)
-        is_earlier, is_later = one.first < first, one.last > last
-        if not is_earlier:
-            share = share._replace(first=0, early=root.info.id)
-        elif one.first < 0 and earlier is None:
-            earlier = one.samples.info.id
-        if not is_later:
-            share = share._replace(last=one.samples.requests)
-        elif later is None:
-            later = one.samples.info.id
-        yield one.samples.info.id, share._replace(is_whole=not (is_earlier or is_later))
-        first, last = min(first, one.first), max(last, one.last)
-    last = root.last_answered if later else root.requests
-    early = earlier if root.has_orphans else None
-    is_whole = early is None and last >= root.requests - 1
-    yield root.info.id, Share(None, 0, last, later, early, is_whole)
+        placed[at] = _Placed(group[at], at_begin + placed[known].begin, at_end + placed[known].end)
+    yield from _counted_by(list(placed.values()))
+
+
+def _counted_by(copies: list[_Placed]) -> Iterator[tuple[str, Share]]:
+    """What each copy shares. The first one counts; others count what it and those before them lack."""
+    root = copies[0]
+    heads, tails = [root], [root]
+    for one in copies[1:]:
+        if one.first < heads[-1].first:
+            heads.append(one)
+        if one.answered > tails[-1].answered:
+            tails.append(one)
+    # A response without a request belongs to the copy that began first: others may have its request.
+    earliest = min(copies, key=lambda one: (one.first, not one.samples.has_orphans))
+    reach = tails[-1].last
+    for one in copies:
+        spans = [
+            (before.first - 1 - one.begin, head.id)
+            for head, before in reversed(list(zip(heads[1:], heads, strict=False)))
+        ]
+        spans += [(tail.answered - one.end, tail.id) for tail in tails]
+        spans.append((reach - one.end, tails[-1].id))
+        if one.last > reach:  # it waits for a response to a request that no other copy has
+            spans.append((one.samples.requests, one.id))
+            reach = one.last
+        yield one.id, _share(one, root, earliest, spans)
+
+
+def _share(one: _Placed, root: _Placed, earliest: _Placed, spans: list[tuple[int, str]]) -> Share:
+    """What one copy shares, given who counts up to each of its ordinals."""
+    inside = None if one is root else root.id
+    found: list[tuple[int, str | None]] = []
+    reached = -1
+    for last, owner in spans:
+        if last > reached and reached < one.samples.requests - 1:
+            reached = last
+            other = None if owner == one.id else owner
+            if found and found[-1][1] == other:
+                found.pop()
+            found.append((last, other))
+    early = None if one is earliest else earliest.id
+    is_early_apart = one.samples.has_orphans and early != inside
+    is_whole = not is_early_apart and all(owner == inside for _, owner in found)
+    return Share(inside, tuple(found), early, is_whole)

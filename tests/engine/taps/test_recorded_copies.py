@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.capture.files import open_captures
 from kdissect.cli.event_loop import read_views
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.packets.packet import Packet
 from tests.support.console import run
+from tests.support.packets.pcaps import pcap_bytes
 
 CAPTURES = Path(__file__).parent / "captures"
 ONE = ("client", "broker", "packets")
@@ -26,6 +30,7 @@ CASES = [
     *(("tap_and_packets", parts) for count in (2, 3) for parts in permutations(ONE, count)),
     *(("two_brokers", parts) for count in (2, 3) for parts in permutations(TWO, count)),
 ]
+SECOND = 1_000_000_000
 Request = tuple[str, str, int, int]
 
 
@@ -109,6 +114,61 @@ def test_tls_packets_of_a_tapped_connection_are_probably_its_copy(parts: tuple[s
         assert (read["client"], read["broker"]) == (row["client"], tls)
         assert (read["kind"], read["same_as"]) == ("kafka", None)
     assert {row["probably_same_as"] for row in rows.values() if row not in unread} == {None}
+
+
+def _changed(target: Path, change: Callable[[Packet], Packet]) -> Path:
+    """The packets of `tap_and_packets`, each changed."""
+    (path,) = paths_of("tap_and_packets", ("packets",))
+    packets = [change(packet) for packet in open_captures([str(path)]).packets()]
+    target.write_bytes(pcap_bytes(packets, packets[0].link_type))
+    return target
+
+
+def test_tls_at_another_time_is_another_connection(tmp_path: Path) -> None:
+    (client,) = paths_of("tap_and_packets", ("client",))
+    later = _changed(
+        tmp_path / "later.pcap", lambda packet: packet._replace(time_ns=packet.time_ns + 60 * SECOND)
+    )
+    rows = rows_of(client, later)
+    assert Counter(row["kind"] for row in rows.values()) == {"kafka": 12, "tls": 4}
+    assert {row["probably_same_as"] for row in rows.values()} == {None}
+
+
+def test_tls_that_is_shorter_than_the_plaintext_is_another_connection(tmp_path: Path) -> None:
+    """The longest and the shortest TLS connection from the client have each other's port."""
+    client, packets = paths_of("tap_and_packets", ("client", "packets"))
+    unread = [row for row in rows_of(packets).values() if row["kind"] == "tls"]
+    unread.sort(key=lambda row: row["client_bytes"])
+    ports = [int(row["client"].rpartition(":")[2]).to_bytes(2) for row in (unread[0], unread[-1])]
+    others = dict(zip(ports, ports[::-1], strict=True))
+
+    def turned(packet: Packet) -> Packet:
+        data = bytearray(packet.data)
+        for at in (34, 36):  # ports behind Ethernet and IPv4 without options
+            port = bytes(data[at : at + 2])
+            data[at : at + 2] = others.get(port, port)
+        return packet._replace(data=bytes(data))
+
+    rows = rows_of(client, _changed(tmp_path / "turned.pcap", turned))
+    found = [row for row in rows.values() if row["kind"] == "tls"]
+    found.sort(key=lambda row: row["client_bytes"])
+    assert [row["probably_same_as"] is None for row in found] == [True, False, False, False]
+
+
+def test_tls_beside_packets_is_no_copy_of_theirs(tmp_path: Path) -> None:
+    """Only a tap has the plaintext of TLS: with another window, the capture is no tap."""
+    client, packets = paths_of("tap_and_packets", ("client", "packets"))
+    plain = tmp_path / "plain.pcap"
+    taken = list(open_captures([str(client)]).packets())
+    windows = [
+        packet._replace(
+            data=packet.data[:34] + b"\x7f\xff" + packet.data[36:], wire_length=packet.wire_length
+        )
+        for packet in taken
+    ]
+    plain.write_bytes(pcap_bytes(windows, taken[0].link_type))
+    rows = rows_of(plain, packets)
+    assert {row["probably_same_as"] for row in rows.values()} == {None}
 
 
 def test_info_does_not_count_a_probable_copy_as_a_connection() -> None:
