@@ -56,9 +56,15 @@ class Copies(NamedTuple):
     probably is, and the capture sets of the connections that are read in their place.
     """
 
-    shares: Mapping[str, Share]
-    probable: Mapping[str, str]
-    sets: Mapping[str, str]
+    shares: dict[str, Share]
+    probable: dict[str, str]
+    sets: dict[str, str]
+
+    def update(self, more: Copies) -> None:
+        """Add those of other connections."""
+        self.shares.update(more.shares)
+        self.probable.update(more.probable)
+        self.sets.update(more.sets)
 
     def mark(self, info: ConnectionInfo) -> bool:
         """Set what a connection that begins shares. Return False if it has no proven copy."""

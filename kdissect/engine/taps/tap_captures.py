@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from kdissect.capture.files import open_captures
+from kdissect.capture.files import Captures, open_captures
 from kdissect.engine.guard import Guard
 from kdissect.engine.shards import Shard, ShardAnalyzer, ends_key
 from kdissect.model.endpoint import Ports
@@ -28,7 +28,7 @@ MAX_ENDS = 500_000
 
 def taps_in(sets: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """Return the names of the capture sets that `kdissect tap` wrote, given the paths of each set."""
-    return frozenset(name for name, paths in sets.items() if is_tap(paths[0]))
+    return frozenset(name for name, paths in sets.items() if is_tap(open_captures(paths[:1])))
 
 
 def ends_in(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
@@ -39,12 +39,11 @@ def ends_in(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
     return frozenset(ends)
 
 
-def is_tap(path: str) -> bool:
-    """Return True if the first packets of a file are those of a tap."""
+def is_tap(captures: Captures) -> bool:
+    """Return True if the first packets are those of a tap."""
     parser = SegmentParser()
-    captures = open_captures([path])
-    packets = list(islice(next(captures.batches(), ()), _SEGMENTS))
-    if captures.files[0].link_types != [_LINK_TYPE]:
+    packets = list(islice(next(iter(captures.batches()), ()), _SEGMENTS))
+    if any(file.link_types not in ([], [_LINK_TYPE]) for file in captures.files):
         return False
     found = [one for one in parser.parse_batch(packets) if one is not None]
     return bool(found) and all(segment[4] == _WINDOW for segment in found)
