@@ -15,6 +15,7 @@ from kdissect.capture.files import Captures, open_captures
 from kdissect.engine.guard import Guard
 from kdissect.engine.shards import Shard, ShardAnalyzer, ends_key
 from kdissect.model.endpoint import Ports
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.net.parser import SegmentParser
 
 # What the agent writes (`Pcapng.java`), the most without an option: RFC 9293 section 3.1.
@@ -41,12 +42,15 @@ def ends_in(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
 
 def is_tap(captures: Captures) -> bool:
     """Return True if the first packets are those of a tap."""
-    parser = SegmentParser()
     packets = list(islice(next(iter(captures.batches()), ()), _SEGMENTS))
-    if any(file.link_types not in ([], [_LINK_TYPE]) for file in captures.files):
-        return False
-    found = [one for one in parser.parse_batch(packets) if one is not None]
-    return bool(found) and all(segment[4] == _WINDOW for segment in found)
+    link_types = [kind for file in captures.files for kind in file.link_types]
+    return are_of_tap(link_types, SegmentParser().parse_batch(packets))
+
+
+def are_of_tap(link_types: Sequence[int], segments: Sequence[PlainSegment | None]) -> bool:
+    """Return True if segments are those of a tap, given the link types of their file. Looks at the first."""
+    found = [one for one in segments[:_SEGMENTS] if one is not None]
+    return bool(found) and set(link_types) == {_LINK_TYPE} and all(segment[4] == _WINDOW for segment in found)
 
 
 def _list(paths: Sequence[str], ports: Ports, ends: set[bytes]) -> None:
