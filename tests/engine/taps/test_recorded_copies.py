@@ -31,6 +31,7 @@ CASES = [
     *(("two_brokers", parts) for count in (2, 3) for parts in permutations(TWO, count)),
 ]
 SECOND = 1_000_000_000
+RAW = 101  # LINKTYPE_RAW: what the agent writes
 Request = tuple[str, str, int, int]
 
 
@@ -156,18 +157,16 @@ def test_tls_that_is_shorter_than_the_plaintext_is_another_connection(tmp_path: 
 
 
 def test_tls_beside_packets_is_no_copy_of_theirs(tmp_path: Path) -> None:
-    """Only a tap has the plaintext of TLS: with another window, the capture is no tap."""
+    """Only a tap has the plaintext of TLS. Here the tap has it at another time, and a packet capture then."""
     client, packets = paths_of("tap_and_packets", ("client", "packets"))
-    plain = tmp_path / "plain.pcap"
     taken = list(open_captures([str(client)]).packets())
-    windows = [
-        packet._replace(
-            data=packet.data[:34] + b"\x7f\xff" + packet.data[36:], wire_length=packet.wire_length
-        )
-        for packet in taken
-    ]
-    plain.write_bytes(pcap_bytes(windows, taken[0].link_type))
-    rows = rows_of(plain, packets)
+    earlier = [packet._replace(time_ns=packet.time_ns - 60 * SECOND) for packet in taken]
+    plain = [packet._replace(data=packet.data[:34] + b"\x7f\xff" + packet.data[36:]) for packet in taken]
+    paths = [tmp_path / "earlier.pcap", tmp_path / "plain.pcap"]
+    for path, written in zip(paths, (earlier, plain), strict=True):
+        path.write_bytes(pcap_bytes(written, RAW))
+    rows = rows_of(*paths, packets)
+    assert Counter(row["kind"] for row in rows.values())["tls"] == 4
     assert {row["probably_same_as"] for row in rows.values()} == {None}
 
 
