@@ -23,7 +23,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.shards import Shard
-    from kdissect.engine.taps.copies import Shares
+    from kdissect.engine.taps.copies import Copies
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 
 _NOTHING: Events = []
@@ -73,7 +73,7 @@ class Dissection:
         may_rescan = seekable and brokers is None
         self._brokers = brokers or Brokers(rescan=(lambda: self._proven_in(seekable)) if may_rescan else None)
         if taps is None and brokers is None and len(sets) > 1:
-            taps = _copy_marks(lambda: self._shares(seekable, shard))
+            taps = _copy_marks(lambda: self._copies(seekable))
         arguments = (
             self.ports,
             lambda index: files[index].capture_set,
@@ -128,6 +128,7 @@ class Dissection:
             parser.packets, parser.tcp_segments, parser.malformed, dict(parser.others),
             dict(parser.unsupported),
             tuple(KeyLogUse(log.path, len(log.log), log.is_used) for log in self.key_logs.files),
+            tally.tapped,
         )  # fmt: skip
 
     def _observed(self, events: Events) -> Events:
@@ -153,26 +154,30 @@ class Dissection:
             pass
         yield from again._brokers.proven  # noqa: SLF001
 
-    def _shares(self, paths: list[str], shard: "Shard | None") -> "Shares":
-        """What connections of taps share with those of other capture sets, by the bytes of all files."""
+    def _copies(self, paths: list[str]) -> "Copies":
+        """What connections of taps share with those of other capture sets, by the bytes of all files.
+
+        Every process that analyzes some of the connections needs all of them: which copy counts depends on
+        the other connections of its capture set.
+        """
         from kdissect.engine.shards import Shard  # start-up: as `_copy_marks`
-        from kdissect.engine.taps.copies import CopySearch
-        from kdissect.engine.taps.tap_captures import ends_in_taps
+        from kdissect.engine.taps.copies import NO_COPIES, CopySearch
+        from kdissect.engine.taps.tap_captures import ends_in, taps_in
 
         sets: dict[str, list[str]] = {}
         for file in self.captures.files:
             if file.path in paths:
                 sets.setdefault(file.capture_set, []).append(file.path)
-        ends = ends_in_taps(sets.values(), self.ports) if len(sets) > 1 else None
-        if not ends:
-            return {}
-        number, of, _ = shard or Shard(0, 1)
-        again = self._opened_again(paths, Shard(number, of, ends))
+        taps = taps_in(sets) if len(sets) > 1 else None
+        if not taps:
+            return NO_COPIES
+        ends = ends_in((sets[name] for name in taps), self.ports)
+        again = self._opened_again(paths, Shard(0, 1, ends))
         again._brokers.forget_rescan()  # noqa: SLF001  one of us
-        search = CopySearch()
+        search = CopySearch(taps)
         for event in again.events():
             search.add(event)
-        return search.shares()
+        return search.copies()
 
     def _opened_again(self, paths: list[str], shard: "Shard | None" = None) -> "Dissection":
         from kdissect.engine.taps.duplicate_taps import DuplicateTaps  # start-up: not of one file read once
@@ -200,7 +205,7 @@ def _shard_analyzer(shard: "Shard", arguments: tuple[Any, ...]) -> Analyzer:
     return ShardAnalyzer(shard, *arguments)
 
 
-def _copy_marks(find: "Callable[[], Shares]") -> "DuplicateTaps":
+def _copy_marks(find: "Callable[[], Copies]") -> "DuplicateTaps":
     from kdissect.engine.taps.copies import CopyMarks  # start-up: one capture set has none
 
     return CopyMarks(find)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from kdissect.engine.copy_counts import CopyCounts
 from kdissect.engine.exchange_bodies import body_of
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -47,12 +48,11 @@ class Overview:
         self.connections: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
-        self.copies = 0
+        self.copies = CopyCounts()
         """Connections of which another capture set has the copy that is read. They are in no other count but
         those of gaps and anomalies, which are facts of a capture; of their exchanges those count that only
         they have.
         """
-        self.copy_examples: list[dict[str, str]] = []
         self.problems: Counter[str] = Counter()
         """Connections that came to nothing, by the reason of the event that ends them."""
         self.decrypted = 0
@@ -128,16 +128,13 @@ class Overview:
 
     def _add_connection(self, event: ConnectionClosed) -> None:
         info = event.connection
-        if info.same_as is not None:
-            self.copies += 1
-            if len(self.copy_examples) < EXAMPLES_KEPT:
-                self.copy_examples.append({"connection": info.id, "same_as": info.same_as})
-        else:
+        is_copy = self.copies.add(info)
+        if not is_copy:
             self.connections[str(info.kind)] += 1
             if event.problem is not None and info.kind not in _NO_KAFKA:
                 self.problems[str(event.problem.reason)] += 1
         self.add_anomaly_counts(info.anomaly_counts.items())
-        if info.tls is not None and info.same_as is None:
+        if info.tls is not None and not is_copy:
             self.decrypted += info.tls.is_decrypted
             if info.tls.why is not None:
                 self.opaque[info.tls.why] += 1

@@ -38,10 +38,16 @@ class ConnectionTally:
         """Those of which nothing but TLS was seen, by the reason."""
         self.partly: Counter[str] = Counter()
         """Those read up to a point, by the reason."""
+        self.tapped = 0
+        """Those over TLS that a tap probably has. They are in no other count."""
 
     def add(self, info: ConnectionInfo) -> None:
         """Count a connection as far as it came."""
-        if info.same_as is None:
+        if info.same_as is not None:
+            return
+        if info.probably_same_as is not None:
+            self.tapped += 1
+        else:
             self.count(info.kind, None if info.tls is None else info.tls.why)
 
     def count(self, kind: ConnectionKind, why: str | None) -> None:
@@ -60,13 +66,15 @@ class ConnectionTally:
     def lines(self) -> Iterator[str]:
         """`Unread.lines` of connections alone."""
         return Unread(
-            self.carrying, self.foreign, self.tls, self.partly, 0, 0, 0, {}, {}, key_logs=()
-        ).lines()
+            self.carrying, self.foreign, self.tls, self.partly, 0, 0, 0, {}, {}, key_logs=(),
+            tapped=self.tapped,
+        ).lines()  # fmt: skip
 
     def copy(self) -> Self:
         """The same counts, to go on counting apart."""
         other = type(self)()
         other.carrying = self.carrying
+        other.tapped = self.tapped
         other.foreign.update(self.foreign)
         other.tls.update(self.tls)
         other.partly.update(self.partly)
@@ -96,15 +104,19 @@ class Unread(NamedTuple):
     others: Mapping[str, int]
     unsupported: Mapping[int, int]
     key_logs: tuple[KeyLogUse, ...]
+    tapped: int = 0
 
     @property
     def keyless(self) -> int:
-        """Connections over TLS that said more than a handshake, none of which was read."""
+        """Connections over TLS that said more than a handshake, none of which was read.
+
+        It includes those that a tap probably has: a probability is no ground for a green verdict.
+        """
         if not self.tls:
-            return 0
+            return self.tapped
         from kdissect.tls.tls_info import UNFINISHED  # start-up: seldom needed
 
-        return sum(count for why, count in self.tls.items() if why != UNFINISHED)
+        return self.tapped + sum(count for why, count in self.tls.items() if why != UNFINISHED)
 
     @property
     def unread_packets(self) -> int:
@@ -119,6 +131,11 @@ class Unread(NamedTuple):
     def lines(self) -> Iterator[str]:
         """A line for each kind of thing that was not looked into; none where all was."""
         yield from self._tls_lines()
+        if self.tapped:
+            yield (
+                f"{plural(self.tapped, 'connection')} over TLS without keys {_verb(self.tapped)} probably in "
+                "a tap, which is read (probable copies of kdissect info); a key log (--keylog) proves it"
+            )
         yield from self._foreign_line()
         if self.partly:
             count = sum(self.partly.values())
@@ -186,6 +203,7 @@ def joined(parts: Iterable[Unread]) -> Unread:
             foreign=Counter(first.foreign) + Counter(part.foreign),
             tls=Counter(first.tls) + Counter(part.tls),
             partly=Counter(first.partly) + Counter(part.partly),
+            tapped=first.tapped + part.tapped,
             key_logs=tuple(one._replace(is_used=one.is_used or other.is_used) for one, other in uses),
         )
     return first

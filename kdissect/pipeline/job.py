@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.shards import Shard
 from kdissect.engine.tables.all_tables import TABLES
+from kdissect.engine.taps.copies import NO_COPIES, Copies
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
@@ -25,7 +26,7 @@ from kdissect.pipeline.table_files.commit import OutputDirectory
 from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, names_in
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
-from kdissect.pipeline.tap_marks import ListEnds, MarkTaps, shared_ends
+from kdissect.pipeline.tap_marks import FindCopies, Listed, ListEnds, MarkTaps, copies_to_find, shared_ends
 from kdissect.pipeline.task_setup import Setup
 from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.session.detection.known_brokers import End
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 # Errors are rows of this table: a run without it could hide what it did not read.
 ALWAYS = "files"
+_OF_TALLY = ["kind", "same_as", "probably_same_as", "tls"]
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 # Tables whose rows ask for the names of topic ids.
 WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions", "causes"}
@@ -113,7 +115,7 @@ def run(spark: SparkSession, job: Job) -> Summary:
         unread = tuple(unread_of(told))
         if before is not None and all(row["format"] is None for row in told):
             return Summary((), unread, ConnectionTally(), hosts)
-        connections = tally_of(_rows(filesystem, staging, files, "connections", ["kind", "same_as", "tls"]))
+        connections = tally_of(_rows(filesystem, staging, files, "connections", _OF_TALLY))
         if before is not None:
             directory.clear(before)
         directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
@@ -151,7 +153,11 @@ def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
     """What could be read of connections, by their rows."""
     tally = ConnectionTally()
     for row in connections:
-        if row["same_as"] is None:
+        if row["same_as"] is not None:
+            continue
+        if row["probably_same_as"] is not None:
+            tally.tapped += 1
+        else:
             tally.count(ConnectionKind(row["kind"]), (row["tls"] or {}).get("why"))
     return tally
 
@@ -178,7 +184,7 @@ class _Analysis:
         self._wanted = job.parts or cores(spark)
         self._known = TopicNames(job.topic_ids)
         self._tasks = tasks_of(job.inputs, job.tables | {ALWAYS}, self._wanted)
-        self._marks: dict[int, dict[str, str]] = {}
+        self._marks: dict[int, Copies] = {}
         self._setup = job.setup
         self._job = job
 
@@ -220,15 +226,25 @@ class _Analysis:
         found = by_tasks(self._spark, ListEnds(self._setup), dealt)
         listed = list(chain.from_iterable(found))
         secrets = [data for one in sorted(listed, key=itemgetter(0)) for data in one.secrets]
+        self._setup = self._setup.with_secrets(secrets)
         several, shared = shared_ends(listed)
         if several:
+            copies = self._copies(listed)
             count = min(self._wanted, MAX_MARKING)
             shards = [Shard(number, count) for number in range(count)]
             numbers = {name: number for number, name in enumerate(self._job.inputs.capture_sets)}
-            for of_shard in by_tasks(self._spark, MarkTaps(self._setup, several, shared), shards):
+            for of_shard in by_tasks(self._spark, MarkTaps(self._setup, several, shared, copies), shards):
                 for name, marks in of_shard.items():
-                    self._marks.setdefault(numbers[name], {}).update(marks)
-        self._setup = self._setup.with_secrets(secrets)
+                    known = self._marks.setdefault(numbers[name], Copies({}, {}, {}))
+                    known.update(marks)
+
+    def _copies(self, listed: list[Listed]) -> Copies:
+        """The connections of taps that other sets have as well."""
+        sets, taps, ends = copies_to_find(listed)
+        if not taps or len(sets) < 2:
+            return NO_COPIES
+        (found,) = by_tasks(self._spark, FindCopies(self._setup, taps, ends), [sets])
+        return found
 
     def _ran(
         self, tasks: Mapping[int, Task], names: TopicNames, brokers: frozenset[End] = frozenset()
@@ -237,7 +253,9 @@ class _Analysis:
         rows = []
         for number, task in tasks.items():
             sets = {share.capture_set for share in task}
-            marks = {name: root for one in sets for name, root in self._marks.get(one, {}).items()}
+            marks = Copies({}, {}, {})
+            for one in sets:
+                marks.update(self._marks.get(one, NO_COPIES))
             rows.append((number, task, Known(names, brokers, marks)))
         function = ShareTask(self._setup, self._staging, self._job.partition_by)
         return {result.number: result for result in by_tasks(self._spark, function, rows)}

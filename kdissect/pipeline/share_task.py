@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.causes.cause_stage import CauseStage
+from kdissect.engine.taps.copies import Copies
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled
 from kdissect.pipeline.shares import WHOLE, Share, Task
 from kdissect.pipeline.table_files.forwarded_files import NAMES
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
-from kdissect.pipeline.tap_marks import KnownTaps, Marks
+from kdissect.pipeline.tap_marks import KnownTaps
 from kdissect.pipeline.task_setup import OwnCaptures, Setup
 from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.exchange import Exchange
@@ -39,7 +40,7 @@ class Known(NamedTuple):
 
     names: TopicNames
     brokers: frozenset[End] = frozenset()
-    marks: Marks | None = None
+    marks: Copies | None = None
 
 
 class Result(NamedTuple):
@@ -91,7 +92,7 @@ class ShareTask:
         dissection = Dissection(
             captures, setup.ports.brokers, None, hosts=setup.hosts, limits=setup.limits,
             only_ports=setup.ports.only, shard=None if share.shard == WHOLE else share.shard,
-            brokers=brokers, taps=KnownTaps(known.marks) if known.marks else None,
+            brokers=brokers, taps=KnownTaps(known.marks) if known.marks is not None else None,
         )  # fmt: skip
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names

@@ -6,27 +6,34 @@ Rules:
 - Else tasks that read all sets analyse the connections between ends that several have, as one process does
   (`engine.taps`), and tell which are the same. Each task has a shard of the ends; packets of others are
   passed by before those of the sets are merged.
+- Connections in a capture of `kdissect tap` have invented sequence numbers. One task reads all sets that
+  have its ends, and compares bytes (`engine.taps.copies`).
 - Secrets that stand in a capture may open connections of another one: the first pass finds them as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kdissect.api import Dissection
 from kdissect.capture.files import numbers_in_sets
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.guard import Guard
-from kdissect.engine.shards import MAX_OTHERS, Shard, ShardAnalyzer
+from kdissect.engine.shards import MAX_OTHERS, Shard, ShardAnalyzer, ends_key
+from kdissect.engine.taps.copies import NO_COPIES, Copies, CopyMarks, CopySearch
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.engine.taps.tap_captures import MAX_ENDS, is_tap
 from kdissect.model.digest import blake2b
 from kdissect.model.endpoint import Ports
 from kdissect.model.packets.packet import FILE_SHIFT, NEVER_NS, PacketBlock
 from kdissect.model.packets.segment import PlainSegment, Segment, reverse_flow
 from kdissect.pipeline.task_setup import OwnCaptures, Setup
+from kdissect.session.detection.known_brokers import Brokers
+from kdissect.session.info import Share
 
 if TYPE_CHECKING:
     from kdissect.net.streams.tcp import TcpConnection
@@ -37,16 +44,18 @@ MAX_LISTED = 1_000_000
 
 Placed = tuple[int, int, PlainSegment, int]
 """Running maximum of time within the file, reference and segment of a packet, its time."""
-Marks = Mapping[str, str]
-"""For a connection the one of another capture set that is counted instead."""
 
 
 class Listed(NamedTuple):
-    """What the first pass says of a set: its ends as hashes, None for too many; and its secrets."""
+    """What the first pass says of a set: its ends as hashes, None for too many; and its secrets.
+
+    `tapped` are the ends themselves (`ends_key`) of a capture that `kdissect tap` wrote; None for others.
+    """
 
     capture_set: int
     ends: frozenset[bytes] | None
     secrets: tuple[bytes, ...]
+    tapped: frozenset[bytes] | None = None
 
 
 def ends_hash(flow: bytes) -> bytes:
@@ -73,23 +82,54 @@ class ListEnds:
                 pass
         found = None if len(analyzer.ends) >= MAX_LISTED else frozenset(analyzer.ends)
         secrets = (data for file in captures.own for kind, data in file.secrets if kind == TLS_KEY_LOG)
-        return Listed(number, found, tuple(secrets))
+        is_of_tap = is_tap(OwnCaptures(self._setup.inputs, (number,)))
+        return Listed(number, found, tuple(secrets), frozenset(analyzer.keys) if is_of_tap else None)
+
+
+class FindCopies:
+    """The function of a task that compares bytes of the connections between the ends of taps (`ends`)."""
+
+    def __init__(self, setup: Setup, taps: frozenset[int], ends: frozenset[bytes]) -> None:
+        self._setup = setup
+        self._taps = taps
+        self._ends = ends
+
+    def __call__(self, capture_sets: frozenset[int]) -> Copies:
+        setup = self._setup
+        setup.begin()
+        dissection = Dissection(
+            OwnCaptures(setup.inputs, capture_sets), setup.ports.brokers, None, limits=setup.limits,
+            only_ports=setup.ports.only, shard=Shard(0, 1, self._ends), brokers=Brokers(),
+            taps=DuplicateTaps(),
+        )  # fmt: skip
+        dissection.key_logs.files = list(setup.key_logs)
+        search = CopySearch({setup.inputs.capture_sets[number] for number in self._taps})
+        for event in dissection.events():
+            search.add(event)
+        return search.copies()
 
 
 class MarkTaps:
     """The function of a task that finds what was captured twice, in a shard of the ends; marks by set.
 
-    `shared` are the ends that several of the sets have; None for all.
+    `shared` are the ends that several of the sets have; None for all. `copies` are those of taps.
     """
 
-    def __init__(self, setup: Setup, capture_sets: frozenset[int], shared: frozenset[bytes] | None) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        capture_sets: frozenset[int],
+        shared: frozenset[bytes] | None,
+        copies: Copies = NO_COPIES,
+    ) -> None:
         self._setup = setup
         self._capture_sets = capture_sets
         self._shared = shared
+        self._copies = copies
 
-    def __call__(self, shard: Shard) -> dict[str, dict[str, str]]:
+    def __call__(self, shard: Shard) -> dict[str, Copies]:
         self._setup.begin()
-        inputs, taps = self._setup.inputs, _Marking()
+        inputs, taps = self._setup.inputs, _Marking(lambda: self._copies)
         names = [inputs.capture_sets[file.capture_set] for file in inputs.files]
         analyzer = OrderedAnalyzer(
             Analyzer(self._setup.ports, names.__getitem__, duplicate_taps=taps),
@@ -117,11 +157,11 @@ class MarkTaps:
                 analyzer.taken.clear()
 
 
-class KnownTaps(DuplicateTaps):
-    """Stands for `DuplicateTaps` where it is known which connections are marked."""
+class KnownTaps(CopyMarks):
+    """Stands for `CopyMarks` where it is known which connections are marked."""
 
-    def __init__(self, marks: Marks) -> None:
-        super().__init__()
+    def __init__(self, marks: Copies) -> None:
+        super().__init__(lambda: marks)
         self._marks = marks
 
     def hear(self, capture_set: str) -> None:
@@ -129,7 +169,7 @@ class KnownTaps(DuplicateTaps):
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
         """A connection begins."""
-        info.same_as = self._marks.get(info.id)
+        self._marks.mark(info)
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection ends."""
@@ -152,16 +192,29 @@ def shared_ends(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[byt
     return frozenset(sets), frozenset(shared)
 
 
+def copies_to_find(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[int], frozenset[bytes]]:
+    """The sets whose connections a tap may have as well, the taps among them, and the ends of all taps."""
+    told = list(listed)
+    taps = frozenset(one.capture_set for one in told if one.tapped is not None)
+    ends = frozenset(key for one in told for key in one.tapped or ())
+    hashes = frozenset(map(ends_hash, ends))
+    sets = frozenset(one.capture_set for one in told if one.ends is None or not hashes.isdisjoint(one.ends))
+    return sets, taps, ends
+
+
 class _Lister(ShardAnalyzer):
-    """Analyses nothing, and notes all ends that come."""
+    """Analyses nothing, and notes all ends that come; those of a tap, too, which are few (`keys`)."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.ends: set[bytes] = set()
+        self.keys: set[bytes] = set()
 
     def _takes(self, flow: bytes) -> bool:
         if len(self.ends) < MAX_LISTED:
             self.ends.add(ends_hash(flow))
+        if len(self.keys) < MAX_ENDS:
+            self.keys.add(ends_key(flow))
         return False
 
 
@@ -189,14 +242,22 @@ class _OfShared(ShardAnalyzer):
             self._pass_by(flow, ref, time_ns)
 
 
-class _Marking(DuplicateTaps):
+class _Marking(CopyMarks):
     """Remembers all marks that it set."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.marks: dict[str, dict[str, str]] = {}
+    def __init__(self, find: Callable[[], Copies]) -> None:
+        super().__init__(find)
+        self.marks: dict[str, Copies] = {}
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
         super().open(info, tcp, segment)
-        if info.same_as is not None:
-            self.marks.setdefault(info.capture_set, {})[info.id] = info.same_as
+        share = info.share
+        if share is None and info.same_as is not None:
+            share = Share(info.same_as, (), None, True)
+        if share is None and info.probably_same_as is None:
+            return
+        marks = self.marks.setdefault(info.capture_set, Copies({}, {}, {}))
+        if share is not None:
+            marks.shares[info.id] = share
+        if info.probably_same_as is not None:
+            marks.probable[info.id] = info.probably_same_as

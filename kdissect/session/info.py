@@ -54,23 +54,24 @@ class Close(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Which exchanges of a connection another one has and counts, by ordinals from `first` to `last`.
+    """Which exchanges of a connection other ones have and count. None: this connection counts.
 
-    `inside` is the connection that counts them, `outside` the one that counts the other requests, `early` the
-    one that counts responses to requests from before the capture. None: this connection counts. `is_whole`:
-    all exchanges are inside.
+    `inside` is the connection that counts most. `spans` are the last ordinal of a run of requests and the
+    connection that counts them; the last span has all further requests. `early` counts responses to requests
+    from before the capture. `is_whole`: `inside` counts all exchanges.
     """
 
     inside: str | None
-    first: int
-    last: int
-    outside: str | None
+    spans: tuple[tuple[int, str | None], ...]
     early: str | None
     is_whole: bool = False
 
     def root_of(self, ordinal: int) -> str | None:
-        """The connection that counts a request; None for this one."""
-        return self.inside if self.first <= ordinal <= self.last else self.outside
+        """Return the connection that counts a request; None for this one."""
+        for last, owner in self.spans:
+            if ordinal <= last:
+                return owner
+        return self.spans[-1][1] if self.spans else self.inside
 
     def root_of_orphan(self, is_early: bool) -> str | None:
         """The connection that counts a response without a request; `is_early`: it comes before all others."""
@@ -116,7 +117,9 @@ class ConnectionInfo:
         "orphan_response",
         "over_ns",
         "principal",
+        "probably_same_as",
         "processes",
+        "read_from",
         "same_as",
         "sasl_until",
         "share",
@@ -179,6 +182,10 @@ class ConnectionInfo:
         self.opened_at = (0, 0)
         self.over_ns = 0
         self.same_as: str | None = None
+        self.probably_same_as: str | None = None
+        """The connection of a tap that has the plaintext, where this one is TLS that cannot be read."""
+        self.read_from: str | None = None
+        """The capture set of the connection in `same_as` or `probably_same_as`; None if that is not known."""
         self.share: Share | None = None
         """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
         self.client_id: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.packets.pcaps import write_pcap
 from tests.support.packets.taps import tap
 
 CAPTURES = CHECKOUT / "captures"
+TAPS = CHECKOUT / "tests" / "engine" / "taps" / "captures"
 NAMES = (
     "kafka44_connect_plain.pcapng",
     "kafka44_connect_tls.pcapng",
@@ -112,6 +114,32 @@ def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
     alone = of_one_process([tmp_path / "host_a", tmp_path / "host_b"])
     for table in COUNTED:
         assert of_run(tmp_path / "tables", table) == alone[table], table
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("name", "parts", "copies", "probable"),
+    [
+        ("tap_and_packets", ("client", "broker", "packets"), 12, 4),
+        ("two_brokers", ("broker1", "broker2"), 6, 0),
+    ],
+)
+def test_taps_and_packets_count_once(
+    name: str, parts: tuple[str, ...], copies: int, probable: int, tmp_path: Path
+) -> None:
+    """Captures of `kdissect tap` have sequence numbers of their own; bytes prove their connections."""
+    paths = [TAPS / f"{name}.{part}.pcapng.gz" for part in parts]
+    compare(paths, tmp_path / "tables")
+    connections = of_run(tmp_path / "tables", "connections")
+    found = sum(row["same_as"] is not None for row in connections)
+    assert found == copies
+    assert sum(row["probably_same_as"] is not None for row in connections) == probable
+    counted = Counter(
+        (row["client"], row["broker"], row["correlation_id"], row["api_key"])
+        for row in of_run(tmp_path / "tables", "exchanges")
+        if row["same_as"] is None and row["api_key"] is not None
+    )
+    assert len(counted) > 40 and set(counted.values()) == {1}
 
 
 @pytest.mark.exhaustive

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.captures.copies_text import copies_text
+from kdissect.cli.captures.copies_text import copies_lines
 from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.options.clock_options import add_clocks
@@ -27,6 +27,7 @@ from kdissect.cli.options.output_options import (
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
+from kdissect.engine.copy_counts import CopyCounts
 from kdissect.engine.half_open import ONE_SYN
 from kdissect.engine.times import rfc3339
 from kdissect.model.packets.stream import CloseKind
@@ -55,8 +56,6 @@ _VARYING = {
     "start": "7310582946173058265",
     "start_ns": 7_310_582_946_173_058_266,
 }
-# More are not named in the line about them.
-_COPIES_KEPT = 20
 # By capture set and how they ended.
 _PATTERNS_KEPT = 1000
 
@@ -144,11 +143,10 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     takes = None if accepts is None else EventFilter(accepts)
 
     left = options.limit or -1
-    copies = 0
-    pairs: list[tuple[str, str]] = []
+    copies = CopyCounts()
 
     def take(event: Event) -> bool:
-        nonlocal number, left, copies
+        nonlocal number, left
         is_taken = takes is None or takes(event)
         if isinstance(event, ConnectionClosed):
             number += 1
@@ -156,10 +154,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
                 info = event.connection
                 output.write(lines.line(number, info))
                 left -= 1
-                if info.same_as is not None:
-                    copies += 1
-                    if len(pairs) < _COPIES_KEPT:
-                        pairs.append((info.id, info.same_as))
+                copies.add(info)
         return not left
 
     events = dissection.events()
@@ -167,8 +162,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     if progress is not None:
         progress.clear()
     output.write(form.tail())
-    if copies:
-        say(f"copies: {copies_text(copies, pairs)}")
+    for title, text in copies_lines(copies.facts()):
+        say(f"{title}: {text}")
 
 
 def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:

@@ -1,19 +1,31 @@
-"""The line that says which connections are copies of another capture set's, and which copy is read."""
+"""Lines that name the connections that are copies, and the capture set whose copy is read."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterator
+from typing import Any
 
 from kdissect.model.wording import plural
-
-# A line for people names so many pairs.
-_SHOWN = 5
+from kdissect.report.printable import printable
 
 
-def copies_text(total: int, pairs: Iterable[tuple[str, str]]) -> str:
-    """`total` copies; `pairs` are ids of the first ones, each with the connection that is read."""
-    shown = [f"{copy} -> {read}" for copy, read in islice(pairs, _SHOWN)]
-    rest = total - len(shown)
-    more = f", and {rest} more (same_as of kdissect connections)" if rest else ""
-    return f"{plural(total, 'connection')} (copy -> connection that is read): {', '.join(shown)}{more}"
+def copies_lines(copies: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the title and the text of each line for `CopyCounts.facts`."""
+    yield from _lines("copies", copies, "", "same_as")
+    yield from _lines("probable copies", copies["probable"], " over TLS", "probably_same_as")
+
+
+def _lines(title: str, copies: dict[str, Any], what: str, column: str) -> Iterator[tuple[str, str]]:
+    total = copies["total"]
+    for row in copies["by_capture_set"]:
+        count, examples = row["connections"], row["examples"]
+        total -= count
+        pairs = ", ".join(f"{one['connection']} -> {one['same_as']}" for one in examples)
+        rest = count - len(examples)
+        more = f", and {rest} more ({column} of kdissect connections)" if rest else ""
+        verb = "is" if count == 1 else "are"
+        yield (
+            title,
+            f"{plural(count, 'connection')}{what} of {printable(row['capture_set'])} {verb} read from "
+            f"{printable(row['read_from'])} (copy -> connection that is read): {pairs}{more}",
+        )
+    if total:
+        yield title, f"{plural(total, 'connection')}{what} of further capture sets"

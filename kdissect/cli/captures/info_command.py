@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.cli.captures.copies_text import copies_text
+from kdissect.cli.captures.copies_text import copies_lines
 from kdissect.cli.event_loop import read_all, read_and_show
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import add_tables, write_tables
@@ -102,7 +102,7 @@ def _facts(dissection: Dissection, overview: Overview) -> Facts:
             "total": overview.connections.total(),
             "by_kind": _ranked(overview.connections),
             "problems": _ranked(overview.problems),
-            "copies": {"total": overview.copies, "examples": overview.copy_examples},
+            "copies": overview.copies.facts(),
         },
         "tls": {"decrypted": overview.decrypted, "opaque": _ranked(overview.opaque)},
         "exchanges": {"total": overview.states.total(), "by_state": _ranked(overview.states)},
@@ -231,9 +231,8 @@ def _counts(title: str, total: int | None, counts: dict[str, int]) -> Iterator[s
 
 
 def _copies(copies: Facts) -> Iterator[str]:
-    if copies["total"]:
-        pairs = ((one["connection"], one["same_as"]) for one in copies["examples"])
-        yield f"copies  {copies_text(copies['total'], pairs)}"
+    for title, text in copies_lines(copies):
+        yield f"{title}  {text}"
 
 
 def _problems(problems: dict[str, int]) -> Iterator[str]:

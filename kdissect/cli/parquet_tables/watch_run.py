@@ -149,12 +149,20 @@ class _WatchLine:
         self._is_terminal = stream.isatty()
         self.unread: list[tuple[str, str]] = []
         """Files that could not be read, or not beyond a point, and why."""
+        self._taps: set[str] = set()
 
     def batch(self, done: Done, committing_s: float) -> None:
         """A batch counts now."""
         for name, why in done.unread:
             self.warn(f"{name}: {why}")
         self.unread += done.unread
+        for name in done.taps:
+            if name not in self._taps:
+                self._taps.add(name)
+                self.warn(
+                    f"warning: {name} is a capture of kdissect tap: its connections count twice if another "
+                    "capture set contains them; kdissect pipeline run recognises them (docs/streaming.md)"
+                )
         self._write(_line_of(done, committing_s, time.time_ns()))
 
     def progress(self, progressed: Mapping[str, Any]) -> None:

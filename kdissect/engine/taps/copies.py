@@ -7,6 +7,11 @@ Rules:
 - Two connections are one if they have the same ends, times no further apart than clocks are wrong, and
   exchanges with the same bytes, and if no exchange contradicts that. A few equal exchanges prove it only
   where both were there at one time: a program that starts again says the same.
+- A connection that has only ApiVersions or SaslHandshake is a copy if another connection proves that both
+  sets captured the network of its two hosts: one network has no two connections with equal ends at one time.
+- A connection over TLS that cannot be read, in packets beside a tap, has no bytes to compare. It is marked as
+  probably the connection of the tap that has the same ends at the same time, if its size does not
+  contradict that.
 - The copy without gaps counts, of several the one of the capture set that saw most requests of all such
   connections: what one connection tells of a group or a topic is known to the others of its set. What only
   another copy has, because it began earlier or ended later, counts there.
@@ -15,13 +20,15 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import combinations
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 from kdissect.engine.taps.frame_samples import FrameSamples, Match
 from kdissect.engine.taps.tap_index import CLOCK_NS, FEW
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event, Events
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind, Share
@@ -42,16 +49,49 @@ PROOF = 8
 NEAR_NS = 1_000_000_000
 
 Ends = tuple["Endpoint", "Endpoint"]
-Shares = Mapping[str, Share]
-"""By connection. One that is not named has no copy."""
+
+
+class Copies(NamedTuple):
+    """What each connection that has a copy shares with it, the connection of a tap that an unread one
+    probably is, and the capture sets of the connections that are read in their place.
+    """
+
+    shares: dict[str, Share]
+    probable: dict[str, str]
+    sets: dict[str, str]
+
+    def update(self, more: Copies) -> None:
+        """Add those of other connections."""
+        self.shares.update(more.shares)
+        self.probable.update(more.probable)
+        self.sets.update(more.sets)
+
+    def mark(self, info: ConnectionInfo) -> bool:
+        """Set what a connection that begins shares. Return False if it has no proven copy."""
+        share = self.shares.get(info.id)
+        read = info.probably_same_as = self.probable.get(info.id)
+        if share is not None:
+            read = info.same_as = share.inside
+            info.share = None if share.is_whole else share
+        if read is not None:
+            info.read_from = self.sets.get(read)
+        return share is not None
+
+
+NO_COPIES = Copies({}, {}, {})
 
 
 class CopySearch:
-    """Takes all events of connections that may have copies, and gives which ones are copies."""
+    """Takes all events of connections that may have copies, and gives which ones are copies.
 
-    def __init__(self) -> None:
+    `taps` are the capture sets that `kdissect tap` wrote.
+    """
+
+    def __init__(self, taps: Set[str]) -> None:
+        self._taps = taps
         self._open: dict[str, FrameSamples] = {}
         self._over: dict[Ends, list[FrameSamples]] = {}
+        self._unread: list[ConnectionInfo] = []
         self._samples = 0
 
     def add(self, event: Event) -> None:
@@ -72,39 +112,61 @@ class CopySearch:
             if info.kind is ConnectionKind.KAFKA:
                 ends = (info.client, info.broker)
                 self._over.setdefault(ends, []).append(samples)
+            elif info.kind is ConnectionKind.TLS and info.capture_set not in self._taps:
+                self._unread.append(info)
 
-    def shares(self) -> dict[str, Share]:
-        """What each connection that has a copy shares with it."""
-        found: dict[str, Share] = {}
+    def copies(self) -> Copies:
+        """Return what is known after all events."""
         requests = Counter[str]()
+        candidates: list[tuple[list[FrameSamples], list[_Candidate]]] = []
+        networks: set[_Network] = set()
         for seen in self._over.values():
             for one in seen:
                 requests[one.info.capture_set] += one.requests
-        for seen in self._over.values():
             if len({one.info.capture_set for one in seen}) > 1:
-                for group, matches in _groups(seen):
-                    found.update(_shares(group, matches, requests))
-        return found
+                candidates.append((seen, list(_candidates(seen))))
+                networks.update(one.network for one in candidates[-1][1] if one.match.exchanges)
+        shares: dict[str, Share] = {}
+        for seen, found in candidates:
+            proven = [one for one in found if one.match.exchanges or one.network in networks]
+            for group, matches in _groups(seen, proven):
+                shares.update(_shares(group, matches, requests))
+        probable = dict(self._probable(shares))
+        read = {share.inside for share in shares.values()}.union(probable.values())
+        sets = {
+            one.info.id: one.info.capture_set
+            for seen in self._over.values()
+            for one in seen
+            if one.info.id in read
+        }
+        return Copies(shares, probable, sets)
+
+    def _probable(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, str]]:
+        """Pairs of an unread connection and the one of a tap that counts."""
+        for info in self._unread:
+            either_way = (info.client, info.broker), (info.broker, info.client)
+            for one in (one for ends in either_way for one in self._over.get(ends, ())):
+                if one.info.capture_set in self._taps and _may_carry(info, one):
+                    share = shares.get(one.info.id)
+                    yield info.id, one.info.id if share is None or share.inside is None else share.inside
+                    break
 
 
 class CopyMarks(DuplicateTaps):
     """`DuplicateTaps` that asks `find` first, once, which connections share what."""
 
-    def __init__(self, find: Callable[[], Shares]) -> None:
+    def __init__(self, find: Callable[[], Copies]) -> None:
         super().__init__()
-        self._find: Callable[[], Shares] | None = find
-        self._shares: Shares = {}
+        self._find: Callable[[], Copies] | None = find
+        self._copies = NO_COPIES
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
         """A connection begins with a segment."""
         if self._find is not None:
             find, self._find = self._find, None
-            self._shares = find()
-        share = self._shares.get(info.id) if self._shares else None
-        if share is None:
+            self._copies = find()
+        if not self._copies.mark(info):
             super().open(info, tcp, segment)
-        else:
-            mark(info, share)
 
     def counted(self, fed: Iterator[Events]) -> Iterator[Events]:
         """Events as they are given on: around one its connection counts if it does."""
@@ -118,12 +180,6 @@ class CopyMarks(DuplicateTaps):
         """The same of events of the end."""
         for events in closing:
             yield from _each_counted(events)
-
-
-def mark(info: ConnectionInfo, share: Share) -> None:
-    """Say on a connection that begins what it shares."""
-    info.same_as = share.inside
-    info.share = None if share.is_whole else share
 
 
 def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
@@ -149,11 +205,27 @@ def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
 
 
 _Pairs = dict[tuple[int, int], Match]
+_Network = tuple[frozenset[str], str, str]
+"""Two capture sets; a client's host and a broker's host."""
 
 
-def _groups(seen: list[FrameSamples]) -> Iterator[tuple[list[FrameSamples], _Pairs]]:
-    """Connections between two ends that are one, at most one of each set; matches by places in the list."""
-    matches: list[tuple[int, int, int, int, Match]] = []
+class _Candidate(NamedTuple):
+    """Two connections, by their places in a list, that may be one; `away_ns` is the time between them."""
+
+    match: Match
+    away_ns: int
+    at: int
+    other: int
+    network: _Network
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        """The best come first."""
+        return -self.match.exchanges, self.away_ns, self.at, self.other
+
+
+def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
+    """Pairs of connections between two ends that have equal exchanges and no other."""
     ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
     for at, other in combinations(ordered, 2):
         one, two = seen[at], seen[other]
@@ -164,10 +236,18 @@ def _groups(seen: list[FrameSamples]) -> Iterator[tuple[list[FrameSamples], _Pai
             continue
         match = one.match(two)
         if match is not None and (match.exchanges >= PROOF or away_ns <= NEAR_NS):
-            matches.append((-match.exchanges, away_ns, at, other, match))
+            sets = frozenset((one.info.capture_set, two.info.capture_set))
+            network = sets, str(one.info.client.host), str(one.info.broker.host)
+            yield _Candidate(match, away_ns, at, other, network)
+
+
+def _groups(
+    seen: list[FrameSamples], proven: list[_Candidate]
+) -> Iterator[tuple[list[FrameSamples], _Pairs]]:
+    """Connections between two ends that are one, at most one of each set; matches by places in the list."""
     group_of = {number: [number] for number in range(len(seen))}
     pairs: _Pairs = {}
-    for _, _, at, other, match in sorted(matches):
+    for match, _, at, other, _ in sorted(proven, key=attrgetter("order")):
         pairs[at, other] = match
         pairs[other, at] = Match(match.exchanges, match.first[::-1], match.last[::-1])
         mine, theirs = group_of[at], group_of[other]
@@ -185,21 +265,41 @@ def _groups(seen: list[FrameSamples]) -> Iterator[tuple[list[FrameSamples], _Pai
             )
 
 
+def _may_carry(tls: ConnectionInfo, tapped: FrameSamples) -> bool:
+    """Whether an unread connection over TLS may be what carries the bytes of a tapped one."""
+    tap = tapped.info
+    if max(tls.start_ns - tapped.last_ns, tap.start_ns - tls.end_ns) > NEAR_NS:
+        return False
+    is_whole = tls.close is not None and tls.close.how is CloseKind.FIN and not tls.middle_start
+    if tls.tcp is None or tap.tcp is None or tls.tcp.gaps or not is_whole:
+        return True  # the tap may have bytes whose packets are missing
+    # A record is longer than its plaintext: RFC 8446 section 5.2, RFC 5246 section 6.2.3.
+    sizes = (tls.tcp.client_bytes, tls.tcp.broker_bytes)
+    if tls.client != tap.client:
+        sizes = sizes[::-1]
+    return sizes[0] > tap.tcp.client_bytes and sizes[1] > tap.tcp.broker_bytes
+
+
 class _Placed:
-    """A copy on the ordinals of the one that counts: by how much its own differ at its beginning and end."""
+    """A copy on the ordinals of the one that counts: by how much its own differ at its beginning and end.
+
+    `first` is its first request, `answered` its last request with a response, `last` its last request.
+    """
 
     def __init__(self, samples: FrameSamples, begin: int, end: int) -> None:
         self.samples = samples
+        self.id = samples.info.id
         self.begin = begin
         self.end = end
         self.first = begin
-        self.last = samples.last_answered + end
+        self.answered = samples.last_answered + end
+        self.last = samples.requests - 1 + end
 
 
 def _shares(
     group: list[FrameSamples], matches: _Pairs, requests: Mapping[str, int]
 ) -> Iterator[tuple[str, Share]]:
-    """What each of a group shares, the one that counts last. `requests` are those of each capture set."""
+    """What each of a group shares. `requests` are those of each capture set."""
 
     def rank(at: int) -> tuple[bool, int, str, int]:
         one = group[at]
@@ -207,10 +307,7 @@ def _shares(
         return one.gaps > 0, -requests[name], name, one.info.start_ns
 
     order = sorted(range(len(group)), key=rank)
-    root = group[order[0]]
-    placed = {order[0]: _Placed(root, 0, 0)}
-    first, last = 0, root.last_answered
-    earlier = later = None
+    placed = {order[0]: _Placed(group[order[0]], 0, 0)}
     waiting = order[1:]
     while waiting:
         at, known, match = next(
@@ -218,20 +315,48 @@ def _shares(
         )
         waiting.remove(at)
         at_begin, at_end = match.first[1] - match.first[0], match.last[1] - match.last[0]
-        one = placed[at] = _Placed(group[at], at_begin + placed[known].begin, at_end + placed[known].end)
-        share = Share(root.info.id, first - one.begin, last - one.end, None, None)
-        is_earlier, is_later = one.first < first, one.last > last
-        if not is_earlier:
-            share = share._replace(first=0, early=root.info.id)
-        elif one.first < 0 and earlier is None:
-            earlier = one.samples.info.id
-        if not is_later:
-            share = share._replace(last=one.samples.requests)
-        elif later is None:
-            later = one.samples.info.id
-        yield one.samples.info.id, share._replace(is_whole=not (is_earlier or is_later))
-        first, last = min(first, one.first), max(last, one.last)
-    last = root.last_answered if later else root.requests
-    early = earlier if root.has_orphans else None
-    is_whole = early is None and last >= root.requests - 1
-    yield root.info.id, Share(None, 0, last, later, early, is_whole)
+        placed[at] = _Placed(group[at], at_begin + placed[known].begin, at_end + placed[known].end)
+    yield from _counted_by(list(placed.values()))
+
+
+def _counted_by(copies: list[_Placed]) -> Iterator[tuple[str, Share]]:
+    """What each copy shares. The first one counts; others count what it and those before them lack."""
+    root = copies[0]
+    heads, tails = [root], [root]
+    for one in copies[1:]:
+        if one.first < heads[-1].first:
+            heads.append(one)
+        if one.answered > tails[-1].answered:
+            tails.append(one)
+    # A response without a request belongs to the copy that began first: others may have its request.
+    earliest = min(copies, key=lambda one: (one.first, not one.samples.has_orphans))
+    reach = tails[-1].last
+    for one in copies:
+        spans = [
+            (before.first - 1 - one.begin, head.id)
+            for head, before in reversed(list(zip(heads[1:], heads, strict=False)))
+        ]
+        spans += [(tail.answered - one.end, tail.id) for tail in tails]
+        spans.append((reach - one.end, tails[-1].id))
+        if one.last > reach:  # it waits for a response to a request that no other copy has
+            spans.append((one.samples.requests, one.id))
+            reach = one.last
+        yield one.id, _share(one, root, earliest, spans)
+
+
+def _share(one: _Placed, root: _Placed, earliest: _Placed, spans: list[tuple[int, str]]) -> Share:
+    """What one copy shares, given who counts up to each of its ordinals."""
+    inside = None if one is root else root.id
+    found: list[tuple[int, str | None]] = []
+    reached = -1
+    for last, owner in spans:
+        if last > reached and reached < one.samples.requests - 1:
+            reached = last
+            other = None if owner == one.id else owner
+            if found and found[-1][1] == other:
+                found.pop()
+            found.append((last, other))
+    early = None if one is earliest else earliest.id
+    is_early_apart = one.samples.has_orphans and early != inside
+    is_whole = not is_early_apart and all(owner == inside for _, owner in found)
+    return Share(inside, tuple(found), early, is_whole)

@@ -50,7 +50,7 @@ class DuplicateTaps:
         self._heard[capture_set] = self._turn
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
-        """A connection begins with a segment: sets its `same_as`."""
+        """A connection begins with a segment: sets its `same_as` and `read_from`."""
         key = min(segment.flow, reverse_flow(segment.flow))
         known = self._seen.get(key)
         if known is None:
@@ -60,6 +60,8 @@ class DuplicateTaps:
         known.looked_at = self._turn
         seen = Seen(info.id, info.capture_set, segment.flow, info.start_ns, tcp)
         info.same_as = seen.join(known.nearest(segment, info.capture_set, info.start_ns))
+        if info.same_as is not None:
+            info.read_from = seen.home
         number = known.open[info.capture_set] = known.add(seen)
         self._open[info.id] = known, number
 

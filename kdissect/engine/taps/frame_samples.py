@@ -31,7 +31,10 @@ _NO_PROOF = frozenset({17, 18})
 
 
 class Match(NamedTuple):
-    """The number of equal exchanges that prove something; ordinals of the first and last equal exchange."""
+    """The number of equal exchanges that prove something; ordinals of the first and last equal exchange.
+
+    `exchanges` is 0 if the equal exchanges are only those that every program of one kind sends.
+    """
 
     exchanges: int
     first: tuple[int, int]
@@ -86,7 +89,7 @@ class FrameSamples:
             }
 
     def match(self, other: FrameSamples) -> Match | None:
-        """What both have; None if that is nothing, or if an exchange of one id has other bytes."""
+        """Return what both have; None if that is no exchange, or if an exchange of one id has other bytes."""
         few, many = sorted((self._samples, other._samples), key=len)
         found: list[tuple[int, int]] = []
         proof = 0
@@ -97,7 +100,7 @@ class FrameSamples:
                     return None
                 found.append((mine[1], theirs[1]))
                 proof += key & 0xFFFF not in _NO_PROOF
-        return Match(proof, min(found), max(found)) if proof else None
+        return Match(proof, min(found), max(found)) if found else None
 
 
 def _is_sampled(key: int, level: int) -> bool:

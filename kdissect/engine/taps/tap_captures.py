@@ -7,14 +7,15 @@ A capture of packets that looks so by chance is read once more, and no connectio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from kdissect.capture.files import open_captures
+from kdissect.capture.files import Captures, open_captures
 from kdissect.engine.guard import Guard
 from kdissect.engine.shards import Shard, ShardAnalyzer, ends_key
 from kdissect.model.endpoint import Ports
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.net.parser import SegmentParser
 
 # What the agent writes (`Pcapng.java`), the most without an option: RFC 9293 section 3.1.
@@ -26,23 +27,30 @@ _SEGMENTS = 32
 MAX_ENDS = 500_000
 
 
-def ends_in_taps(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
-    """The ends (`ends_key`) of connections in captures of taps, given by the paths of each capture set."""
+def taps_in(sets: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the names of the capture sets that `kdissect tap` wrote, given the paths of each set."""
+    return frozenset(name for name, paths in sets.items() if is_tap(open_captures(paths[:1])))
+
+
+def ends_in(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
+    """Return the ends (`ends_key`) of all connections, given the paths of each capture set."""
     ends: set[bytes] = set()
     for paths in sets:
-        if _is_tap(paths[0]):
-            _list(paths, ports, ends)
+        _list(paths, ports, ends)
     return frozenset(ends)
 
 
-def _is_tap(path: str) -> bool:
-    parser = SegmentParser()
-    captures = open_captures([path])
-    packets = list(islice(next(captures.batches(), ()), _SEGMENTS))
-    if captures.files[0].link_types != [_LINK_TYPE]:
-        return False
-    found = [one for one in parser.parse_batch(packets) if one is not None]
-    return bool(found) and all(segment[4] == _WINDOW for segment in found)
+def is_tap(captures: Captures) -> bool:
+    """Return True if the first packets are those of a tap."""
+    packets = list(islice(next(iter(captures.batches()), ()), _SEGMENTS))
+    link_types = [kind for file in captures.files for kind in file.link_types]
+    return are_of_tap(link_types, SegmentParser().parse_batch(packets))
+
+
+def are_of_tap(link_types: Sequence[int], segments: Sequence[PlainSegment | None]) -> bool:
+    """Return True if segments are those of a tap, given the link types of their file. Looks at the first."""
+    found = [one for one in segments[:_SEGMENTS] if one is not None]
+    return bool(found) and set(link_types) == {_LINK_TYPE} and all(segment[4] == _WINDOW for segment in found)
 
 
 def _list(paths: Sequence[str], ports: Ports, ends: set[bytes]) -> None:

@@ -69,7 +69,7 @@ class StreamMapping:
             for part in _parts_of(found.capture_set, self._shards):
                 if reader.end_ns is not None:
                     yield Run(part, KEY, 0, packet_ref(found.number, 0), END + _END.pack(reader.end_ns))
-            yield facts_of(file, found.name)._replace(part=first)
+            yield facts_of(file, found.name, bool(reader.is_tap))._replace(part=first)
 
     def part_of(self, capture_set: int, key: bytes) -> int:
         """The shard of a flow in a capture set."""

@@ -77,7 +77,10 @@ class _Amends(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A batch that counts: what a person wants to know of it."""
+    """A batch that counts: what a person wants to know of it.
+
+    `taps` are the capture sets that `kdissect tap` wrote: their connections are not looked for in other sets.
+    """
 
     batch: int
     rows: dict[str, int]
@@ -86,6 +89,7 @@ class Done(NamedTuple):
     segments: int
     unread: tuple[tuple[str, str], ...]
     last_ns: dict[str, int]
+    taps: tuple[str, ...] = ()
 
 
 class Batches:
@@ -280,6 +284,7 @@ class Batches:
         for file in (*files, *(file for found in sets for file in found.files)):
             if file.table not in STAGED:
                 rows[file.table] = rows.get(file.table, 0) + file.rows
+        names = {report.facts.capture_set: report.facts.set_name for report in reports}
         return Done(
             batch,
             rows,
@@ -288,6 +293,7 @@ class Batches:
             sum(report.segments for report in reports),
             tuple(pair for found in sets for pair in found.unread),
             {report.facts.set_name: report.last_ns for report in reports if report.last_ns is not None},
+            tuple(sorted(names[found.capture_set] for found in sets if found.is_tap)),
         )
 
 

@@ -73,6 +73,7 @@ class SetReport(NamedTuple):
     state_bytes: int
     segment_bytes: int
     silent: tuple[str, ...]
+    is_tap: bool = False
 
 
 class SetWork:
@@ -103,7 +104,8 @@ class SetWork:
         unread = tuple((row.file["file"], row.file["error"]) for row in told if row.file["error"] is not None)
         state_bytes = len(frozen) + len(silent or b"")
         return SetReport(
-            task.capture_set, files, open_files, unread, state_bytes, segment_bytes, files_of_silent
+            task.capture_set, files, open_files, unread, state_bytes, segment_bytes, files_of_silent,
+            any(row.is_tap for row in told),
         )  # fmt: skip
 
     def _begun(self, task: SetTask, freezer: Freezer) -> SetState:
@@ -178,10 +180,7 @@ class SetWork:
         order = {catalogue[file]: file for file in task.reports[0].facts.first_ns}
         told = [rows for report in task.reports for rows in report.told]
         told.sort(key=lambda rows: order.get(rows.file["file"], -1))
-        kept = [
-            FileRows(rows.file | {"error": TOO_LATE}, ()) if rows.file["file"] in late else rows
-            for rows in told
-        ]
+        kept = [_too_late(rows) if rows.file["file"] in late else rows for rows in told]
         return kept, late
 
     def _forwarded(self, files: Iterable[WrittenFile]) -> list[Ordered]:
@@ -220,3 +219,7 @@ def rows_of(told: Iterable[FileRows]) -> Iterator[tuple[str, Row]]:
     for rows in told:
         yield "files", rows.file
         yield from (("anomalies", row) for row in rows.anomalies)
+
+
+def _too_late(rows: FileRows) -> FileRows:
+    return rows._replace(file=rows.file | {"error": TOO_LATE}, anomalies=())

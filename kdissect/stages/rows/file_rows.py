@@ -56,10 +56,14 @@ EMPTY = "no packets, only a file header"
 
 
 class FileRows(NamedTuple):
-    """The row of `files`, and those of `anomalies` about the file."""
+    """The row of `files`, and those of `anomalies` about the file.
+
+    `is_tap`: a stream saw that `kdissect tap` wrote the file.
+    """
 
     file: dict[str, Any]
     anomalies: tuple[Row, ...]
+    is_tap: bool = False
 
     @classmethod
     def of(cls, file: CaptureFile, name: str) -> FileRows:

@@ -39,22 +39,23 @@ def tapped(
     path: Path,
     numbers: range,
     begin_ns: int = 0,
-    body: bytes = b"",
     orphan: int | None = None,
     pending: int | None = None,
     isn: int = 0,
+    refused: int = -1,
 ) -> Path:
     """A tap of one connection: Heartbeats with these correlation ids, one each second from `begin_ns` on.
 
-    `orphan` is the response to a request from before, `pending` a request without response.
+    `orphan` is the response to a request from before, `pending` a request without response, `refused` the one
+    of which the response is REBALANCE_IN_PROGRESS.
     """
     talk = Conversation(isn=(0x30000000 + isn, 0x70000000 + isn))
     if orphan is not None:
         talk.now = START_NS + begin_ns - SECOND // 2
-        talk.broker(_answer(orphan, body))
+        talk.broker(_answer(orphan))
     for at, number in enumerate(numbers):
         talk.now = START_NS + begin_ns + at * SECOND
-        talk.client(_ask(number)).broker(_answer(number, body))
+        talk.client(_ask(number)).broker(_answer(number, b"\x00\x1b" if number == refused else b""))
     if pending is not None:
         talk.client(_ask(pending))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +68,7 @@ def _ask(number: int) -> bytes:
     return request(HEARTBEAT, 0, number, b"\x00\x01g" + (7).to_bytes(4) + b"\x00\x01m")
 
 
-def _answer(number: int, body: bytes) -> bytes:
+def _answer(number: int, body: bytes = b"") -> bytes:
     return response(number, body or b"\x00\x00")
 
 
@@ -109,6 +110,51 @@ def test_a_request_whose_response_one_capture_ended_before_counts_once(tmp_path:
     assert {str(view.exchange.state) for view in found} == {"complete"}
 
 
+def test_a_request_without_response_that_only_a_copy_has_counts(tmp_path: Path) -> None:
+    """The capture that counts ended before it, or had not yet read it."""
+    one = tapped(tmp_path / "a" / "trace.pcap", range(20))
+    two = tapped(tmp_path / "b" / "trace.pcap", range(10, 20), 10 * SECOND, pending=20, isn=0x55555555)
+    assert sorted(same_as(one, two)) == [False, True]
+    assert counted(one, two) == Counter(range(21))
+
+
+def test_a_request_counts_where_its_response_is(tmp_path: Path) -> None:
+    """Each of three captures goes on where the one before ended with a request without response."""
+    taps = [
+        tapped(
+            tmp_path / name / "trace.pcap",
+            range(at, at + 30),
+            at * SECOND,
+            pending=at + 30,
+            isn=number * 0x33333333,
+        )
+        for number, (name, at) in enumerate([("a", 0), ("b", 20), ("c", 40)])
+    ]
+    found: list[ExchangeView] = []
+    read_views(Dissection([str(path) for path in taps]), found.append)
+    assert Counter(view.exchange.correlation_id for view in found) == Counter(range(71))
+    waiting = [view.exchange.correlation_id for view in found if str(view.exchange.state) == "unanswered"]
+    assert waiting == [70]
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_response_whose_request_no_capture_has_counts_once(is_turned: bool, tmp_path: Path) -> None:
+    """One of two captures that begin with the same request has the response before it."""
+    one = tapped(tmp_path / "a" / "trace.pcap", range(30, 60), orphan=None if is_turned else 29)
+    two = tapped(
+        tmp_path / "b" / "trace.pcap", range(30, 59), orphan=29 if is_turned else None, isn=0x55555555
+    )
+    assert counted(one, two) == Counter(range(29, 60))
+
+
+def test_two_captures_begin_before_the_one_that_counts(tmp_path: Path) -> None:
+    """The middle one has a response whose request the first one has."""
+    long = tapped(tmp_path / "a" / "trace.pcap", range(40, 90), 40 * SECOND, orphan=39)
+    middle = tapped(tmp_path / "b" / "trace.pcap", range(20, 50), 20 * SECOND, orphan=19, isn=0x55555555)
+    first = tapped(tmp_path / "c" / "trace.pcap", range(30), isn=0x11111111)
+    assert counted(long, middle, first) == Counter(range(90))
+
+
 def test_three_taps_count_once(tmp_path: Path) -> None:
     taps = [
         tapped(tmp_path / name / "trace.pcap", range(at, at + 30), at * SECOND, isn=number * 0x33333333)
@@ -121,7 +167,7 @@ def test_three_taps_count_once(tmp_path: Path) -> None:
 def test_equal_ends_with_other_bytes_are_two_connections(tmp_path: Path) -> None:
     """Two networks have the same addresses; their clients begin alike, and one response differs."""
     one = tapped(tmp_path / "a" / "trace.pcap", range(20))
-    two = tapped(tmp_path / "b" / "trace.pcap", range(20), MILLISECOND, b"\x00\x1b", isn=0x55555555)
+    two = tapped(tmp_path / "b" / "trace.pcap", range(20), MILLISECOND, refused=19, isn=0x55555555)
     assert same_as(one, two) == [False, False]
     assert sum(counted(one, two).values()) == 40
 
@@ -131,6 +177,31 @@ def test_a_port_that_is_used_again_is_another_connection(tmp_path: Path) -> None
     one = tapped(tmp_path / "a" / "trace.pcap", range(3))
     two = tapped(tmp_path / "b" / "trace.pcap", range(3), 60 * SECOND, isn=0x55555555)
     assert same_as(one, two) == [False, False]
+
+
+def test_equal_bytes_a_day_later_are_another_connection(tmp_path: Path) -> None:
+    one = tapped(tmp_path / "a" / "trace.pcap", range(20))
+    two = tapped(tmp_path / "b" / "trace.pcap", range(20), 24 * 3600 * SECOND, isn=0x55555555)
+    assert same_as(one, two) == [False, False]
+
+
+def test_connections_of_one_capture_are_no_copies_of_each_other(tmp_path: Path) -> None:
+    """A program that uses its port again says the same; the other capture began later."""
+    talks = [
+        Conversation(isn=(isn, isn + 0x1234567), start_ns=START_NS + number * 100 * MILLISECOND)
+        for number, isn in enumerate((0x30000000, 0x50000000, 0x70000000))
+    ]
+    for talk in talks:
+        talk.handshake()
+        for number in range(20):
+            talk.client(_ask(number)).broker(_answer(number))
+        talk.fin(0).fin(1)
+    paths = [tmp_path / name / "trace.pcap" for name in "ab"]
+    for path, packets in zip(paths, (talks[0].packets + talks[1].packets, talks[2].packets), strict=True):
+        path.parent.mkdir()
+        path.write_bytes(pcap_bytes(without_link(packets), RAW))
+    assert sorted(same_as(*paths)) == [False, False, True]
+    assert sum(counted(*paths).values()) == 40
 
 
 def test_equal_first_exchanges_prove_nothing(tmp_path: Path) -> None:
@@ -143,6 +214,29 @@ def test_equal_first_exchanges_prove_nothing(tmp_path: Path) -> None:
         paths[-1].parent.mkdir()
         paths[-1].write_bytes(pcap_bytes(without_link(talk.packets), RAW))
     assert same_as(*paths) == [False, False]
+
+
+def _asked(path: Path, ports: list[tuple[int, bool]], isn: int) -> Path:
+    """Connections of one client, each with ApiVersions, and Heartbeats where that is said."""
+    packets: list[Packet] = []
+    for number, (port, has_heartbeats) in enumerate(ports):
+        talk = Conversation(ports=(port, 9092), isn=(isn + number * 0x1234567, isn ^ 0x40000000))
+        talk.client(request(18, 0, 1)).broker(response(1, bytes(6)))
+        for correlation_id in range(2, 12 if has_heartbeats else 2):
+            talk.client(_ask(correlation_id)).broker(_answer(correlation_id))
+        packets += talk.packets
+    path.parent.mkdir()
+    path.write_bytes(pcap_bytes(without_link(packets), RAW))
+    return path
+
+
+def test_equal_first_exchanges_are_proof_within_one_network(tmp_path: Path) -> None:
+    """Another connection between the same hosts proves that both captures are of one network."""
+    ports = [(40000, True), (40001, False)]
+    one = _asked(tmp_path / "a" / "trace.pcap", ports, 0x30000000)
+    two = _asked(tmp_path / "b" / "trace.pcap", ports, 0x60000000)
+    assert sorted(same_as(one, two)) == [False, False, True, True]
+    assert sum(counted(one, two).values()) == 12
 
 
 def test_tables_name_the_connection_that_counts_by_exchange(tmp_path: Path) -> None:

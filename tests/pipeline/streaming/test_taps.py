@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
+from kdissect.cli.parquet_tables.watch_run import _WatchLine
 from kdissect.model.packets.packet import Packet
+from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
 
 NAME = "kafka44_sarama_transactions.pcapng"
+TAPPED = CHECKOUT / "tests" / "engine" / "taps" / "captures"
 FILES = 3
 SECOND_NS = 10**9
 Visit = tuple[str, int]
@@ -88,3 +92,23 @@ def _compare(
     same = [row["same_as"] for row in of_stream(tmp_path / "tables", "connections") if row["same_as"]]
     assert same
     return same
+
+
+def test_a_batch_names_a_capture_of_kdissect_tap(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A stream compares sequence numbers, which a tap invents: it says so once for each capture set."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    stream = Stream(settings_of(tmp_path, folder))
+    line = _WatchLine(sys.stderr)
+    for part, taps in (("client", ("client",)), ("packets", ())):
+        data = (TAPPED / f"tap_and_packets.{part}.pcapng.gz").read_bytes()
+        (folder / f"{part}.pcapng.gz").write_bytes(data)
+        (done,) = stream.catch_up()
+        assert done.taps == taps
+        line.batch(done, 0.0)
+        line.batch(done, 0.0)
+    said = [text for text in capfd.readouterr().err.splitlines() if "kdissect tap" in text]
+    assert said == [
+        "kdissect: warning: client is a capture of kdissect tap: its connections count twice if another "
+        "capture set contains them; kdissect pipeline run recognises them (docs/streaming.md)"
+    ]

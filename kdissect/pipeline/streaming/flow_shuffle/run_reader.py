@@ -10,6 +10,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.engine.taps.tap_captures import are_of_tap
 from kdissect.model.faults import fault_text
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.process import as_segment
@@ -57,6 +58,8 @@ class RunReader:
         self._flows: dict[bytes, tuple[_Open, int]] = {}
         self._buffered = 0
         self.end_ns: int | None = None
+        self.is_tap: bool | None = None
+        """Whether `kdissect tap` wrote the file; None while no packet was read."""
 
     def runs(self) -> Iterator[Run]:
         """The runs of the file, those of one connection in order. Raises nothing on bad input."""
@@ -78,7 +81,10 @@ class RunReader:
     def _take(self, batch: list[PlainPacket], orders: list[int]) -> Iterator[Run]:
         # Hot, one round a packet.
         flows, local_ends = self._flows, self.parser.local_ends
-        for packet, order_ns, segment in zip(batch, orders, self.parser.parse_batch(batch), strict=True):
+        segments = self.parser.parse_batch(batch)
+        if self.is_tap is None:
+            self.is_tap = are_of_tap(self.file.link_types, segments)
+        for packet, order_ns, segment in zip(batch, orders, segments, strict=True):
             if segment is None:
                 continue
             place = flows.get(segment[0]) or self._open(segment[0])

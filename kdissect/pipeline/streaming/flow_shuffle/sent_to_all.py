@@ -52,7 +52,7 @@ def news_of(file: CaptureFile, capture_set: int, parts: int) -> Iterator[Run]:
             yield Run(part, KEY, number, packet_ref(file.index, 0), data)
 
 
-def facts_of(file: CaptureFile, name: str) -> Run:
+def facts_of(file: CaptureFile, name: str, is_tap: bool) -> Run:
     """What the first partition is told of a file that was read, or could not be."""
-    told = pickle.dumps(FileRows.of(file, name))
+    told = pickle.dumps(FileRows.of(file, name)._replace(is_tap=is_tap))
     return Run(0, KEY, 0, packet_ref(file.index, 0), _FILE + told)
