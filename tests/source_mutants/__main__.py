@@ -24,8 +24,6 @@ PACKAGES = {
         "tests/causes",
         "tests/cli/statistics",
         "tests/cli/output",
-        "tests/cli/test_docs.py",
-        "tests/golden",
     ),
     "kdissect/causes": ("tests/causes", "tests/report"),
     "kdissect/query": (
