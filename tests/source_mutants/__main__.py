@@ -22,6 +22,7 @@ PACKAGES = {
     "kdissect/report": (
         "tests/report",
         "tests/causes",
+        "tests/cli/findings/test_check_baseline.py",
         "tests/cli/statistics",
         "tests/cli/output",
     ),
