@@ -246,6 +246,16 @@ def test_names_that_others_may_add_to() -> None:
         assert takes(text, *made) == expected, text
 
 
+def test_fields_in_milliseconds_take_units() -> None:
+    produce = api(0)
+    assert produce is not None
+    body = encode(produce.request, 8, {"acks": 1, "timeout_ms": 90_000, "topic_data": []})
+    made = exchange(api_key=0, api_version=8, request=frame(body))
+    for text in ("90000", "90s", "1.5m", "90000ms", "90000000us"):
+        assert takes(f"request.timeout_ms == {text}", made) == [True], text
+    assert takes("request.timeout_ms > 90s", made) == [False]
+
+
 def test_truth_values_with_names() -> None:
     end = api(26)
     assert end is not None
