@@ -23,6 +23,7 @@ PACKAGES = {
         "tests/report",
         "tests/causes",
         "tests/cli/findings/test_check_baseline.py",
+        "tests/cli/test_docs.py",
         "tests/cli/statistics",
         "tests/cli/output",
     ),
