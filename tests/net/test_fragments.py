@@ -53,6 +53,20 @@ def test_whole_with_the_last_one_missing(order: tuple[int, ...]) -> None:
     assert table.close() == []
 
 
+def test_fragments_of_two_packets_come_at_a_time() -> None:
+    """Times are those of captures: ns since 1970."""
+    table, now = Table(), 1_700_000_000
+    others = [each._replace(identification=8, ip_id=8) for each in (FIRST, MIDDLE, LAST)]
+    given = [
+        table.add(each, now + at)
+        for at, pair in enumerate(zip((FIRST, MIDDLE, LAST), others, strict=True))
+        for each in pair
+    ]
+    data = b"0123456789abcdefxy"
+    assert given == [None] * 4 + [whole(data), whole(data)._replace(ip_id=8)]
+    assert table.close() == []
+
+
 def test_bytes_in_the_middle_are_waited_for() -> None:
     """Overlapping fragments may have as many bytes as the packet, and not all of them."""
     table = Table()

@@ -62,3 +62,23 @@ def test_a_fragment_that_is_all_is_a_packet(offset_more: int) -> None:
     """RFC 6946; the reserved bits say nothing."""
     data = ipv6(44, struct.pack(">BBHI", TCP, 0, offset_more, 99) + b"12345678")
     assert read_ip(data, 0, len(data)) == Datagram(ENDS, TCP, data, 48, 56, -1)
+
+
+@pytest.mark.parametrize(
+    ("flags_offset", "offset", "more"),
+    [(0x2000, 0, True), (1, 8, False), (0x2001, 8, True), (0x1000, 0x8000, False), (0x1FFF, 0xFFF8, False)],
+)
+def test_fragments_of_ipv4_count_their_offset_in_eight_bytes(
+    flags_offset: int, offset: int, more: bool
+) -> None:
+    """RFC 791 section 3.1."""
+    ends = bytes(8)
+    data = struct.pack(">BBHHHBBH", 0x45, 0, 28, 77, flags_offset, 64, TCP, 0) + ends + b"12345678"
+    assert read_ip(data, 0, len(data)) == Fragment(ends, TCP, 77, offset, more, b"12345678", 8, 77)
+
+
+@pytest.mark.parametrize("flags", [0, 0x4000, 0x8000, 0xC000])
+def test_packets_of_ipv4_that_are_whole(flags: int) -> None:
+    """RFC 791 section 3.1: may not be fragmented, and a reserved flag."""
+    data = struct.pack(">BBHHHBBH", 0x45, 0, 28, 77, flags, 64, TCP, 0) + bytes(8) + b"12345678"
+    assert read_ip(data, 0, len(data)) == Datagram(bytes(8), TCP, data, 20, 28, 77)

@@ -282,6 +282,12 @@ def test_what_is_not_tcp_is_counted_by_name() -> None:
     assert (parser.packets, parser.tcp_segments, parser.malformed) == (6, 0, 0)
 
 
+def test_control_packets_of_ppp_are_unknown() -> None:
+    parser = SegmentParser()
+    assert parser.parse(packet(bytes(HDLC() / PPP(proto=0xC021) / Raw(b"\1\1\0\4")), 9)) is None
+    assert (parser.others, parser.malformed, parser.unsupported) == ({"unknown": 1}, 0, {})
+
+
 def test_unsupported_link_type_is_one_anomaly() -> None:
     parser = SegmentParser()
     for _ in range(3):

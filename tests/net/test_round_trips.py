@@ -210,6 +210,9 @@ def sack(*edges: int, before: bytes = b"\1\1") -> bytes:
         (sack(200, 301, 200, 300), False),
         (b"\5\x09" + sack(100, 142, before=b"")[2:9] + b"\1\1\1", False),  # too short for a block
         (b"\5\x11" + sack(220, 240, 200, 300, before=b"")[2:17] + b"\1\1\1", False),  # for two
+        (b"\x08\0" + sack(100, 142, before=b""), True),  # a length that is none
+        (b"\x08\1" + sack(100, 142, before=b""), True),
+        (b"\x08\3\1" + sack(100, 142, before=b""), True),
         (sack(100, 142)[:9], False),  # cut
         (b"\5\0\5\0\5\0\5\0", False),
         (b"\0" + sack(100, 142), False),

@@ -160,6 +160,14 @@ def test_limits() -> None:
     assert "no whole number" in rendered(f"api_version == {'9' * 5000}")
 
 
+def test_names_and_numbers_of_any_length() -> None:
+    """docs/limits.md."""
+    assert "no API has" in rendered("request" + ".x" * 15)
+    assert "no name of a field" in rendered("request" + ".x" * 16)
+    compile_filter(f"api_version == {'9' * 40}")
+    assert "no whole number" in rendered(f"api_version == {'9' * 41}")
+
+
 def test_a_long_filter_shows_the_part_that_matters() -> None:
     text = "error and " * 100 + "latncy" + " and error" * 100
     _, line, carets = rendered(text).splitlines()

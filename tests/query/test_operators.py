@@ -171,3 +171,30 @@ def test_every_spelling_of_a_size() -> None:
         assert takes(f"request.bytes == {text}", made) == [True], text
     assert takes("request.bytes < 1MiB and request.bytes > 10kB", made) == [True]
     assert takes("request.captured", made, exchange(request=frame(bytes(5), size=9))) == [False, True]
+
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("1ns", 1), ("1us", 1000), ("1ms", 10**6), ("1s", SECOND), ("1m", 60 * SECOND), ("1min", 60 * SECOND),
+        ("1h", 3600 * SECOND), ("1d", 86_400 * SECOND), ("1.5h", 5400 * SECOND),
+    ],
+)  # fmt: skip
+def test_units_of_time(text: str, ns: int) -> None:
+    assert takes(f"latency == {text}", answered(ns), answered(ns + 1)) == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("5B", 5), ("1kB", 1000), ("1MB", 10**6), ("1GB", 10**9), ("1TB", 10**12), ("1KiB", 1 << 10),
+        ("1MiB", 1 << 20), ("1GiB", 1 << 30), ("1TiB", 1 << 40), ("1.5kB", 1500),
+    ],
+)  # fmt: skip
+def test_units_of_size(text: str, size: int) -> None:
+    """The four bytes of a frame's size count."""
+    made = [exchange(request=frame(size=each - 4)) for each in (size, size + 1)]
+    assert takes(f"request.bytes == {text}", *made) == [True, False]

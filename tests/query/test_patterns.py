@@ -15,7 +15,7 @@ ALLOWED = [
 ]  # fmt: skip
 REFUSED = [
     "(a+)+", "(a*)*", "(a+)*b", "((a|bc))+", "(aa|b)*", "(a?){20}", "(.*)*", r"(a)\1", "(?P<x>a)(?P=x)",
-    "a*b*c*d*",
+    "a*b*c*d*", "a{0,16}b{0,16}c{0,16}",
     "(", "[a", "a{2,1}", "*a", "(?i", "a**", "x" * 501, "((((a{1,30}){1,30}){1,30}){1,30})", "(a{0,99}){2}",
     "(?:a|b|cd){0,9}", "(x(?=a+))+",
 ]  # fmt: skip
@@ -46,6 +46,20 @@ def test_allowed(pattern: str) -> None:
         "word",
     ):
         assert search(text) == (re.search(pattern, text) is not None), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "looked_at"),
+    [
+        ("^[^x]*x", 65_536), ("x", 65_536), ("a*x", 16_384), ("a*b*x", 1024), ("a*b*c*x", 256),
+        ("^a*-*b*x", 1024),
+    ],
+)  # fmt: skip
+def test_of_long_texts_the_beginning_counts(pattern: str, looked_at: int) -> None:
+    """docs/filter.md."""
+    search = searcher(pattern)
+    assert search("x".rjust(looked_at, "-"))
+    assert not search("x".rjust(looked_at + 1, "-"))
 
 
 @pytest.mark.parametrize("pattern", REFUSED)

@@ -234,6 +234,46 @@ def test_fields_of_payloads() -> None:
         assert takes(text, *made) == expected, text
 
 
+def test_bytes_are_hex_or_text() -> None:
+    made = joining("consumer", "a")
+    for text, expected in (
+        ("0x0000_00000001_0001_61_ffffffff".replace("_", ""), True),
+        ("0X0000000000010001_61FFFFFFFF".replace("_", ""), True),
+        ("0x00", False),
+        ("text", False),
+        ('"0x00"', False),  # quotes: a text
+    ):
+        assert takes(f"request.protocols.metadata == {text}", made) == [expected], text
+    assert takes("request.protocols.metadata contains a", made) == [True]
+    for text in ("0x0", "0xzz"):
+        with pytest.raises(FilterError, match="no hex"):
+            compile_filter(f"request.protocols.metadata == {text}")
+
+
+def test_ids_are_as_kafka_prints_them_or_hex() -> None:
+    metadata = api(3)
+    assert metadata is not None
+    body = {
+        "topics": [{"topic_id": bytes([*range(15), 0xFB]), "name": None}], "allow_auto_topic_creation": False,
+        "include_topic_authorized_operations": False,
+    }  # fmt: skip
+    made = exchange(api_version=12, request=frame(encode(metadata.request, 12, body)))
+    for text, expected in (
+        ("AAECAwQFBgcICQoLDA0O-w", True),
+        ("00010203-0405-0607-0809-0a0b0c0d0efb", True),
+        ("AAECAwQFBgcICQoLDA0O-g", False),
+    ):
+        assert takes(f"request.topics.topic_id == {text}", made) == [expected], text
+    for text in (
+        "AAECAwQFBgcICQoLDA0O",
+        "AAECAwQFBgcICQoLDA0O-wA",
+        "00010203-0405-0607-0809-0a0b0c0d0e",
+        "x" * 36,
+    ):
+        with pytest.raises(FilterError, match="no id of 22 characters"):
+            compile_filter(f"request.topics.topic_id == {text}")
+
+
 def test_names_that_others_may_add_to() -> None:
     """Any group may name its protocol; `consumer` is a name that Kafka knows."""
     made = [joining("consumer"), joining("mine")]
@@ -244,6 +284,16 @@ def test_names_that_others_may_add_to() -> None:
         ("request.protocol_type != mine", [True, False]),
     ):
         assert takes(text, *made) == expected, text
+
+
+def test_fields_in_milliseconds_take_units() -> None:
+    produce = api(0)
+    assert produce is not None
+    body = encode(produce.request, 8, {"acks": 1, "timeout_ms": 90_000, "topic_data": []})
+    made = exchange(api_key=0, api_version=8, request=frame(body))
+    for text in ("90000", "90s", "1.5m", "90000ms", "90000000us"):
+        assert takes(f"request.timeout_ms == {text}", made) == [True], text
+    assert takes("request.timeout_ms > 90s", made) == [False]
 
 
 def test_truth_values_with_names() -> None:

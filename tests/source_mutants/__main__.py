@@ -22,10 +22,10 @@ PACKAGES = {
     "kdissect/report": (
         "tests/report",
         "tests/causes",
+        "tests/cli/findings/test_check_baseline.py",
+        "tests/cli/test_docs.py",
         "tests/cli/statistics",
         "tests/cli/output",
-        "tests/cli/test_docs.py",
-        "tests/golden",
     ),
     "kdissect/causes": ("tests/causes", "tests/report"),
     "kdissect/query": (

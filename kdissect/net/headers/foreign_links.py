@@ -8,7 +8,7 @@ from struct import pack
 from typing import Any
 
 from kdissect.net.headers.datagram import MalformedPacketError
-from kdissect.net.headers.link_header import IPV4, IPV6
+from kdissect.net.headers.link_header import ip_by_version
 
 # LINKTYPE numbers of the tcpdump registry, and the dpkt module and class for each.
 _ETHERNET = ("dpkt.ethernet", "Ethernet")
@@ -55,15 +55,13 @@ def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
     module, name = parser
     try:
         header = _ip_header(getattr(import_module(module), name)(data))
+        # dpkt gives no offsets. An IP header holds addresses and lengths: its first occurrence is where it
+        # stood.
+        return None if header is None else ip_by_version(data, data.index(header))
     except (
         Exception
     ) as error:  # dpkt raises its own errors, and others (IndexError, struct.error) on odd bytes
         raise MalformedPacketError(f"{name}: {error}") from error
-    if header is None:
-        return None
-    # dpkt gives no offsets. An IP header holds addresses and lengths: its first occurrence is where it stood.
-    at = data.find(header)
-    return (IPV4 if header[0] >> 4 == 4 else IPV6, at) if at >= 0 else None
 
 
 def _ip_header(packet: Any) -> bytes | None:

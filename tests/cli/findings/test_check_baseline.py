@@ -44,6 +44,16 @@ def test_what_is_known_does_not_fail(recorded: Path, capfd: pytest.CaptureFixtur
     assert f"baseline {recorded}: 4 known, 0 new, 0 fixed\n" in out
 
 
+@pytest.mark.parametrize(("version", "code"), [(0, 2), (1, 0), (2, 2)])
+def test_files_have_a_version(
+    version: int, code: int, recorded: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = json.loads(recorded.read_text())
+    recorded.write_text(json.dumps(rows | {"baseline_version": version}))
+    assert main(["check", ACKS, "--baseline", str(recorded)]) == code
+    assert ("no baseline of version 1" in capfd.readouterr().err) is (code == 2)
+
+
 def test_the_same_fault_in_another_capture_is_known(
     recorded: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
