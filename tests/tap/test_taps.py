@@ -261,6 +261,41 @@ def test_clients_that_begin_in_a_tapped_jvm_are_whole(broker: Cluster, tmp_path:
     assert len(client) > 10 and client == {key: both[key] for key in both if key[:2] in connections}
 
 
+def test_authentication_again_is_in_the_tap(tmp_path: Path) -> None:
+    """KIP-368: the connection creates an authenticator, which reads and writes itself."""
+    kafka.needs_kafka("broker-4.4.0", "client-4.4.0")
+    of_kafka = kafka.spec("4.4.0")
+    properties = of_kafka.properties | {"connections.max.reauth.ms": "4000"}
+    at_broker, at_client = tmp_path / "broker.pcapng", tmp_path / "client.pcapng"
+    with kafka.running(dataclasses.replace(of_kafka, properties=properties), BASE + 200) as cluster:
+        application = kafka.client("4.4.0", cluster.sasl, "Load", SASL_PLAIN, topic="again", rate=50)
+        try:
+            application.until_read(50)
+            of_broker = kafka.Tapping(kafka.broker_pid(cluster), "-w", at_broker)
+            time.sleep(0.5)
+            of_client = kafka.Tapping(application.pid, "-w", at_client)
+            time.sleep(10)
+            of_client.stop()
+            time.sleep(0.5)
+            of_broker.stop()
+            time.sleep(5)  # and again without the tap
+            assert application.stop()[-1]["errors"] == 0
+        finally:
+            application.kill()
+    client, both = authentications(at_client), authentications(at_broker)
+    assert len(client) > 3 and {key for _, key, *_ in client} == {17, 36}  # SaslHandshake, SaslAuthenticate
+    assert set(client) <= set(both)
+
+
+def authentications(path: Path) -> list[tuple[object, ...]]:
+    """The exchanges that authenticate: their correlation ids come again."""
+    return [
+        (each.connection.client, each.api_key, bytes(each.request.data), bytes(each.response.data))
+        for each in kdissect.open(str(path))
+        if each.api_key in (17, 36) and each.request is not None and each.response is not None
+    ]
+
+
 def test_clients_without_jmx_are_found(broker: Cluster, tmp_path: Path) -> None:
     """Their threads wait in selectors of the JVM: each connection is tapped from a frame on."""
     application = kafka.client(
