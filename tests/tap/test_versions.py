@@ -34,8 +34,11 @@ def test_a_broker_and_its_clients(tmp_path: Path, version: str) -> None:
     kafka.needs_sniffer()
     with kafka.running(matrix.spec(version), BASE) as cluster:
         release, program = java(wanted)
-        result = matrix.case(cluster, client, release, program, tmp_path)
-        assert (result.problems, result.failed) == ([], [])
+        for is_attached in (False, True):
+            folder = tmp_path / f"attached-{is_attached}"
+            folder.mkdir()
+            result = matrix.case(cluster, client, release, program, folder, is_attached)
+            assert (result.problems, result.failed) == ([], []), is_attached
         attach(cluster, tmp_path, *java(attached))
 
 
