@@ -31,7 +31,7 @@ def known(path: Path) -> _Known:
 
 def test_quick_tests_of_few_lines_come_first(tmp_path: Path) -> None:
     its = known(tmp_path / "m.py")
-    order = ["b.py::quick[1]", "b.py::many", "b.py::quick[2]", "a.py::slow"]
+    order = ["b.py::quick[1]", "b.py::quick[2]", "b.py::many", "a.py::slow"]
     assert _in_order(reversed(order), its) == order
     assert _in_order([*order, "b.py::fails_without_a_mutant"], its) == order
 
