@@ -30,7 +30,11 @@ TABLES = {name: run for name, run in RUNS.items() if name not in LEFT_OUT} | {
 }
 
 
-def on_terminal(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+# Columns have a width before all rows are known.
+WIDE = {f"{name} wide": TABLES[name] for name in ("inspect", "connections", "records", "segments")}
+
+
+def on_terminal(arguments: list[str], columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a command prints on a terminal, in this process."""
     leader, follower = pty.openpty()
     printed: list[bytes] = []
@@ -50,7 +54,7 @@ def on_terminal(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     os.close(follower)
     try:
         with monkeypatch.context() as patch:
-            patch.setenv("COLUMNS", str(COLUMNS))
+            patch.setenv("COLUMNS", str(columns))
             patch.setenv("TERM", "xterm")
             main([*arguments, "--color", "never"])
     finally:
@@ -60,9 +64,10 @@ def on_terminal(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     return b"".join(printed).decode().replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [*TABLES, *WIDE])
 def test_the_table_is_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = on_terminal(TABLES[name], monkeypatch).splitlines()
+    arguments, columns = (WIDE[name], 300) if name in WIDE else (TABLES[name], COLUMNS)
+    lines = on_terminal(arguments, columns, monkeypatch).splitlines()
     shown = lines if len(lines) <= 2 * LINES else [*lines[:LINES], "[...]", *lines[-LINES:]]
     found = "".join(f"{line.rstrip()}\n" for line in shown)
     golden = GOLDEN / f"{name.replace(' ', '_')}.txt"
