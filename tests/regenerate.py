@@ -107,9 +107,9 @@ PARTS = (
     ),
     Part(
         "pages",
-        "what the HTML report shows of some captures",
-        (*PYTEST, "tests/report/test_html_pages.py"),
-        ("tests/report/pages",),
+        "what the HTML report and the tables of terminals show of some captures",
+        (*PYTEST, "tests/report/test_html_pages.py", "tests/report/test_tables.py"),
+        ("tests/report/pages", "tests/report/tables"),
     ),
     Part(
         "goldens",

@@ -82,3 +82,9 @@ def test_packets_of_ipv4_that_are_whole(flags: int) -> None:
     """RFC 791 section 3.1: may not be fragmented, and a reserved flag."""
     data = struct.pack(">BBHHHBBH", 0x45, 0, 28, 77, flags, 64, TCP, 0) + bytes(8) + b"12345678"
     assert read_ip(data, 0, len(data)) == Datagram(bytes(8), TCP, data, 20, 28, 77)
+
+
+@pytest.mark.parametrize(("data", "version"), [(b"", 0), (b"\x05", 0), (b"\x50", 5), (b"\x7f", 7)])
+def test_other_versions_are_malformed(data: bytes, version: int) -> None:
+    with pytest.raises(MalformedPacketError, match=f"^IP version {version}$"):
+        read_ip(data, 0, len(data))

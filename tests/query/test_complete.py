@@ -54,6 +54,9 @@ def test_nothing_to_offer(text: str) -> None:
 def test_narrowed_by_the_api() -> None:
     assert "request.acks" not in offered("api == Fetch and request.")
     assert "request.acks" in offered("api == Fetch or request.")
+    last = offered("api == Produce or api == Fetch and request.")
+    assert "request.acks" not in last
+    assert "request.max_bytes" in last
 
 
 def test_a_field_one_step_at_a_time() -> None:

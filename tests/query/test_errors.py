@@ -68,6 +68,8 @@ latency ~ fast
 request.allow_auto_topic_creation in (true)
 count(topics)
 count(topics) > many
+count(latncy) > 1
+error and all(latncy) == 1
 all(topic)
 count(topics
 any()

@@ -10,13 +10,14 @@ import kdissect
 from kdissect.api import Dissection
 from kdissect.decoders.generated import projection
 from kdissect.model.packets.packet import packet_ref
+from kdissect.model.packets.process import Process
 from kdissect.query import FilterError, binding, compile_filter
 from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.row_fields import KIND_FIELDS, row_fields
 from kdissect.query.predicate import Conjunct
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from tests.query.exchanges import START, exchange, frame, takes
+from tests.query.exchanges import BROKER, CLIENT, START, exchange, frame, takes
 from tests.support.console import CAPTURES, TXN
 from tests.support.messages.encoder import encode
 
@@ -282,6 +283,27 @@ def test_names_that_others_may_add_to() -> None:
         ("request.protocol_type == CONSUMER", [True, False]),
         ("request.protocol_type == mine", [False, True]),
         ("request.protocol_type != mine", [True, False]),
+    ):
+        assert takes(text, *made) == expected, text
+
+
+def test_processes_of_either_end() -> None:
+    told, untold, unsure = exchange(), exchange(), exchange()
+    java, kafka = Process("java", 41, "orders-7d"), Process("kafka", 7)
+    told.connection.processes = ((CLIENT, java), (BROKER, kafka))
+    unsure.connection.processes = ((None, java),)
+    made = [told, unsure, untold]
+    for text, expected in (
+        ("client.pid == 41", [True, False, False]),
+        ("broker.pid == 41", [False, False, False]),
+        ("processes.pid == 41", [True, True, False]),
+        ("count(processes.pid) == 2", [True, False, False]),
+        ("count(processes.pid) == 0", [False, False, True]),
+        ("processes.pod", [True, True, False]),
+        ("broker.pod", [False, False, False]),
+        ("processes.end == client", [True, False, False]),
+        ("count(processes.end) == 0", [False, True, True]),
+        ("processes", [True, True, False]),
     ):
         assert takes(text, *made) == expected, text
 

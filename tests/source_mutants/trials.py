@@ -205,7 +205,7 @@ def _in_order(tests: Iterable[str], known: _Known) -> list[str]:
         files[nodeid.partition("::")[0]].append((cases[function], nodeid))
         cases[function] += 1
     by_file = [[nodeid for _, nodeid in sorted(file, key=lambda case: case[0])] for file in files.values()]
-    first = [nodeid for file in by_file for nodeid in file[:_FIRST]]
+    first = sorted((nodeid for file in by_file for nodeid in file[:_FIRST]), key=effort.__getitem__)
     return first + [nodeid for file in by_file for nodeid in file[_FIRST:]]
 
 

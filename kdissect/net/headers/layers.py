@@ -26,7 +26,7 @@ from kdissect.net.headers.combined_header import (
 )
 from kdissect.net.headers.datagram import Datagram, Fragment, MalformedPacketError
 from kdissect.net.headers.fragments import FragmentTable
-from kdissect.net.headers.link_header import IPV4, IPV6, network_layer
+from kdissect.net.headers.link_header import IPV4, IPV6, ip_by_version, network_layer
 from kdissect.net.headers.tunnel import inner_network_layer, unread_tunnel
 
 # Comments of a capture file around PKTAP.
@@ -166,12 +166,8 @@ def read_ip(data: bytes, at: int, limit: int) -> Datagram | Fragment:
 
     Raises MalformedPacketError or struct.error.
     """
-    version = data[at] >> 4 if at < len(data) else 0
-    if version == 4:
-        return _read_ipv4(data, at, limit)
-    if version == 6:
-        return _read_ipv6(data, at, limit)
-    raise MalformedPacketError(f"IP version {version}")
+    version, _ = ip_by_version(data, at)
+    return (_read_ipv4 if version == IPV4 else _read_ipv6)(data, at, limit)
 
 
 def _read_ipv4(data: bytes, at: int, limit: int) -> Datagram | Fragment:

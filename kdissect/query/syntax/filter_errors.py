@@ -12,7 +12,6 @@ class FilterError(ValueError):
     """
 
     def __init__(self, why: str, text: str, start: int, end: int, hint: str = "") -> None:
-        super().__init__(why)
         self.why = why
         self.text = text
         self.start = start

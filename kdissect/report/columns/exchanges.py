@@ -16,7 +16,7 @@ def exchange_columns() -> list[TableColumn]:
         TableColumn("time", _time, 15, value="request.clock"),
         TableColumn("client", lambda row: Cell(row["client"]), 15, value="client"),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15, 3, value="broker"),
-        text_column("client id", "client_id", 9, 2, style="dim"),
+        text_column("client id", "client_id", rank=2, style="dim"),
         TableColumn("api", api_cell, 20, value="api"),
         TableColumn("req", lambda row: _bytes(row["request"]), 6, 4, right=True, value="request.bytes"),
         TableColumn("resp", lambda row: _bytes(row["response"]), 7, 4, right=True, value="response.bytes"),

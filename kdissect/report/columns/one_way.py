@@ -23,9 +23,9 @@ def connection_columns() -> list[TableColumn]:
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
-        text_column("client id", "client_id", 9, 1),
-        text_column("near client", "near_client", 11, 4),
-        text_column("near broker", "near_broker", 11, 4),
+        text_column("client id", "client_id", rank=1),
+        text_column("near client", "near_client", rank=4),
+        text_column("near broker", "near_broker", rank=4),
         *_way_columns(),
     ]
 

@@ -14,15 +14,15 @@ def record_columns() -> list[TableColumn]:
     return [
         number_column("#", "number", 5, 4, style="dim"),
         TableColumn("time", lambda row: Cell(row["time"][11:26]), 15, 3),
-        TableColumn("direction", lambda row: Cell(row["direction"], "name"), 7, 1),
+        TableColumn("direction", lambda row: Cell(row["direction"], "name"), rank=1),
         TableColumn("topic", _topic, 8),
-        TableColumn("part", lambda row: Cell(cell(row["partition"])), 4, right=True),
-        number_column("offset", "offset", 6),
+        TableColumn("part", lambda row: Cell(cell(row["partition"])), right=True),
+        number_column("offset", "offset"),
         TableColumn("timestamp (UTC)", _timestamp, 23, 2),
-        TableColumn("codec", lambda row: Cell(row["codec"], "dim"), 5, 4),
-        TableColumn("producer", _producer, 8, 3, right=True),
+        TableColumn("codec", lambda row: Cell(row["codec"], "dim"), rank=4),
+        TableColumn("producer", _producer, rank=3, right=True),
         TableColumn("key", lambda row: _content(row, "key"), 8),
-        TableColumn("headers", _headers, 7, 2),
+        TableColumn("headers", _headers, rank=2),
         TableColumn("value", _value, 10),
     ]
 
