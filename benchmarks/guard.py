@@ -22,6 +22,7 @@ from kdissect.api import Dissection
 from kdissect.cli.formats.json_lines.fast_lines import FastLines
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.record_sets import record_sets
+from kdissect.model.native import is_compiled
 from kdissect.rules.judge import Judge
 
 ROOT = Path(__file__).parent.parent
@@ -62,18 +63,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def table() -> dict[str, int]:
-    """The committed counts for this version of CPython, by work and capture; empty for another version."""
+    """The committed counts of this CPython and engine, by work and capture; empty for another."""
     versions: dict[str, dict[str, int]] = json.loads(TABLE.read_text(encoding="utf-8"))
     return versions.get(version(), {})
 
 
 def version() -> str:
-    """Bytecode is that of a minor version of CPython."""
-    return f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+    """Bytecode is that of a minor version of CPython; the native engine leaves less of it."""
+    engine = "native" if is_compiled else "Python"
+    return f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}, {engine} engine"
 
 
 def write(counts: Sequence[Count]) -> None:
-    """Put the counts of this version into the table."""
+    """Put the counts of this version and engine into the table."""
     versions = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
     versions[version()] = {f"{count.work} {count.capture}": count.bytecodes for count in counts}
     TABLE.write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")

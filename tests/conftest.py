@@ -41,9 +41,13 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
 # A run of all tests takes every n-th case of a matrix of so many cases. The Python engine takes fewer,
 # if other workers run them on the native engine. A run of a folder takes all.
 LARGE_MATRIX = 8
-SLICE, SLICE_OF_SECOND = 4, 8
+SLICE, SLICE_OF_SECOND = 8, 16
+# An exhaustive run of all tests takes all of them on the native engine, and every n-th on the Python engine.
+EXHAUSTIVE_SLICE_OF_SECOND = 4
 _LEFT_OUT = "exhaustive tests left out"
+_ONE_ENGINE_ONLY = "exhaustive tests left out on the Python engine"
 _left_out = pytest.StashKey[Counter[str]]()
+_one_engine_only = pytest.StashKey[Counter[str]]()
 _session = pytest.StashKey[pytest.Session]()
 _scheduler = pytest.StashKey[Any]()
 
@@ -104,6 +108,7 @@ def _is_by_name(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Run a test that is asked for by its name, exhaustive or not."""
     config.stash[_left_out] = Counter()
+    config.stash[_one_engine_only] = Counter()
     if config.getoption("tx", None):
         config.option.tx = with_both_engines(config.option.tx)
     if sys.dont_write_bytecode:
@@ -152,11 +157,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         matrices[item.nodeid.partition("[")[0]].append(item)
     is_of_all = _is_of_all_tests(config)
+    dropped = set()
     for cases in matrices.values():
         step = _step(cases, is_of_all)
+        is_sliced = is_of_all and is_second() and len(cases) >= LARGE_MATRIX
         for index, item in enumerate(reversed(cases)):
-            if index % step:
-                item.add_marker(pytest.mark.exhaustive)
+            if not index % step:
+                continue
+            item.add_marker(pytest.mark.exhaustive)
+            if is_sliced and index % EXHAUSTIVE_SLICE_OF_SECOND != 1:
+                dropped.add(item)
+    items[:] = [item for item in items if item not in dropped]
+    config.stash[_one_engine_only][THIS_ENGINE] = len(dropped)
 
 
 def _step(cases: list[pytest.Item], is_of_all: bool) -> int:
@@ -190,14 +202,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     told: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if told is not None:
         told[_LEFT_OUT] = session.config.stash[_left_out][THIS_ENGINE]
+        told[_ONE_ENGINE_ONLY] = session.config.stash[_one_engine_only][THIS_ENGINE]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Record what a worker left out; all workers of an engine collect the same tests."""
-    left_out = getattr(node, "workeroutput", {}).get(_LEFT_OUT)  # a worker that crashed reports nothing
-    if left_out:
-        node.config.stash[_left_out][engine_of(node)] = left_out
+    told = getattr(node, "workeroutput", {})  # a worker that crashed reports nothing
+    for name, counts in ((_LEFT_OUT, _left_out), (_ONE_ENGINE_ONLY, _one_engine_only)):
+        if told.get(name):
+            node.config.stash[counts][engine_of(node)] = told[name]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -208,7 +222,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         terminalreporter.write_line(f"{count} skipped: {' '.join(reason.split())}")
     if left_out := config.stash[_left_out].total():
-        terminalreporter.write_line(f"{left_out} exhaustive tests left out; `pytest -m exhaustive` runs them")
+        terminalreporter.write_line(f"{left_out} {_LEFT_OUT}; `pytest -m exhaustive` runs them")
+    if one_only := config.stash[_one_engine_only].total():
+        terminalreporter.write_line(
+            f"{one_only} {_ONE_ENGINE_ONLY}; `KDISSECT_NATIVE=0 pytest -m exhaustive` runs them"
+        )
     terminalreporter.write_line(f"tested {PACKAGE_HOME / 'kdissect'} with {_engines(config)}")
     if PACKAGE_HOME == CHECKOUT and (other := _other_installation()):
         terminalreporter.write_line(

@@ -194,7 +194,7 @@ class _Stream:
         self.bytes += len(payload)
         self.parts.append(payload)
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> None:
         demand(length > 0 and not self.ends, "a gap before the end")
         self.gaps += length
         self.parts.append(length)

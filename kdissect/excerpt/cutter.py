@@ -152,9 +152,11 @@ class StreamCutter:
             self._piece(payload[at : at + left], ref, time_ns)
             at += left
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
+    def gap(
+        self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False
+    ) -> Hole | None:
         """A hole: kept inside of a wanted frame, and where everything is kept."""
-        if snapped or length == UNKNOWN_LENGTH:
+        if snapped or length == UNKNOWN_LENGTH or not can_fill:
             self._let_go()
             self._pass(length)
             return None

@@ -84,7 +84,7 @@ class _Nobody(StreamSink):
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         pass
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> None:
         pass
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:
@@ -264,8 +264,10 @@ class _Both(StreamSink):
         for sink in self._sinks:
             sink.data(payload, ref, time_ns)
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole:
-        return _HoleOfAll([sink.gap(length, snapped, ref, time_ns) for sink in self._sinks])
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> Hole:
+        return _HoleOfAll(
+            [sink.gap(length, snapped, ref, time_ns, can_fill=can_fill) for sink in self._sinks]
+        )
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:
         assert isinstance(hole, _HoleOfAll), "given by `gap`"

@@ -69,10 +69,10 @@ class ConnectionAnalyzer:
         "_proxied",
         "_readers",
         "_secrets",
-        "_store",
         "_tls",
         "_wait",
         "info",
+        "store",
         "tcp",
     )
 
@@ -90,8 +90,8 @@ class ConnectionAnalyzer:
         self.info = info
         self._brokers = Brokers() if brokers is None else brokers
         self._events = events
-        self._store = store = store or Store()
-        self._readers = (FrameReader(self, 0, store), FrameReader(self, 1, store))
+        self.store = store = store or Store()
+        self._readers = (FrameReader(self, 0), FrameReader(self, 1))
         self.tcp = TcpConnection(self._readers, store)
         info.tcp_log = self.tcp.log
         self._detection: Detection | None = Detection()
@@ -115,7 +115,7 @@ class ConnectionAnalyzer:
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
             setattr(self, name, value)
-        self._held = held_of(self._store, self.info)
+        self._held = held_of(self.store, self.info)
 
     @property
     def held(self) -> native.Held | None:
@@ -197,9 +197,9 @@ class ConnectionAnalyzer:
         if self._kept is None or self._held is None:
             return
         taken = self._held.taken
-        readers = FrameReader(self, 0, self._store), FrameReader(self, 1, self._store)
-        self._conversation = Conversation(self.info, self._events, self._store)
-        self._readers = take_back(self._held, self._kept, self.tcp, readers, self._conversation, self._store)
+        readers = FrameReader(self, 0), FrameReader(self, 1)
+        self._conversation = Conversation(self.info, self._events, self.store)
+        self._readers = take_back(self._held, self._kept, self.tcp, readers, self._conversation, self.store)
         self._kept, self.info.tcp_log = None, self.tcp.log
         self._patience, self._wait = patience(self._patience, taken, self._conversation)
 
@@ -454,7 +454,7 @@ class ConnectionAnalyzer:
         self._tell(kind, client)
         conversation: Conversation | None = None
         if kind is ConnectionKind.KAFKA:
-            conversation = self._conversation = Conversation(info, self._events, self._store)
+            conversation = self._conversation = Conversation(info, self._events, self.store)
         for reader in self._readers:
             if conversation is not None:
                 take = conversation.request if reader.direction == client else conversation.response
@@ -466,19 +466,10 @@ class ConnectionAnalyzer:
         if conversation is not None:
             if self._readers[client].is_open and detection.begins_with_token(client):
                 conversation.begin_with_tokens()
-            self._let_fill(False)
             detection.replay(self._readers, client)
-            self._let_fill(True)
 
     def _pass_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        self._let_fill(False)
         self._readers[direction].gap(length, snapped, ref, time_ns)
-        self._let_fill(True)
-
-    def _let_fill(self, can_fill: bool) -> None:
-        """Say whether gaps that readers see from here on are kept by what gives them. Never inside TLS."""
-        for reader in self._readers:
-            reader.can_fill = can_fill and self._tls is None
 
     def _tell(self, kind: ConnectionKind, client: int) -> None:
         """Kind and roles are known to the outside from here on."""
@@ -501,9 +492,8 @@ class ConnectionAnalyzer:
         self.info.kind = ConnectionKind.TLS
         self.info.tls = TlsInfo()
         outer = self._readers
-        self._readers = (FrameReader(self, 0, self._store), FrameReader(self, 1, self._store))
+        self._readers = (FrameReader(self, 0), FrameReader(self, 1))
         for reader in self._readers:
-            reader.can_fill = False  # records open in their order
             reader.opened()  # without the handshake nothing can be decrypted: plaintext begins at its start
         self._detection = Detection()
         self._tls = TlsConnection(

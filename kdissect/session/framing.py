@@ -43,6 +43,8 @@ TakeFrame = Callable[[Frame, bool], bool]
 class FrameOwner(Protocol):
     """What a reader asks of the connection it belongs to. `direction` is the reader's."""
 
+    store: Store
+
     def undecided(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
         """Bytes of a connection whose kind is not known yet."""
 
@@ -130,13 +132,12 @@ class FrameReader:
 
     __slots__ = (
         "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size",
-        "_skipped", "_stop", "_store", "_stub", "_take", "_through", "_torn", "can_fill", "closed",
+        "_skipped", "_stop", "_stub", "_take", "_through", "_torn", "closed",
         "direction", "is_open", "last_ref", "last_time_ns", "mode", "parts", "room",
     )  # fmt: skip
 
-    def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
+    def __init__(self, connection: FrameOwner, direction: int) -> None:
         self._connection = connection
-        self._store = store or Store()
         self._counted = 0  # bytes of the frame under way that the store knows of
         self._stop = 0  # where in the content of the frame under way there is something to do
         self._again = (
@@ -158,8 +159,6 @@ class FrameReader:
         self._through: StreamSink | None = None
         self._torn: Torn | None = None  # around holes behind which no frame was found
         self._doubt = 0  # frames still to be judged before the position counts as certain
-        # Whether the caller of `gap` keeps the hole that it returns, and fills or forgets it.
-        self.can_fill = True
 
     # StreamSink
 
@@ -218,7 +217,7 @@ class FrameReader:
 
     def _go_on(self, payload: bytes, have: int, ref: int, time_ns: int) -> None:
         """A large frame has grown by `COUNTED_BYTES`: whether all that are under way leave room for it."""
-        store = self._store
+        store = self._connection.store
         self.last_ref, self.last_time_ns = ref, time_ns
         if self._holed:
             self._hold(payload, ref, time_ns)
@@ -244,17 +243,19 @@ class FrameReader:
         self.room = 0
 
     def _uncount(self) -> None:
-        self._store.counts.frame_bytes -= self._counted
+        self._connection.store.counts.frame_bytes -= self._counted
         self._counted = 0
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
+    def gap(
+        self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False
+    ) -> Hole | None:
         """The next `length` bytes were not captured; gives what can be filled yet, if it is of use."""
-        is_final = snapped or length == UNKNOWN_LENGTH or not self.can_fill
+        is_final = snapped or length == UNKNOWN_LENGTH or not can_fill
         if is_final:
             self._let_go()
         torn = self._torn
         if torn is None and not is_final and self._can_tear:
-            torn = Torn(self._store, self._stand(), self._connection.mark(self.direction))
+            torn = Torn(self._connection.store, self._stand(), self._connection.mark(self.direction))
         if torn is None:
             self._pass(length, snapped, ref, time_ns)
             return None
@@ -388,7 +389,7 @@ class FrameReader:
         """A hole that is not filled, as `gap` has it."""
         torn = self._torn
         if torn is None and self._can_tear:
-            torn = Torn(self._store, self._stand(), self._connection.mark(self.direction))
+            torn = Torn(self._connection.store, self._stand(), self._connection.mark(self.direction))
         if torn is None:
             self._pass(hole.length, False, hole.ref, hole.time_ns)
         else:
@@ -481,7 +482,7 @@ class FrameReader:
         else:
             self._first_ref = ref
             self._first_time = time_ns
-        most = self._store.limits.frame_size
+        most = self._connection.store.limits.frame_size
         position = 0
         end = len(payload)
         while end - position >= _PREFIX:
@@ -582,7 +583,7 @@ class FrameReader:
         if self._connection.is_foreign(self.direction, rest, ref, time_ns):
             self.go_opaque()
             return
-        detail = f"frame size {size} is not within 0-{self._store.limits.frame_size}"
+        detail = f"frame size {size} is not within 0-{self._connection.store.limits.frame_size}"
         self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns, self.direction))
         self._lose(detail)
         # The size itself is passed over, or the search would find the same bytes again.

@@ -160,7 +160,7 @@ class TlsSide:
             if recovery is not None:
                 self._recover(recovery, held, ref, time_ns)
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> None:
         """Ciphertext is missing: what comes of it later is of no use."""
         if self.is_shut:
             return

@@ -108,6 +108,7 @@ def circle(files: Graph) -> str:
     return ""
 
 
+@pytest.mark.exhaustive
 def test_no_circle_of_files() -> None:
     assert circle(graph(sources())) == ""
 

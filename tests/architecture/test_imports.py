@@ -159,6 +159,7 @@ def blocks_in_functions(tree: ast.Module) -> Iterator[list[ast.stmt]]:
                 yield block
 
 
+@pytest.mark.exhaustive
 def test_an_import_in_a_function_says_why() -> None:
     silent = [
         f"{path.relative_to(CHECKOUT)}:{line}"

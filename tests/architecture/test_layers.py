@@ -54,6 +54,7 @@ def test_no_sockets_clocks_or_files_below_the_engine() -> None:
                     assert ast.unparse(node.func) not in forbidden, path
 
 
+@pytest.mark.exhaustive
 def test_the_type_check_sees_what_runs() -> None:
     """For it alone are imports and names of types; late reading of declared attributes is hidden from it."""
     for path in SOURCES:

@@ -5,6 +5,7 @@ import builtins
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,10 @@ def _inside(owner: ast.ClassDef) -> Iterator[str]:
             yield node.attr
 
 
-NAMES = Names()
+@cache
+def names() -> Names:
+    """Read once in each process that runs one of these tests, and not while tests are collected."""
+    return Names()
 
 
 def comments(path: Path) -> Iterator[str]:
@@ -103,11 +107,11 @@ def comments(path: Path) -> Iterator[str]:
 
 def unknown(text: str) -> list[str]:
     """Names of Python in a comment that nothing is called by."""
-    names = [name for name in DOTTED.findall(text) if name.rpartition(".")[2] not in FILES]
+    dotted = [name for name in DOTTED.findall(text) if name.rpartition(".")[2] not in FILES]
     found = [
         name
-        for name in names
-        if not (NAMES.has(name) or name in LIBRARIES or hasattr(builtins, name.partition(".")[0]))
+        for name in dotted
+        if not (names().has(name) or name in LIBRARIES or hasattr(builtins, name.partition(".")[0]))
     ]
     return found + [path for path in PYTHON_PATH.findall(text) if not (CHECKOUT / path).exists()]
 

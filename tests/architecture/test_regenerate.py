@@ -60,6 +60,7 @@ def test_what_changed_is_said(
     assert (tmp_path / "out" / "other").read_text() == "1"
 
 
+@pytest.mark.exhaustive
 def test_one_part_leaves_what_is_fresh(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

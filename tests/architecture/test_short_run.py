@@ -58,6 +58,7 @@ def told(folder: pytest.Pytester, *arguments: str) -> tuple[int, list[str]]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("processes", ["-n2", "-n0"])
 def test_the_short_run_ends_with_what_it_left_out_and_why(folder: pytest.Pytester, processes: str) -> None:
     code, lines = told(folder, processes)
@@ -110,10 +111,36 @@ def test_tests_of_behaviour_run_on_each_engine(folder: pytest.Pytester) -> None:
     }
 
 
+@pytest.mark.exhaustive
 def test_a_folder_whose_tests_run_on_one_engine_is_a_success(folder: pytest.Pytester) -> None:
     code, lines = told(folder, "-n1")
     assert code == 0
     assert lines[-1].startswith("2 passed, 4 skipped")
+
+
+MATRIX = """
+import pytest
+
+@pytest.mark.parametrize("number", range(16))
+def test_matrix(engine, number):
+    pass
+"""
+
+
+@pytest.mark.exhaustive
+def test_an_exhaustive_run_takes_a_part_of_a_matrix_on_the_python_engine(folder: pytest.Pytester) -> None:
+    folder.mkdir("rules")
+    (folder.path / "rules" / "test_rules.py").write_text(MATRIX)
+    code, lines = told(folder, "-n1", "-m", "exhaustive")
+    assert code == 0
+    of_native = 14  # of 16 the short run takes two
+    if THIS_ENGINE == NATIVE:
+        assert lines[0].startswith(
+            "11 exhaustive tests left out on the Python engine; `KDISSECT_NATIVE=0 pytest"
+        )
+        assert lines[-1].startswith(f"{4 + of_native + 4} passed")
+    else:
+        assert lines[-1].startswith(f"{4 + of_native} passed")
 
 
 def test_processes_that_tests_start_use_the_package_under_test() -> None:

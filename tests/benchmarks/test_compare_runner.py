@@ -167,6 +167,7 @@ def test_a_command_may_replace_that_of_the_task(benchmarks_on_path: Path) -> Non
     assert pair.against[-3:] == ["-V", "-O", "kafka"]
 
 
+@pytest.mark.exhaustive
 def test_several_tasks_print_their_ratios_beside_the_aims(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,7 +39,7 @@ def null_link_capture(generate: Generate) -> Generated:
     return generate(*options, "--versions", "new", "--codec", "zstd")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("profile", PROFILES)
 def test_tshark_counts_what_the_truth_says(generate: Generate, profile: str) -> None:
     path, truth = old_capture(generate, profile)
@@ -57,7 +57,7 @@ def test_tshark_counts_what_the_truth_says(generate: Generate, profile: str) -> 
     assert keys - api.total() == truth["responses"] == truth["paired"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_tshark_finds_nothing_malformed(generate: Generate, profile: str) -> None:
     path, _ = old_capture(generate, profile)
@@ -89,7 +89,7 @@ def test_scapy_reads_every_packet_and_computes_the_same_checksums(generate: Gene
         assert path.stat().st_size == truth["bytes"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("profile", "versions"),
     [*((p, "old") for p in PROFILES), ("mtu", "new"), ("small", "new"), ("small", "mixed")],
@@ -106,6 +106,7 @@ def test_kafka_python_decodes_every_frame(generate: Generate, profile: str, vers
     )
 
 
+@pytest.mark.exhaustive
 def test_versions_options(generate: Generate) -> None:
     seen = {}
     for versions in ("old", "new", "mixed"):
@@ -124,7 +125,7 @@ def test_versions_options(generate: Generate) -> None:
     assert set(seen["old"]) == set(seen["new"]) == {0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 22}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("profile", ["mtu", "small"])
 def test_batches_are_what_kafka_python_reads(generate: Generate, profile: str) -> None:
     from kafka.record.default_records import DefaultRecordBatch
@@ -148,7 +149,7 @@ def test_one_codec(generate: Generate) -> None:
     assert {batch[22] & 7 for batch in Reading(path).batches} == {4}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("profile", ["mtu", "small"])
 def test_same_options_same_bytes(generate: Generate, profile: str) -> None:
     path, truth = old_capture(generate, profile)
@@ -168,7 +169,7 @@ def digest(path: Path) -> bytes:
     return sha256(path.read_bytes()).digest()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_shape(generate: Generate, profile: str) -> None:
     path, truth = old_capture(generate, profile)

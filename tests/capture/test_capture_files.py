@@ -245,6 +245,7 @@ def test_capture_sets(tmp_path: Path) -> None:
     assert {file.capture_set for file in joined.files} == {"tap"}
 
 
+@pytest.mark.exhaustive
 def test_many_rotated_files_with_few_handles(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     for number in range(300):

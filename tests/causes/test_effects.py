@@ -63,6 +63,7 @@ def test_evidence_of_nothing_is_nothing() -> None:
     assert "no Kafka exchange was found" in page.not_seen
 
 
+@pytest.mark.exhaustive
 def test_what_missing_packets_look_like_is_no_more_than_possible(tmp_path: Path) -> None:
     """A capture in which nothing is wrong, with every fifth packet gone, and one whose frames are cut."""
     lossy = tap(Path(capture(HEALTHY)), tmp_path / "lossy.pcap", keeps=lambda number: number % 5 != 1)
@@ -82,7 +83,7 @@ EVERY = [
 ]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("name", EVERY)
 def test_what_holds_of_every_page(name: str) -> None:
     """No effect is told twice, nothing without packets, nothing outside of the capture: see `broken`."""
@@ -102,7 +103,7 @@ def test_what_does_not_hold_is_seen() -> None:
         assert broken(page._replace(causes=(wrong, second)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ["slow-poll-1", "fenced-producer-1", "duplicate-writes-1", "leader-moved-1"])
 def test_a_capture_in_rotated_parts_tells_the_same(name: str, tmp_path: Path) -> None:
     whole = CAPTURES / "faults" / "recorded" / f"{name}.pcapng.gz"

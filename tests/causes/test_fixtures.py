@@ -15,7 +15,7 @@ def test_every_cause_has_a_fixture() -> None:
     assert all(case.near for case in CASES.values())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("cause_id", CASES)
 def test_it_is_told_where_it_holds_and_not_beside(cause_id: str) -> None:
     causes = [cause for cause in ALL_CAUSES if cause.id == cause_id]
@@ -27,7 +27,7 @@ def test_it_is_told_where_it_holds_and_not_beside(cause_id: str) -> None:
             assert told(causes, each.evidence(change)) == [], what
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("cause_id", CASES)
 def test_each_condition_is_wanted(cause_id: str) -> None:
     """A cause with one condition less says something else of its fixtures."""

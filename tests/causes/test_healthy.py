@@ -23,7 +23,7 @@ HEALTHY = (
 FALSE_ALARMS: tuple[tuple[str, str, str], ...] = ()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", HEALTHY)
 def test_nothing_is_told_of_healthy_captures(name: str) -> None:
     expected = [cause for capture_name, cause, _ in FALSE_ALARMS if capture_name == name]

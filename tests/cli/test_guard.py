@@ -93,7 +93,7 @@ def arguments(command: str, folder: Path, *paths: Path) -> list[str]:
     return [*(word.replace("~", " ").strip("'").format(folder) for word in command.split()), *map(str, paths)]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("where", ["reader", "connection", "frames"])
 @pytest.mark.parametrize("command", READING)
 def test_one_bad_input_is_told_and_ends_no_other(
@@ -115,7 +115,7 @@ LISTED = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("where", INJECTED)
 @pytest.mark.parametrize("command", LISTED)
 def test_the_other_inputs_are_listed_to_their_ends(
@@ -211,6 +211,7 @@ def test_what_leaves_a_command_is_a_line(
     assert err == "kdissect: a fault of kdissect: ZeroDivisionError (--debug shows where)\n"
 
 
+@pytest.mark.exhaustive
 def test_workers_bound_faults_too(three: Path) -> None:
     (three / "site").mkdir()
     (three / "site" / "sitecustomize.py").write_text(

@@ -13,6 +13,7 @@ UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 TOUR = CHECKOUT / "docs" / "tour.md"
 
 
+@pytest.mark.exhaustive
 def test_the_tour_can_be_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walk(TOUR, tmp_path, UPDATE)
     assert re.findall(r"^exit code (\d+)$", TOUR.read_text(), re.MULTILINE) == ["1", "0", "0", "1"]

@@ -35,7 +35,7 @@ def bodies_of(api_key: int) -> list[tuple[Message, int, dict[str, Any], bytes]]:
     return made
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_what_was_encoded_is_decoded(api_key: int) -> None:
     for message, version, value, data in bodies_of(api_key):
@@ -56,7 +56,7 @@ def test_trees_have_the_same_values_and_every_byte(api_key: int) -> None:
         assert_tiled(tree)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_the_smallest_bodies_pass_the_check_of_counts(api_key: int) -> None:
     for message, version, _, _ in bodies_of(api_key):
@@ -99,7 +99,7 @@ def assert_tiled(node: Node) -> None:
     assert not node.children or at == node.end, node
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_all_values_go_into_json(api_key: int) -> None:
     for message, version, _, data in bodies_of(api_key):

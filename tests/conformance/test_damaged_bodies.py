@@ -34,7 +34,7 @@ def decode_and_summarize(message: Message, version: int, data: bytes) -> None:
     summarizer(message, version)(data, 0)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_every_cut_is_an_error_with_a_place(api_key: int) -> None:
     for message, version in versions_of(api_key):

@@ -97,7 +97,7 @@ def as_sent(of: Struct, value: dict[str, Any], message: Message, version: int) -
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_what_kafka_python_encodes_is_decoded(name: str) -> None:
     for message, version in kafka_python_bodies():

@@ -116,7 +116,7 @@ def without_none(hint: Any) -> Any:
     return members[0] if NoneType in get_args(hint) and get_origin(hint) is not tuple else hint
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_what_kio_encodes_is_decoded(api_key: int) -> None:
     for entity, message, version in entities():

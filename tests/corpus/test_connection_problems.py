@@ -151,7 +151,7 @@ def test_tls_13_tells_with_its_keys_alone() -> None:
     assert reasons(with_keys, 7) - reasons(without, 7) == {"certificate_name"}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
 def test_no_reason_is_given_where_nothing_failed(capture: Capture) -> None:
     dissection, found = problems(capture.path)

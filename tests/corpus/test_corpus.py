@@ -28,7 +28,7 @@ WRONG_BYTES = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
 def test_every_body_decodes_with_no_byte_left(capture: Capture) -> None:
     ran = run("info", "--deep", "--format", "json", capture.path)
@@ -39,7 +39,7 @@ def test_every_body_decodes_with_no_byte_left(capture: Capture) -> None:
     assert deep["bodies"] > 0
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
 def test_every_client_of_the_truth_is_heard(capture: Capture) -> None:
     if capture.path.name.startswith("kafka44_connect_"):

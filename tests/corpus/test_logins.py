@@ -34,7 +34,7 @@ def accepts(mechanism: str | None, word: bytes | None) -> bool:
     return word.startswith(b"v=") if (mechanism or "").startswith("SCRAM") else not word
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
 def test_a_principal_is_who_was_accepted(path: Path) -> None:
     accepted: set[str] = set()

@@ -63,6 +63,7 @@ def recall(every: int, with_handshake: bool) -> tuple[int, list[str]]:
     return looked, missed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("with_handshake", "least"), [(True, WITH_HANDSHAKE), (False, WITHOUT)])
 def test_exchanges_are_found_alone(with_handshake: bool, least: float) -> None:
     looked, missed = recall(SAMPLE, with_handshake)

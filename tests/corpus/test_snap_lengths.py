@@ -103,7 +103,7 @@ def test_there_are_30_captures() -> None:
     assert len(CAPTURES) == 30
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_what_is_told_of_a_cut_capture(path: Path, length: int, tmp_path: Path) -> None:

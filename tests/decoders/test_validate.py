@@ -83,6 +83,7 @@ def test_validating_tells_what_the_others_tell() -> None:
     assert with_records > 100
 
 
+@pytest.mark.exhaustive
 def test_validating_tells_the_same_of_damaged_bodies() -> None:
     random = Random(12)
     told = odd = 0
@@ -187,6 +188,7 @@ def with_records(data: bytes, start: int, size: int, records: bytes, rest: bytes
     return data[:at] + bytes((*length, value)) + records + rest
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 def test_compiled_and_by_code_tell_the_same() -> None:
     """Code tells less: nothing of messages that may have payloads, and of bodies with tags."""

@@ -61,7 +61,7 @@ def told(analyzer: Analyzer, given: list[PlainPacket]) -> list[object]:
     return [*said, plain(analyzer.close({"": given[-1][1]})), repr(analyzer.anomalies)]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("most", [200_000, 20])
 def test_nobody_can_tell(seed: int, most: int) -> None:
@@ -71,7 +71,7 @@ def test_nobody_can_tell(seed: int, most: int) -> None:
     assert told(held, given) == told(opened, given)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("holds_syns", [True, False])
 def test_who_goes_is_who_was_heard_longest_ago(
@@ -123,7 +123,7 @@ def test_what_acknowledges_something_else_is_no_handshake() -> None:
     assert not any(isinstance(flow, bytes) for flow in analyzer._flows.values())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("most", [200_000, 20])
 def test_nobody_can_tell_in_blocks(seed: int, most: int) -> None:

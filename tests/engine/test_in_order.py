@@ -152,12 +152,14 @@ def assert_same(packets: list[PlainPacket], cuts: list[int]) -> None:
     assert told(list(blocks(packets, cuts))) == told([packets])
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=50, deadline=None)
 @given(DAMAGE, CUTS)
 def test_large_frames(damage: list[tuple[int, str, int]], cuts: list[int]) -> None:
     assert_same(damaged(large_frames(), damage), cuts)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SHIPPED)
 @settings(max_examples=20, deadline=None)
 @given(damage=DAMAGE, cuts=CUTS)
@@ -193,6 +195,7 @@ def test_silence_of_one(spacing: int) -> None:
     assert_same(numbered, [])
 
 
+@pytest.mark.exhaustive
 def test_what_is_kept_after_any_packet() -> None:
     """`recent` is what it would be packet by packet wherever one looks."""
     packets = damaged(large_frames(), [])

@@ -90,7 +90,7 @@ def test_swapped_version_words(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     assert rows(written(tmp_path / "swapped", bytes(swapped)), capfd) == plain
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in UNKNOWN_TO_TSHARK])
 def test_tshark_finds_the_same_segments(form: str, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_pktap_without_a_process_tells_nothing(tmp_path: Path, capfd: pytest.Cap
     assert "processes" not in rows(written(tmp_path / "pktap", content), capfd)[0]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("test", "share"),
     [

@@ -87,7 +87,7 @@ def test_mutated_real_packets_raise_nothing(rng: random.Random) -> None:
         rows.row(exchange)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["tansu_kp202_admin.pcap", "tansu_rdk216_txn.pcap", "mock_rdk216_txn.pcap"])
 def test_swapped_and_repeated_packets_change_nothing(name: str) -> None:
     packets = shipped(name)

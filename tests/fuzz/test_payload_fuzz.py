@@ -67,6 +67,7 @@ def test_any_bytes_in_any_place(place: str, data: bytes, known: dict[str, Any]) 
         payload_jsonable(alone.decode(data, len(data)), False, Expander(scope, False, []))
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from([logged.name for logged in all_logs()]), st.none() | damaged(), st.none() | damaged())
 def test_any_bytes_in_records(topic: str, key: bytes | None, value: bytes | None) -> None:

@@ -13,7 +13,7 @@ from fuzz.targets import TARGETS
 MUTANTS = 60
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TARGETS)
 def test_some_mutants(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from kdissect.rules import judge
@@ -60,6 +60,7 @@ class Broken(Target):
         return 0
 
 
+@pytest.mark.exhaustive
 def test_the_runner_finds_what_is_broken(tmp_path: Path) -> None:
     outcome = Runner(Broken(), 1, tmp_path).run(4000, 0)
     kinds = [text.split()[0] for text in outcome.bugs]

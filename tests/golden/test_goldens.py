@@ -42,7 +42,7 @@ def test_readable(name: str) -> None:
     compare(FOLDER / name, ran.out)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_digests(capture: Path) -> None:
     compare(FOLDER / "digests" / f"{capture.name}.txt", "".join(f"{line}\n" for line in digests(capture)))

@@ -108,7 +108,7 @@ def learned(name: str) -> Learned:
     return Learned(name)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", truths("transactions"))
 def test_transactions_are_those_recorded(name: str) -> None:
     wanted: dict[str, list[str]] = defaultdict(list)
@@ -192,7 +192,7 @@ def test_assignments_are_those_recorded(name: str) -> None:
     assert {who: seen[who] for who in wanted} == wanted
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "name", [name for name in truths(part="kafka") if not WRONG_ON_PURPOSE & {*name.split("_")}]
 )
@@ -239,7 +239,7 @@ def vantage(whole: list[Event], chance: random.Random) -> list[Event]:
     return [event for event in whole if event.connection.id not in gone]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("damage", [middle_start, loss, vantage])
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_missing_is_never_taken_for_a_difference(

@@ -41,7 +41,7 @@ def test_on_the_screen_all_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert asyncio.run(look(folder, monkeypatch)) > 300
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ALONE)
 def test_on_the_screen(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("textual", reason="needs textual")
@@ -63,6 +63,7 @@ def is_whole(name: str) -> bool:
     return FILES[name].is_readable and FILES[name].tells != "cut_capture"
 
 
+@pytest.mark.exhaustive
 def test_through_the_tasks_of_the_pipeline(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     from kdissect.engine.tables.all_tables import TABLES

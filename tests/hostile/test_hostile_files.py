@@ -33,7 +33,7 @@ def test_there_are_many() -> None:
     assert len(FILES) >= 60
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", FILES)
 def test_each_is_told_for_what_it_is(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code, told = run("info", name, tmp_path, capfd)
@@ -46,7 +46,7 @@ def test_each_is_told_for_what_it_is(name: str, tmp_path: Path, capfd: pytest.Ca
     assert FILES[name].tells in told
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["inspect", "records", "check", "stats", "extract"])
 def test_every_command_survives_them(command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     small = [name for name in FILES if len(content(name)) < SMALL and "bomb" not in name]

@@ -176,6 +176,7 @@ def test_an_open_connection_that_was_printed(monkeypatch: pytest.MonkeyPatch) ->
     assert held < (2800 if native is not None else 5300)
 
 
+@pytest.mark.exhaustive
 def test_open_connections_are_closed_bit_by_bit() -> None:
     """With their places, as `tables` wants them."""
     bits, whole = (OrderedAnalyzer(Analyzer()) for _ in "ab")

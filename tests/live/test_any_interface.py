@@ -65,7 +65,7 @@ def captured(network: Lab, program: str, link: str, path: str, file: Path) -> li
     return rows
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("program", "link", "path", "segmented"),
     [

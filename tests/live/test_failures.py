@@ -213,6 +213,7 @@ def test_permission_missing(options: tuple[str, ...]) -> None:
     assert "setcap" in ran.stderr
 
 
+@pytest.mark.exhaustive
 def test_closed_pipe(broker: Broker, source: str, tmp_path: Path) -> None:
     """`live | head`: silent, exit 0, and the file is whole."""
     file = tmp_path / "live.pcapng"

@@ -58,7 +58,7 @@ def without_groups(found: Scraped) -> Scraped:
     return {name: values for name, values in found.items() if not name.startswith("kdissect_group_")}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("taker_of", [in_blocks, scraped_often])
 @pytest.mark.parametrize("limit", [1000, 3])
 @pytest.mark.parametrize("name", NAMES)

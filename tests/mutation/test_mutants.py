@@ -31,7 +31,7 @@ LEAST = 2000  # mutants that the suite must have
 ON_DISK = ("boolean-2", "negative-size", "acks-2", "other-correlation-id", "isr-not-replicas")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("mutator", EVERY, ids=lambda mutator: mutator.name)
 def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
     outcome = outcome_of(mutator)
@@ -41,7 +41,7 @@ def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
         assert row_of(mutator) in PAGE.read_text(), "python -m tests.regenerate mutants"
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("mutator", EVERY, ids=lambda mutator: mutator.name)
 def test_guards_leave_nothing_out(mutator: Mutator) -> None:
     """A judge that shows every rule the mutants comes to the same verdict: each third, for time."""

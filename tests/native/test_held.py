@@ -99,6 +99,7 @@ def among_silent(number: int) -> list[tuple[int, bytes, int]]:
     return said
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(said=st.lists(SAID, max_size=12), limits=LIMITS, cuts=st.lists(st.integers(1, 9), max_size=4))
 @example([(CLIENT, request(0, 0, number, bytes(14)), 1448) for number in range(9)], Limits(), [])

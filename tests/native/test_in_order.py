@@ -129,6 +129,7 @@ def test_several_sets(python_side: PythonSide, damage: Any, cuts: list[int]) -> 
     assert asked.told_of_sets(packets, cuts) == python_side.call(asked.told_of_sets, packets, cuts)
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(damage=DAMAGE, cuts=CUTS, late_ns=st.sampled_from([0, 700, 50_000]), are_compared=st.booleans())
 def test_files_in_turns(

@@ -91,6 +91,7 @@ def plain_lines(made: list[Exchange], **options: Any) -> list[bytes]:
     return [lines.line_of(exchange, number) for number, exchange in enumerate(made, 1)]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None)
 @given(st.lists(exchanges(), max_size=8))
 def test_any_exchanges(made: list[Exchange]) -> None:
@@ -107,7 +108,7 @@ def test_any_exchanges(made: list[Exchange]) -> None:
     assert held.filler.take() == b""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", sorted(map(str, CAPTURES.glob("*.pcap*"))))
 def test_real_exchanges(path: str) -> None:
     first, second, third = (Dissection(path) for _ in range(3))
@@ -196,7 +197,7 @@ def rows_of(form: str, files: Sequence[str] = FILES, topics_of: TopicsOf = wire_
     return CountedRows(ExchangeRows(files, topics_of=topics_of), FORMS[form](), files, False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=30, deadline=None)
 @given(made=st.lists(exchanges(), max_size=8))
@@ -209,7 +210,7 @@ def test_rows_of_any_exchanges(form: str, made: list[Exchange]) -> None:
     assert list(map(single.line, made)) == expected
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_of_real_exchanges(form: str) -> None:
     for path in sorted(map(str, CAPTURES.glob("*.pcap*")))[::4]:

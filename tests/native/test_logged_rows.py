@@ -13,7 +13,7 @@ from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_rows_of_blocks_are_those_of_objects(native: Any, path: Path) -> None:
     assert written(native, path, tells_names) == written(native, path, lambda _api_key: True)

@@ -116,6 +116,7 @@ def test_arguments_have_the_same_names_and_order(native: Any) -> None:
     assert {name: _arguments(of) for name, of, _ in pairs} == {name: _told(text) for name, _, text in pairs}
 
 
+@pytest.mark.exhaustive
 def test_nothing_compiled_takes_the_place_of_a_class_in_python() -> None:
     """One class of each thing: what is seen by the check is what runs."""
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -22,7 +22,7 @@ GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
 needs_compiled = pytest.mark.skipif(not is_compiled, reason="no compiled hot path (docs/native.md)")
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @needs_compiled
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_recorded_files(python_side: PythonSide, path: Path) -> None:

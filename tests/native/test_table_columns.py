@@ -61,7 +61,7 @@ def rows_of(paths: list[str], tables: frozenset[str]) -> dict[str, list[Any]]:
     return {name: table.to_pylist() for name, table in tables_of(paths, tables).items()}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("tables", SETS, ids=["default", "records too", "batches", "anomalies", "topics"])
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_those_of_python(name: str, tables: frozenset[str], python_side: PythonSide) -> None:

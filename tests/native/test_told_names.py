@@ -102,7 +102,7 @@ def told(path: Path, seed: int, is_steady: bool, rounds: int = 150) -> str:
     return write_pcap(path, sorted(packets, key=lambda packet: packet.time_ns))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(12))
 def test_rows_are_those_of_python(seed: int, tmp_path: Path, python_side: PythonSide) -> None:
     """Those that are not steady where nothing is read ahead: else it counts when that is done."""

@@ -55,14 +55,14 @@ def assert_same(side: PythonSide, paths: list[str], by: list[str], most: int = 1
     assert traffic_said.counted(paths, by, most) == side.call(traffic_said.counted, paths, by, most)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_recorded_files(python_side: PythonSide, path: Path) -> None:
     number = RECORDED.index(path)
     assert_same(python_side, [str(path)], BY[number % len(BY)])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("by", BY, ids=",".join)
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_dimensions_and_few_rows(python_side: PythonSide, by: list[str], most: int) -> None:
@@ -70,7 +70,7 @@ def test_dimensions_and_few_rows(python_side: PythonSide, by: list[str], most: i
         assert_same(python_side, [str(CAPTURES / name)], by, most)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("expression", [
     "api == Fetch", "version > 3 and not api == Metadata", 'client_id contains "a"', "broker == 10.9.9.9",
 ])  # fmt: skip
@@ -221,7 +221,7 @@ def test_most_exchanges_are_counted_as_rows(native: Any, name: str, by: list[str
     assert looked < exchanges / 2
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 @pytest.mark.parametrize("by", [["group"], ["group", "topic"]], ids=",".join)
 def test_groups_of_all_recorded_files(python_side: PythonSide, path: Path, by: list[str]) -> None:
@@ -277,6 +277,7 @@ def test_an_answer_before_its_question(python_side: PythonSide, tmp_path: Path) 
 GROUPS = "kafka44_java_groups.pcapng"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [*SHIPPED, "kafka44_java_errors.pcapng", GROUPS])
 def test_ways_counted_together_are_those_counted_alone(native: Any, name: str) -> None:
     """Rows that are left out, too."""

@@ -114,7 +114,7 @@ def parts(name: str, seed: int) -> list[Any]:
     return found
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_parts_of_captures_that_are_damaged(name: str, python_side: PythonSide) -> None:
     for seed in range(4):
@@ -124,7 +124,7 @@ def test_parts_of_captures_that_are_damaged(name: str, python_side: PythonSide) 
             assert one == other or one is None  # then it is fed
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_captures_as_they_are_and_damaged(name: str, python_side: PythonSide) -> None:
     for seed in (None, 1, 2):
@@ -215,7 +215,7 @@ def test_uses_of_versions_where_few_are_kept(
         assert _audited(counted) == _audited(added)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_blocks(name: str, python_side: PythonSide) -> None:
     path = str(CAPTURES / name)

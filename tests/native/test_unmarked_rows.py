@@ -115,13 +115,13 @@ def _assert_same(native: Any, path: str) -> int:
     return blocks.passed
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_recorded_files(native: Any, path: Path) -> None:
     _assert_same(native, str(path))
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", DAMAGED)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_captures_that_lack_something(
@@ -130,6 +130,7 @@ def test_captures_that_lack_something(
     _assert_same(native, write_pcap(tmp_path / "damaged.pcap", damage(packets_of(name))))
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(damage=DAMAGE, name=st.sampled_from(SHIPPED))
 def test_damaged_captures(native: Any, tmp_path: Path, damage: Any, name: str) -> None:
@@ -137,6 +138,7 @@ def test_damaged_captures(native: Any, tmp_path: Path, damage: Any, name: str) -
     _assert_same(native, write_pcap(tmp_path / "damaged.pcap", packets))
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(flips=FLIPS, name=st.sampled_from(SHIPPED))
 def test_damaged_bodies(native: Any, tmp_path: Path, flips: Any, name: str) -> None:
@@ -156,14 +158,14 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, 1 << 11)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_recorded_files_in_small_blocks(native: Any, path: Path) -> None:
     _assert_same(native, str(path))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("name", DAMAGED)
 @pytest.mark.parametrize("kept", [2, 3, 4])
@@ -369,7 +371,7 @@ def test_the_last_ones_of_a_block_become_no_object_either(
     assert 0 < len(made) < passed / 2
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_one_that_is_not_is_seen(native: Any, tmp_path: Path, change: Change) -> None:
     path = write_pcap(tmp_path / "steady.pcap", _steady())
@@ -408,6 +410,7 @@ def _told(steps: list[tuple[int, int]]) -> list[Packet]:
     return [packet._replace(ref=packet_ref(0, number)) for number, packet in enumerate(packets, 1)]
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, len(ANSWERS) - 1)), max_size=40))
 def test_answers_that_are_told_again(native: Any, tmp_path: Path, steps: list[tuple[int, int]]) -> None:
@@ -425,7 +428,7 @@ def test_only_answers_of_which_no_rule_spoke_pass(
     assert (_assert_same(native, path) >= 3 * 6) is passed
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("kept", [1, 2, 100])
 @pytest.mark.parametrize("name", CASES)
 def test_members_of_which_there_is_something_to_tell(
@@ -434,6 +437,7 @@ def test_members_of_which_there_is_something_to_tell(
     _assert_same_of_members(native, tmp_path, CASES[name], kept)
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(steps=STEPS, kept=st.sampled_from((1, 2, 100)))
 def test_members_that_come_and_go(native: Any, tmp_path: Path, steps: list[Step], kept: int) -> None:

@@ -37,7 +37,7 @@ class Recorder:
         else:
             self.runs.append(payload)
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> None:
         assert length > 0
         assert not self.ends
         self.calls.append(("gap", length, snapped, ref, time_ns))

@@ -85,7 +85,7 @@ def tshark_streams(path: Path, count: int) -> list[tuple[bytes, bytes]]:
 
 
 # Not the reordered capture: tshark 4.0's follow drops 78 bytes of its last stream.
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "name",
     [

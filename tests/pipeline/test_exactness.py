@@ -30,7 +30,7 @@ NAMES = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str, tmp_path: Path) -> None:
     compare([CAPTURES / name], tmp_path / "tables")
@@ -44,6 +44,7 @@ def test_brokers_that_other_connections_prove(tmp_path: Path) -> None:
     assert kinds == ["kafka"] * len(kinds)
 
 
+@pytest.mark.exhaustive
 def test_encrypted_captures_with_their_keys(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="needs the extra tls")
     keys = [str(CAPTURES / "kafka44_java_tls13.keys")]
@@ -113,6 +114,7 @@ def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
         assert of_run(tmp_path / "tables", table) == alone[table], table
 
 
+@pytest.mark.exhaustive
 def test_traffic_tapped_twice_into_one_set_is_counted_once(tmp_path: Path) -> None:
     capture = CAPTURES / "mock_rdk216_txn.pcap"
     once = len(of_one_process([capture])["exchanges"])

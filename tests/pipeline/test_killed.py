@@ -125,7 +125,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize("left", [0, 2, 3])
 def test_tables_after_a_kill(left: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

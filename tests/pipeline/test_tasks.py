@@ -51,6 +51,7 @@ def test_a_large_set_is_shared_by_tables_and_by_connections(wanted: int) -> None
     assert sorted(others) == sorted(ALL & (OF_JUDGES | OF_STATES | OF_CAUSES))
 
 
+@pytest.mark.exhaustive
 def test_rotated_files_with_reordering_and_loss_give_the_same_rows(rotated: Path, tmp_path: Path) -> None:
     compare([rotated], tmp_path / "tables", tables={"connections", "exchanges"}, parts=4)
     assert any(row["gaps"] for row in of_run(tmp_path / "tables", "connections"))

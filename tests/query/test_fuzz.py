@@ -93,6 +93,7 @@ def expressions() -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(expressions())
 def test_random_expressions(exchanges: list[Exchange], text: str) -> None:

@@ -197,7 +197,7 @@ def captures() -> list[tuple[Dissection, list[Any], list[Row], int]]:
     return found
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("text", "expected"), ORACLE, ids=[text for text, _ in ORACLE])
 def test_like_plain_python(text: str, expected: Callable[[Row], Any], captures: Any) -> None:
     predicate = compile_filter(text)

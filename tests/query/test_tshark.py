@@ -41,7 +41,7 @@ def tshark(name: str, display_filter: str, ports: Sequence[int]) -> list[int]:
     return [int(line) for line in ran.stdout.split()]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "pairs"), [(NAMES[0], PAIRS), (NAMES[1], PAIRS[1::5])])
 def test_like_tshark(name: str, pairs: list[tuple[str, str, str]]) -> None:
     if not shutil.which("tshark"):

@@ -39,7 +39,7 @@ def evidence_of(path: str) -> list[Evidence]:
     return collect_evidence(judged(path), lambda: Dissection(path), Judge)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)
 def test_evidence_shows_its_finding_again(rule: Rule, tmp_path: Path) -> None:
     path = write_pcap(tmp_path / "capture.pcap", packets_of(CASES[rule.code].violating()))

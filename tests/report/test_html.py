@@ -69,7 +69,7 @@ def test_the_style_knows_light_and_dark_and_what_the_page_uses() -> None:
     assert {name for name in light if name != "--mono"} == set(dark[: len(light)])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", EVIL)
 def test_wire_values_become_no_element(text: str) -> None:
     page = report_html(verdict_on(text))

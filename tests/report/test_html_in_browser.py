@@ -63,6 +63,7 @@ def test_nothing_of_the_wire_runs(browser: str, profile: Path, tmp_path: Path) -
     assert b'id="rules"' in ran.stdout
 
 
+@pytest.mark.exhaustive
 def test_a_console_message_would_be_seen(browser: str, profile: Path, tmp_path: Path) -> None:
     """The check above is worth something: a page that breaks its own policy is heard."""
     page = tmp_path / "page.html"

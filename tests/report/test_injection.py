@@ -28,7 +28,7 @@ def with_surrogates() -> Verdict:
     return verdict
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("text", EVIL)
 def test_reports_hold_no_character_that_acts_on_a_terminal(text: str, name: str) -> None:

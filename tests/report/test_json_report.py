@@ -63,7 +63,7 @@ def test_a_finding_tells_all_it_must() -> None:
     assert finding["command"].endswith(f"--exchange {place['connection']}/{place['exchange']}")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", EVIL)
 def test_wire_values_are_valid_and_come_back(text: str) -> None:
     report = validated(report_json(verdict_on(text)))

@@ -73,7 +73,7 @@ def test_fingerprints_do_not_know_ports_times_and_captures() -> None:
     assert len(one & other) == 1  # librdkafka's Metadata v12, in both
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("text", EVIL)
 def test_wire_values_stay_values(text: str) -> None:
     report = report_sarif(verdict_on(text))

@@ -168,14 +168,14 @@ HELD = list(of_rows(lambda answer: bool(answer.asked)))
 ONCE = list(of_rows(lambda answer: not answer.asked and bool(answer.once)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "version"), HELD + ONCE)
 def test_what_was_asked_for_and_nothing_else(name: str, version: int) -> None:
     asked, answered, _ = exchange(name, version)
     assert told(name, version, asked, answered) == set()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "version"), HELD)
 def test_a_result_is_missing(name: str, version: int) -> None:
     asked, answered, (levels, *_) = exchange(name, version)
@@ -183,7 +183,7 @@ def test_a_result_is_missing(name: str, version: int) -> None:
     assert bool(told(name, version, asked, answered)) == (ANSWERS[name].owed is Owed.EACH)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "version"), HELD + ONCE)
 def test_a_result_comes_twice(name: str, version: int) -> None:
     asked, answered, (levels, *_) = exchange(name, version)
@@ -193,7 +193,7 @@ def test_a_result_comes_twice(name: str, version: int) -> None:
     assert is_told or ANSWERS[name].owed is Owed.ANY  # then the keys of results need not be those of entries
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "version"), list(of_rows(lambda answer: bool(answer.once))))
 def test_what_stands_once_comes_twice(name: str, version: int) -> None:
     api, answer = protocol_messages.api_by_name(name), ANSWERS[name]
@@ -243,7 +243,7 @@ def test_topics_asked_for_by_name_are_not_marked_for_their_ids() -> None:
     assert [marks("a", "b"), marks("a", None), marks(None, "a"), marks(None, None)] == [bit] * 4
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "version"), HELD)
 def test_a_result_is_for_something_else(name: str, version: int) -> None:
     api = protocol_messages.api_by_name(name)
@@ -266,7 +266,7 @@ def _another(key: Any) -> Any:
     return STRANGER if isinstance(key, int) else bytes([STRANGER]) * 16
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "version"), HELD)
 def test_an_error_at_the_top_stands_for_all(name: str, version: int) -> None:
     """In the versions that have it."""

@@ -57,7 +57,7 @@ def faults(path: Path) -> set[str]:
     return {finding.code for finding in judged(path) if finding.claim is not Claim.DIFFERS}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", APACHE)
 def test_apache_kafka_is_clean(name: str) -> None:
     assert faults(CAPTURES / name) == set()
@@ -79,7 +79,7 @@ PROVOKED = {
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_traffic_is_quiet(name: str) -> None:
     """Nothing above information but what was provoked; one line for each kind and software, or broker."""
@@ -90,19 +90,19 @@ def test_healthy_traffic_is_quiet(name: str) -> None:
     assert [line for line, count in lines.items() if count > 1] == []
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_are_clean(name: str) -> None:
     assert faults(CAPTURES / name) == set()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", WILD)
 def test_faults_in_the_wild(name: str) -> None:
     assert faults(CAPTURES / name) == WILD[name]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_adds_nothing(reference: Path, damage: str) -> None:
     captures = reference / "captures"

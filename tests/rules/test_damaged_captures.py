@@ -113,7 +113,7 @@ def loud_when_whole(name: str) -> set[str]:
     return loud(packets_of(name))
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_damage_adds_no_error_and_no_warning(name: str, damage: str) -> None:
@@ -124,7 +124,7 @@ def test_damage_adds_no_error_and_no_warning(name: str, damage: str) -> None:
 PAIRS = list(product(NAMES, DAMAGES))[::4]
 
 
-@pytest.mark.sampled(33)
+@pytest.mark.sampled(66)
 @pytest.mark.parametrize(("name", "damage"), PAIRS)
 def test_guards_leave_nothing_out(name: str, damage: str) -> None:
     """A judge that shows every rule everything comes to the same verdict."""

@@ -30,7 +30,7 @@ def damaged(frame: Frame | None, chance: random.Random) -> Frame | None:
     return with_data(frame, bytes(data))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_raises(name: str, seed: int) -> None:
@@ -62,7 +62,7 @@ def damage_batches(exchange: Exchange, chance: random.Random) -> None:
     exchange.batches_cache = None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", BATCHES)
 def test_nothing_raises_inside_of_batches(name: str, seed: int) -> None:

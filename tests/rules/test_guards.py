@@ -49,7 +49,7 @@ def _both_ways(path: Path) -> None:
     assert verdict_of(_judge_capture(path)) == verdict_of(_judge_capture(path, guards=False))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str) -> None:
     _both_ways(CAPTURES / name)
@@ -64,7 +64,7 @@ def test_captures_of_the_reference(reference: Path) -> None:
         _both_ways(path)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("code", sorted(CASES))
 def test_fixtures(code: str) -> None:
     for make in (CASES[code].violating, CASES[code].legal):
@@ -74,7 +74,7 @@ def test_fixtures(code: str) -> None:
 GUARDED = [rule for rule in ALL_RULES if getattr(rule, "guard", None) is not None]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("rule", GUARDED, ids=lambda rule: rule.code)
 def test_a_guard_that_never_marks_is_noticed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     """For each of them: what the rule finds in its fixture is found by its guard alone."""
@@ -244,7 +244,7 @@ HEADERS: list[tuple[dict[str, int], set[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("header", "codes"), HEADERS, ids=str)
 def test_headers(header: dict[str, int], codes: set[str]) -> None:
     one = batches.batch({}, {}, **header)
@@ -352,7 +352,7 @@ DIFFERENT: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("api", "asked", "answered", "code"), DIFFERENT)
 def test_another_exchange_behind_those_that_are_alike(
     api: str, asked: dict[str, Any], answered: dict[str, Any], code: str

@@ -34,6 +34,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
+@pytest.mark.exhaustive
 def test_in_functions_that_are_loaded(module: str, tmp_path: Path) -> None:
     loaded = __import__(module)
     path = tmp_path / f"{module}.py"

@@ -43,7 +43,7 @@ def _rows(place: Path, table: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 def test_reports_from_tables_are_those_of_check(
     written: tuple[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:

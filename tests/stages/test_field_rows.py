@@ -84,6 +84,7 @@ def test_numbers_are_numbers_and_times_are_times(tmp_path: Path) -> None:
     assert schema.field("batch").type.field("transactional").type == pa.list_(pa.bool_())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("parts", [1, 5])
 def test_tasks_of_a_run_write_the_same_rows(parts: int, tmp_path: Path) -> None:
     paths = [str(CAPTURES / name) for name in NAMES]

@@ -88,7 +88,7 @@ def _first(told: Said, lost_at: int = -1) -> tuple[Judgement, list[ForwardedEven
     return pickle.loads(pickle.dumps(judgement)), list(relay.take())
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)
 def test_fixtures_of_every_rule(rule: Rule) -> None:
     case = CASES[rule.code]

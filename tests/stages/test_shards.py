@@ -27,7 +27,7 @@ def rows(name: str, shard: Shard | None = None) -> list[tuple[str, str]]:
     return [(table, repr(row)) for table, batch in made for row in batch.to_pylist()]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_shares_have_all_rows_once(name: str) -> None:
     shares = [rows(name, Shard(number, 3)) for number in range(3)]

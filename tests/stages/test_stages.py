@@ -32,7 +32,7 @@ SOME = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SOME)
 def test_stages_give_the_tables_of_one_process(name: str) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")

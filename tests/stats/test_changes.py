@@ -115,7 +115,7 @@ def test_envelopes_and_metadata_tell_the_same_creations(name: str, capfd: pytest
     assert {(row["client_id"], row["name"]) for row in alone} == automatic
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", names())
 def test_no_topic_is_created_twice(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Unless it was deleted between; and causes come before effects."""

@@ -75,7 +75,7 @@ def first_of(side: Facts | None) -> Any:
     return side["p50"] if "p50" in side else side["values"][0]["value"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("thing", CHANGED)
 def test_what_was_changed_comes_first(thing: str, capfd: pytest.CaptureFixture[str]) -> None:
     first = compared(capfd, *pair(thing))["differences"][0]
@@ -125,6 +125,7 @@ def test_the_other_way_round_is_better(capfd: pytest.CaptureFixture[str]) -> Non
     assert rows[-1] == throttled
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ["kafka44_java_groups", "tansu_rdk216_txn", "kafka44_java_tls13"])
 def test_nothing_differs_from_itself(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert compared(capfd, capture(name), capture(name))["differences"] == []
@@ -132,6 +133,7 @@ def test_nothing_differs_from_itself(name: str, capfd: pytest.CaptureFixture[str
     assert "nothing differs" in capfd.readouterr().out
 
 
+@pytest.mark.exhaustive
 def test_exit_code(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", *pair("acks")]) == OK
     assert main(["diff", *pair("acks"), "--exit-code"]) == FINDINGS
@@ -159,6 +161,7 @@ def test_two_are_compared(arguments: list[str], capfd: pytest.CaptureFixture[str
     assert "two captures" in (err := capfd.readouterr().err) or "once" in err
 
 
+@pytest.mark.exhaustive
 def test_a_capture_that_is_missing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     for arguments in (["no.pcap", PAIRS], [PAIRS, "no.pcap"]):
         assert main(["diff", *arguments]) not in (OK, FINDINGS)

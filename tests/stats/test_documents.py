@@ -44,7 +44,7 @@ def keys(value: Any) -> Iterator[str]:
 BOTH_ENDS = [str(path) for path in sorted((CORPUS / "taps").glob("kafka44_java_far.*.pcapng"))]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_field_is_documented(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     found: set[str] = set()

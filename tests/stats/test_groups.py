@@ -353,7 +353,7 @@ def member_of(turn: ExchangeView) -> str:
 EVERY = sorted(path for path in CAPTURES.iterdir() if ".pcap" in path.name)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
 def test_what_holds_of_all_groups(path: Path) -> None:
     traffic = GroupTraffic(TopicNames())

@@ -32,7 +32,7 @@ def summed(facts: Facts, field: str) -> int:
     return sum(row[field] for row in rows)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(112)
 @pytest.mark.parametrize("name", EVERY)
 def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     total = told(capfd, "stats", name)["total"]
@@ -53,7 +53,7 @@ def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture
                     ), (by, field)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Behind the time at which a member left, no heartbeat of its is answered without an error."""
@@ -76,7 +76,7 @@ def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixtur
                 assert member["joined"] <= member["gone_at"]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_no_cause_is_later_than_its_effect(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing ends before it began; generations go up; changes stand in their order."""
@@ -110,7 +110,7 @@ def came(name: str) -> dict[tuple[str, str], str]:
     return found
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_who_brings_a_rebalance_about_came_before_it(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The first of those who joined did before it began; nobody is the first member whom others preceded."""
@@ -133,7 +133,7 @@ def test_who_brings_a_rebalance_about_came_before_it(name: str, capfd: pytest.Ca
                 assert max(first) <= min(joined), (group["group"], one["generation"])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_what_is_laid_on_exchanges_was_sent_again(path: object) -> None:
     """No more delays than retransmissions of the connection, none longer than the exchange."""
@@ -154,7 +154,7 @@ def test_what_is_laid_on_exchanges_was_sent_again(path: object) -> None:
         assert len(delays) <= again[connection]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CORPUS)
 def test_records_by_topic_are_those_listed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Batches and records that were written: by topic, and by who wrote them."""

@@ -166,7 +166,7 @@ def test_gaps_are_what_the_cleaner_took(capfd: pytest.CaptureFixture[str]) -> No
     assert {gap["client_id"] for gap in gaps} == {"reads"}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", [name for name in names() if "_tls" not in name])
 def test_causes_come_before_their_effects(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     facts = told(capfd, "offsets", name)

@@ -25,7 +25,7 @@ def total(rows: list[dict[str, Any]], field: str) -> int:
     return sum(row[field] or 0 for row in rows)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_stats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     found = listed(name)
@@ -46,7 +46,7 @@ def test_stats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert facts["total"]["request_bytes"] + facts["total"]["response_bytes"] == size
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CORPUS)
 def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     for topic in told(capfd, "topics", name)["topics"]:
@@ -56,7 +56,7 @@ def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
             assert (topic["read"][field] or 0) == total(readers, field), field
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CORPUS)
 def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     beats: Counter[str] = Counter()
@@ -80,7 +80,7 @@ def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
             assert failed[error] >= count, error
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CORPUS)
 def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     plain = told(capfd, "stats", name)["total"]
@@ -94,7 +94,7 @@ def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
         assert 0 <= row["followed"] + row["ignored"] <= row["told"]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CORPUS)
 def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     fetches = sum(exchange.api_key == FETCH and exchange.request is not None for exchange in listed(name))
@@ -110,7 +110,7 @@ def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> 
         assert row["from"] <= row["to"]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", CORPUS)
 def test_logins(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     facts = told(capfd, "logins", name)

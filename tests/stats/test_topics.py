@@ -17,7 +17,7 @@ SILENT = {("kafka44_kafkajs_produce", "p-codec-none")}
 SENT = [name for name in names() if truth(name).get("records", {}).get("sent")]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", SENT)
 def test_who_wrote_how_many_records(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     sent = Counter((row["client_id"], row["topic"]) for row in truth(name)["records"]["sent"])

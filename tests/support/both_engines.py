@@ -39,8 +39,6 @@ BOTH = (
     "tls",
 )
 
-# In the environment of a run: `native` leaves out the Python engine; KDISSECT_NATIVE=0 does the reverse.
-ONE_ENGINE = "KDISSECT_TEST_ENGINE"
 # In the environment of a worker that runs the tests of both engines only: another worker runs all tests.
 _SECOND = "KDISSECT_SECOND_ENGINE"
 
@@ -66,8 +64,7 @@ def with_both_engines(specifications: Iterable[str]) -> list[str]:
     native = list(specifications)
     # Half as many: each worker collects all tests of its engine first, and these have less to do.
     python = [f"{each}//env:KDISSECT_NATIVE=0//env:{_SECOND}=1" for each in native[: (len(native) + 1) // 2]]
-    is_both = is_compiled and os.environ.get(ONE_ENGINE) != NATIVE
-    return [*native, *python] if is_both else native
+    return [*native, *python] if is_compiled else native
 
 
 def has_second(specifications: Iterable[str]) -> bool:

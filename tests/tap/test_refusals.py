@@ -78,17 +78,20 @@ def test_a_jvm_without_kafka(tmp_path: Path) -> None:
         assert run("tap", pid, "--detach").code == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("option", ["-XX:+DisableAttachMechanism", "-XX:-EnableDynamicAgentLoading"])
 def test_a_jvm_that_takes_no_agent(tmp_path: Path, option: str) -> None:
     with idle(tmp_path, option) as pid:
         refused(run("tap", pid, "-w", tmp_path / "x"), option, "-javaagent")
 
 
+@pytest.mark.exhaustive
 def test_a_jvm_that_sigquit_would_end(tmp_path: Path) -> None:
     with idle(tmp_path, "-Xrs") as pid:
         refused(run("tap", pid, "-w", tmp_path / "x"), "-Xrs")
 
 
+@pytest.mark.exhaustive
 def test_a_jvm_in_another_network(tmp_path: Path) -> None:
     """Its loopback is another: the agent could not come."""
     kafka.needs_java()
@@ -104,6 +107,7 @@ def test_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
         refuse_unfit(os.getpid())
 
 
+@pytest.mark.exhaustive
 def test_a_jar_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "no.jar").write_bytes(b"no")
     with idle(tmp_path) as pid, pytest.raises(TapError, match="cannot read the agent's jar"):

@@ -150,6 +150,7 @@ def test_where_nothing_can_record_the_test_is_skipped(
     assert all(text.startswith(reason) for text in run.texts.values())
 
 
+@pytest.mark.exhaustive
 def test_a_run_without_the_fixture_loads_nothing(tmp_path: Path) -> None:
     program = (
         "import sys, pytest\n"

@@ -43,7 +43,7 @@ class Sink:
         self.parts.append(payload)
         self.refs.append((len(payload), ref))
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> None:
         self.parts.append(length)
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:

@@ -24,6 +24,7 @@ def half(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     return request.param, str(path)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("command", ["check", "why", "stats"])
 def test_commands_say_what_they_say_without_a_log(half: tuple[str, str], command: str) -> None:
     _, log = half

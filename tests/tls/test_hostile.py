@@ -20,6 +20,7 @@ def talks(tmp_path_factory: pytest.TempPathFactory) -> None:
     _talks.extend(Peers(tmp_path_factory.mktemp("tls"), version).talk(LINES) for version in versions)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_damage_anywhere(data: st.DataObject) -> None:

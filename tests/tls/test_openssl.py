@@ -47,7 +47,7 @@ def heard(listener: Listener) -> tuple[bytes, bytes]:
     return listener.sinks[0].text, listener.sinks[1].text
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("suite", "kind"), [*((s, "rsa") for s in RSA_12), *((s, "ec") for s in EC_12)])
 def test_suites_of_tls_12(tmp_path: Path, suite: str, kind: str) -> None:
     talk = Peers(tmp_path, V12, suite, kind).talk(LINES)
@@ -68,6 +68,7 @@ def test_tls_13(talk_13: Conversation) -> None:
     assert info.alerts == {("client", "close_notify"): 1, ("server", "close_notify"): 1}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("segment", [1, 7, 100, 1460, 1 << 20])
 def test_segments_do_not_matter(talk_12: Conversation, talk_13: Conversation, segment: int) -> None:
     for talk in (talk_12, talk_13):

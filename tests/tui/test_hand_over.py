@@ -20,6 +20,7 @@ from tests.tui.screens import screen, until
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 
 
+@pytest.mark.exhaustive
 def test_an_answer_that_comes_when_the_screen_is_gone_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread reads on while the application is taken down below it."""
     asked, gone = threading.Event(), threading.Event()
@@ -45,6 +46,7 @@ def test_an_answer_that_comes_when_the_screen_is_gone_is_dropped(monkeypatch: py
     assert gone.is_set()
 
 
+@pytest.mark.exhaustive
 def test_timers_and_news_that_come_when_the_screen_is_gone_do_no_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -81,6 +81,7 @@ def test_columns_are_chosen_on_screen_and_kept(tmp_path: Path) -> None:
     assert KeptState(tmp_path / "tui.json").columns == ("number", "time", "latency")
 
 
+@pytest.mark.exhaustive
 def test_the_last_column_stays_and_all_can_come_back(tmp_path: Path) -> None:
     state = KeptState(tmp_path / "tui.json")
     state.columns = ("number",)

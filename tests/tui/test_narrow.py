@@ -16,6 +16,7 @@ TABS, HEADS = 1, 3
 TLS_PORT = 19317
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_views_and_keys_are_whole(monkeypatch: Any, size: tuple[int, int]) -> None:
     async def play(driven: Driven) -> None:

@@ -58,7 +58,7 @@ def test_each_view_shows_what_its_command_prints(monkeypatch: pytest.MonkeyPatch
     asyncio.run(look())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 40), (200, 60)])
 def test_every_size_has_room_for_every_view(
     columns: int, lines: int, monkeypatch: pytest.MonkeyPatch

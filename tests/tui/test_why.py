@@ -57,7 +57,7 @@ def printed(*arguments: object) -> Any:
     return json.loads(run("why", "--json", "--all", *arguments).out)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", ALIKE, ids=lambda path: path.name.partition(".")[0])
 def test_it_has_the_causes_of_the_command(path: Path) -> None:
     assert diagnosis_row(studied(path)) == printed(path)

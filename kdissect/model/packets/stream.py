@@ -47,8 +47,12 @@ class StreamSink(Protocol):
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """The next bytes, never empty, from the packet `ref` captured at `time_ns`."""
 
-    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> Hole | None:
+    def gap(
+        self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False
+    ) -> Hole | None:
         """The next `length` bytes were not captured (`UNKNOWN_LENGTH`: who knows how many).
+
+        `can_fill`: the caller keeps the hole that this returns, and fills or forgets it.
 
         `snapped` when a snap length cut them (then the packet is `ref`). Gives what `fill` needs, if the
         bytes may still be of use.

@@ -284,7 +284,7 @@ class Reassembly:
         odd.gaps += 1
         odd.gap_bytes += length
         self._log.note(AnomalyKind.GAP, detail, ref, time_ns)
-        gap.hole = self.sink.gap(length, False, ref, time_ns)
+        gap.hole = self.sink.gap(length, False, ref, time_ns, can_fill=True)
 
     def _advance(self, length: int) -> None:
         self.offset += length

@@ -58,7 +58,6 @@ class TcpConnection:
     __slots__ = (
         "_last_time_ns",
         "_reset_by",
-        "_reset_ref",
         "_streams",
         "initiator",
         "lender",
@@ -77,8 +76,7 @@ class TcpConnection:
         self.log = AnomalyLog(store.limits.anomalies) if log is None else log
         first, second = (Reassembly(sink, self.log, store, remembers) for sink in sinks)
         self._streams = first, second
-        self._reset_by: tuple[int, int] | None = None  # direction, time
-        self._reset_ref = 0  # of that packet
+        self._reset_by: tuple[int, int, int] | None = None  # direction, time, reference of the packet
         self.initiator: int | None = None
         self.lender: Lender | None = None
         self._last_time_ns = 0
@@ -283,7 +281,7 @@ class TcpConnection:
         if self.closed:
             return
         if self._reset_by is None:
-            self._reset_by, self._reset_ref = (direction, time_ns), ref
+            self._reset_by = direction, time_ns, ref
         self._settle(ref, time_ns)
 
     def _settle(self, ref: int, time_ns: int) -> None:
@@ -293,7 +291,8 @@ class TcpConnection:
 
     def _end_by_reset(self) -> None:
         if self._reset_by is not None:
-            self._end(CloseKind.RST, self._reset_ref, self._reset_by[1])
+            _, at_ns, ref = self._reset_by
+            self._end(CloseKind.RST, ref, at_ns)
 
 
 def _first_byte(segment: Segment) -> int:

@@ -14,7 +14,7 @@ from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 
 _NAME = "stream.json"
 # Of what is pickled in checkpoints: another number cannot be read.
-_STATE = 6
+_STATE = 7
 
 
 class PledgeError(ValueError):

@@ -18,7 +18,8 @@ use crate::template::Look;
 type Maybe = Option<PyBackedStr>;
 /// Id, capture set, client, broker, the connection that it is the same as; the broker's address, by which names of
 /// topics are known; software and principal of the client; whom a proxy connected for.
-type ConnectionRow = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Maybe, PyBackedStr, Maybe, Maybe, Maybe);
+type ConnectionRow =
+    (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Maybe, PyBackedStr, Maybe, Maybe, Maybe);
 /// Groups, throttle time in milliseconds, rack (`kdissect.engine.exchange_rows.More`).
 type More = (Vec<PyBackedStr>, Option<i32>, Maybe);
 /// Ordinal, API key, version, correlation id, client id.

@@ -48,7 +48,7 @@ def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exch
         yield exchange, quick, slow
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("path", ALL)
 def test_real_exchanges_and_damaged_ones(path: str) -> None:
     random = Random(path)
@@ -63,7 +63,7 @@ def test_real_exchanges_and_damaged_ones(path: str) -> None:
             assert quick.line(exchange) == slow.line(exchange)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("records", "show_secrets"), OTHER_FORMS)
 @pytest.mark.parametrize("path", FEW)
 def test_other_forms(path: str, records: bool, show_secrets: bool) -> None:

@@ -62,7 +62,7 @@ def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
     return code, out, err
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize("path", ALL, ids=lambda path: Path(path).name)
 @pytest.mark.parametrize("arguments", [LIST, BODIES], ids=["list", "bodies"])
@@ -173,6 +173,7 @@ def test_processes(tmp_path: Path) -> None:
     assert out.read_bytes() == expected.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are told by Linux")
 @pytest.mark.parametrize(("ended", "code"), [("worker", 3), ("interrupted", 130)])
 def test_the_end_of_a_process(ended: str, code: int, tmp_path: Path) -> None:

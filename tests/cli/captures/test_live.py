@@ -43,6 +43,7 @@ def listening(port: int, *arguments: object, command: str = "live") -> LiveRun:
     return started
 
 
+@pytest.mark.exhaustive
 def test_live_prints_what_inspect_prints_afterwards(source: str, port: int, tmp_path: Path) -> None:
     path = tmp_path / "f.pcapng"
     live = listening(port, "--source", source, "-w", path, "--format", "jsonl")
@@ -114,7 +115,7 @@ def test_a_connection_that_was_open_before(port: int) -> None:
     assert {row["state"] for row in rows} == {"complete"}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "command",
     [
@@ -200,7 +201,7 @@ def test_any_and_several_interfaces(source: str, port: int) -> None:
     assert len(alone.end().out.splitlines()) == EXCHANGES + 1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("interfaces", [("lo",), ("any",), ("lo", "any")], ids=",".join)
 def test_whoever_captures_may_stand_still(
     source: str, interfaces: tuple[str, ...], port: int, tmp_path: Path
@@ -221,7 +222,7 @@ def test_whoever_captures_may_stand_still(
     assert " 0 dropped" in ran.err
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("keeps", [False, True], ids=["printed", "kept"])
 def test_nothing_before_the_end_is_lost(source: str, keeps: bool, port: int, tmp_path: Path) -> None:
     """Also what the kernel still gathers for whoever captures, which some programs forget at a signal."""

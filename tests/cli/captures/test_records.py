@@ -35,7 +35,7 @@ def content(value: Any) -> bytes | None:
     return None if value is None else value.encode()
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_rows_are_what_kafka_python_reads(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     expected = [

@@ -47,6 +47,7 @@ def test_nothing_to_open_opens_no_screen(how: tuple[str, ...], tmp_path: Path) -
         ]
 
 
+@pytest.mark.exhaustive
 def test_what_was_not_read_is_told_at_the_end() -> None:
     with Terminal(CAPTURES / "kafka44_java_tls13.pcapng") as terminal:
         terminal.wait_for("! 1 warning")
@@ -139,6 +140,7 @@ def test_from_open_to_quit() -> None:
         assert b"/nowhere.pcap: No such file or directory" in terminal.seen
 
 
+@pytest.mark.exhaustive
 def test_keys_come_from_the_terminal_where_the_capture_is_standard_input() -> None:
     with PRODUCE.open("rb") as capture, Terminal("-", stdin=capture.fileno()) as terminal:
         terminal.wait_for("InitProducerId")
@@ -153,6 +155,7 @@ def can_capture() -> bool:
         return False
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not can_capture(), reason="capturing needs libpcap and a permission")
 def test_a_live_capture_ends_with_the_screen() -> None:
     with Terminal("-i", "lo", "-f", "tcp port 1") as terminal:

@@ -117,7 +117,7 @@ MADE: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_in_the_packets(name: str, command: str, tmp_path: Path) -> None:
@@ -126,14 +126,14 @@ def test_what_is_in_the_packets(name: str, command: str, tmp_path: Path) -> None
     assert said(command, path, tmp_path) == [warning(MADE[name][1])]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_tls_without_keys(command: str, tmp_path: Path) -> None:
     told = KEYLESS.format("15 of 30 connections are", "no key log was given")
     assert said(command, TLS, tmp_path) == [warning(told)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_key_log_that_opens_nothing(command: str, tmp_path: Path) -> None:
     lacks = "the key log has no secrets for the connection's client random"
@@ -145,7 +145,7 @@ def test_a_key_log_that_opens_nothing(command: str, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_said_where_all_is_read(command: str, tmp_path: Path) -> None:
     assert said(command, TXN, tmp_path) == []
@@ -153,7 +153,7 @@ def test_nothing_is_said_where_all_is_read(command: str, tmp_path: Path) -> None
     assert said(command, TLS, tmp_path, *twice) == []
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command != "live -"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_cut_input_is_exit_code_3(
@@ -220,14 +220,14 @@ NAMES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", NAMES)
 def test_a_name_that_occurs_nowhere(command: str, tmp_path: Path) -> None:
     lines = said(command, GROUPS, tmp_path)
     assert lines == [warning(NAMES[command])]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "command",
     [

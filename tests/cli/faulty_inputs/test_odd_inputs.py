@@ -211,6 +211,7 @@ def try_as_nobody(place: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("most", [24, 64])
 def test_few_descriptors(most: int, tmp_path: Path) -> None:
     for number in range(most + 10):
@@ -262,7 +263,7 @@ def test_findings_that_cannot_be_told_are_no_findings(tmp_path: Path) -> None:
     check(run("check --strict --fail-on warning", tmp_path, bad, shell=">/dev/full"), 3)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("shell", ["2>&-", "2>/dev/full", "<&-"])
 @pytest.mark.parametrize("command", ["info", "check", "nothing"])
 def test_other_streams_that_are_closed(command: str, shell: str, tmp_path: Path) -> None:
@@ -341,6 +342,7 @@ sys.exit(max(main(line.split("|")) for line in sys.argv[1:]))
 """
 
 
+@pytest.mark.exhaustive
 def test_an_installation_that_nobody_may_write_to(tmp_path: Path) -> None:
     def tried(*lines: str) -> subprocess.CompletedProcess[str]:
         call = [sys.executable, "-B", "-c", READ_ONLY, *lines]

@@ -119,7 +119,7 @@ def exchange_times(path: Path | str) -> list[tuple[int, int]]:
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("options", EXTRACTS, ids=" ".join)
 @pytest.mark.parametrize("edge", EDGES)
 def test_packets_that_are_extracted_have_their_times(

@@ -36,6 +36,7 @@ def test_only_what_concerns_them(capfd: pytest.CaptureFixture[str]) -> None:
     assert page(capfd, ERRORS, "--group", "nobody")["causes"] == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_formats_have_the_same_causes(form: str, capfd: pytest.CaptureFixture[str]) -> None:
     causes = page(capfd, ERRORS)["causes"]

@@ -68,6 +68,7 @@ def test_records_of_many_batches_are_as_many_as_a_run_has(limits: Callable[..., 
     assert [str(fault.kind) for fault in faults] == ["decompression_limit"]
 
 
+@pytest.mark.exhaustive
 def test_those_that_are_asked_for_one_by_one_count_as_far_as_they_were(limits: Callable[..., None]) -> None:
     limits(run_records=100)
     many = bomb(20_000)
@@ -160,7 +161,7 @@ WAYS = (
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("words", WAYS, ids=" ".join)
 def test_commands_tell_it_and_say_the_same_compiled_or_not(
     words: tuple[str, ...], capture: Path, run: Run

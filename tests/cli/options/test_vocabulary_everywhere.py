@@ -163,7 +163,7 @@ def line_of(name: str, part: str) -> list[str]:
     return [*RUNS[name], *(["--table", part] if part else [])]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "part"), TABLES)
 def test_rows_call_things_by_their_names(name: str, part: str, capfd: pytest.CaptureFixture[str]) -> None:
     line = line_of(name, part)
@@ -187,7 +187,7 @@ def had(path: str, columns: dict[str, set[Any]]) -> dict[str, str]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "part"), TABLES)
 def test_names_of_fields_print_what_rows_have(
     name: str, part: str, capfd: pytest.CaptureFixture[str]

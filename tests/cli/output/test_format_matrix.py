@@ -87,7 +87,7 @@ def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capfd.readouterr().out
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", RUNS)
 def test_rows_are_the_same_in_every_format(
     name: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
@@ -119,7 +119,7 @@ def test_rows_are_the_same_in_every_format(
                 assert stored[column] == value, column
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_each_table_of_a_command(name: str, part: str, capfd: pytest.CaptureFixture[str]) -> None:
     lines = printed(capfd, *RUNS[name], "--table", part, "--format", "tsv").splitlines()
@@ -256,7 +256,7 @@ def test_the_rule_is_held_to_all_commands() -> None:
     assert {*RUNS, *REPORTS, *FILES, "live"} == set(COMMANDS)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", RUNS)
 def test_rows_are_a_table_on_a_terminal_and_tsv_elsewhere(name: str, tmp_path: Path) -> None:
     line = rows_of(name)
@@ -268,7 +268,7 @@ def test_rows_are_a_table_on_a_terminal_and_tsv_elsewhere(name: str, tmp_path: P
     assert (tmp_path / "rows").read_text() == tsv
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in (*RUNS, *REPORTS) if name not in LISTS])
 def test_a_report_is_the_same_everywhere(name: str) -> None:
     line = (RUNS | REPORTS)[name]
@@ -279,7 +279,7 @@ NO_NAMES = ("info", "segments", "fields", "limits", "rules")  # of the wire, in 
 NAMES = (b"rdk-", b"txn", b"cooperative", b"shared", b"member", b"jumps", b"consumer-", b"managed", b"franz")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in RUNS if name not in NO_NAMES])
 def test_csv_in_a_file_is_inert(name: str, tmp_path: Path) -> None:
     """Names on the wire that read as formulas."""
@@ -326,7 +326,7 @@ def test_every_command_with_rows_has_every_format() -> None:
         assert {"--json", "-e", "--limit", "-o"} <= set(options), name
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name in (*RUNS, "live") if name not in NO_INTERFACE])
 def test_commands_capture_live(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     target = ["--target", "4.0"] if name == "upgrade" else []

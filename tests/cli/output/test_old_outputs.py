@@ -133,7 +133,7 @@ def test_evidence_takes_the_place_of_the_old_one_as_a_whole(
 # closed and full
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_output_is_one_line(name: str) -> None:
@@ -169,6 +169,7 @@ def test_a_dash_is_standard_output(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("mount") is None or os.name != "posix", reason="needs mount")
 def test_a_full_disk_leaves_everything(tmp_path: Path) -> None:
     disk = tmp_path / "disk"

@@ -76,7 +76,7 @@ def prepared(name: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_kill_leaves_what_was_there(name: str, tmp_path: Path) -> None:
     path = prepared(name, tmp_path)
@@ -90,7 +90,7 @@ def test_a_kill_leaves_what_was_there(name: str, tmp_path: Path) -> None:
         assert path.read_bytes() == b"what was there"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_leaves_what_was_there_and_says_so(name: str, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ EVERYTHING = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("arguments", EVERYTHING, ids=lambda line: " ".join(line[:1] + line[2:]))
 def test_nothing_wraps_inside_a_word(arguments: list[str]) -> None:
     color = [] if "--help" in arguments else ["--color", "never"]

@@ -49,7 +49,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("options", [form.split() for form in FORMS], ids=FORMS)
 @pytest.mark.parametrize("which", ["inspect", "connections"])
 def test_nothing_from_the_wire_commands_the_terminal(which: str, options: list[str], hostile: str) -> None:

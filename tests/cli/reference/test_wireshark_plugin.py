@@ -291,6 +291,7 @@ def say(talk: Conversation, api: Api, version: int, seed: int) -> None:
     talk.broker(encode_response(api.key, version, number, answer))
 
 
+@pytest.mark.exhaustive
 @needs_tshark
 def test_every_api_and_version_has_the_fields_that_inspect_prints(plugin: str, tmp_path: Path) -> None:
     path = write_pcap(tmp_path / "all.pcap", (packet for talk in all_versions() for packet in talk.packets))
@@ -302,6 +303,7 @@ def test_every_api_and_version_has_the_fields_that_inspect_prints(plugin: str, t
     assert equal >= 4 * len(versions)
 
 
+@pytest.mark.exhaustive
 @needs_tshark
 def test_what_wireshark_itself_cannot_read_is_readable(plugin: str, tmp_path: Path) -> None:
     """Produce 9 and later, Fetch 12 and later: its own dissector says so of itself."""
@@ -362,7 +364,7 @@ def test_damaged_captures_are_shown_without_errors_of_lua(number: int, plugin: s
         assert "wireshark.lua:" not in text and "kdissect.lua:" not in text
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @needs_tshark
 @pytest.mark.parametrize(
     ("words", "keys"),
@@ -385,6 +387,7 @@ def without_root(text: str) -> str:
     return text.replace('Running as user "root" and group "root". This could be dangerous.\n', "")
 
 
+@pytest.mark.exhaustive
 @needs_tshark
 def test_the_page_is_what_tshark_prints(plugin: str, tmp_path: Path) -> None:
     shutil.copy(plugin, tmp_path / "kdissect.lua")

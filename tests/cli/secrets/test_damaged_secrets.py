@@ -149,6 +149,7 @@ def test_a_nonce_that_is_no_text_ends_no_check(tmp_path: Path) -> None:
     assert main(["check", write_pcap(tmp_path / "c.pcap", made.packets), "--format", "json"]) in (0, 1)
 
 
+@pytest.mark.exhaustive
 def test_every_conversation_has_one_and_the_search_finds_it(tmp_path: Path) -> None:
     """Else nothing below could fail."""
     for name, messages in message_lists():
@@ -162,12 +163,13 @@ def test_every_conversation_has_one_and_the_search_finds_it(tmp_path: Path) -> N
         assert {side for side, _ in messages} == {CLIENT, BROKER}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("number", FOUND)
 def test_what_was_found_is_shown_by_nothing(number: int, tmp_path: Path) -> None:
     assert not list(hunt(number, tmp_path, everything=True))
 
 
+@pytest.mark.exhaustive
 def test_damaged_captures_show_none(tmp_path: Path) -> None:
     """Two damaged captures of each conversation; `python -m fuzz secrets` looks at any number."""
     assert len(message_lists()) > 60

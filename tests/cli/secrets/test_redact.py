@@ -103,7 +103,7 @@ def assert_none_is_left(needles: set[bytes], path: Path) -> None:
     assert {needle for needle in needles if needle in data} == set()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stem", STEMS)
 def test_nothing_that_was_planted_is_left(stem: str, tmp_path: Path) -> None:
     assert_none_is_left(secrets(stem), redacted(stem, "secrets", tmp_path))
@@ -122,6 +122,7 @@ def test_what_is_looked_for_was_there() -> None:
         assert any(needle in data for needle in names(stem)), stem
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stem", ["kafka44_java_produce", "kafka28zk_franz_early", "kafka44_java_sasl"])
 def test_every_record_is_only_filler(stem: str, tmp_path: Path) -> None:
     seen = 0
@@ -149,7 +150,7 @@ def same(exchange: Exchange) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("level", ["secrets", "names"])
 @pytest.mark.parametrize("stem", ["kafka44_java_produce", "kafka44_java_sasl", "kafka28zk_franz_early"])
 def test_the_exchanges_are_the_same_and_nothing_new_is_malformed(

@@ -59,7 +59,7 @@ def formats() -> Iterator[tuple[str, str]]:
                 yield name, str(form)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("command", "form"), list(formats()))
 def test_no_format_of_any_command_holds_one(
     command: str, form: str, capture: str, capfdbinary: pytest.CaptureFixture[bytes]
@@ -136,6 +136,7 @@ def test_no_metric_holds_one(capture: str) -> None:
     search(text, "metrics")
 
 
+@pytest.mark.exhaustive
 def test_no_view_on_the_screen_shows_one(capture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`test_secrets` looks at all fields and bytes; here are the whole screens, the stream and the copies."""
     pytest.importorskip("textual", reason="needs textual")

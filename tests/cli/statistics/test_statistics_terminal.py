@@ -60,7 +60,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("line", COMMANDS)
 def test_nothing_from_the_wire_commands_the_terminal(line: str, hostile: str) -> None:
     name, *options = line.split()

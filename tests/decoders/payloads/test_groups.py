@@ -170,6 +170,7 @@ def test_what_does_not_fit_says_why(data: bytes) -> None:
     assert "why" in told
 
 
+@pytest.mark.exhaustive
 def test_every_cut_and_flip_raises_nothing() -> None:
     places = (
         "groupMetadata",

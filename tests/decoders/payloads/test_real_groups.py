@@ -93,7 +93,7 @@ def compare(path: Path) -> Counter[str]:
     return compared
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_shipped_captures(path: Path) -> None:
     compare(path)

@@ -29,7 +29,7 @@ def check_records(found: list[RecordBatch]) -> None:
             assert ours(batch) == theirs(batch.data[batch.start : batch.end])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_shipped_captures_equal_kafka_python(path: Path) -> None:
     check_records(batches(path))

@@ -85,7 +85,7 @@ def test_the_tree_as_text_escapes_and_tells_null() -> None:
     assert any("attributes: int16 (none, transactional) = 16" in line for line in lines)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_frames_of_captures(path: Path) -> None:
     for exchange in Dissection(str(path)):

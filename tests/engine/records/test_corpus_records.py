@@ -69,7 +69,7 @@ def content(value: Any) -> bytes | None:
     return None if value is None else value.encode()
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda truth: truth.name.partition(".")[0])
 def test_every_record_of_the_truth_is_in_the_capture(truth: Path) -> None:
     records = json.loads(truth.read_text()).get("records") or {}

@@ -55,7 +55,7 @@ def _later(number: int) -> bool:
     return number > 60
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("shift_ns", [0, 2_000, 3 * SECOND, 600 * SECOND])
 @pytest.mark.parametrize("keeps", [_all, _lossy, _later])
 @pytest.mark.parametrize("name", ["mock_rdk216_txn.pcap", "kafka44_sarama_groups.pcapng"])

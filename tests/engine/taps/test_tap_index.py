@@ -175,7 +175,7 @@ def in_blocks(packets: list[PlainPacket], size: int) -> Iterator[Sequence[PlainP
         yield found[0] if len(found) == 1 else MergedBlock([(block, 0, len(block)) for block in found])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(30))
 def test_taps_of_real_streams_have_the_marks_of_a_look_at_all(seed: int) -> None:
     packets = taps(seed)

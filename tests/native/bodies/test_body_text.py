@@ -69,6 +69,7 @@ def test_bodies_of_every_version(message: Message, version: int) -> None:
         assert found is not None or may_be_left
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=1000)
 @given(st.sampled_from(PLAIN), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_damaged_bodies(body: tuple[Message, int], seed: int, random: Random) -> None:

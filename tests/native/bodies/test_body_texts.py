@@ -100,7 +100,7 @@ def both(exchange: Exchange, *, counted: bool = False) -> Texts | None:
     return found
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", ALL)
 def test_captures(path: str) -> None:
     dissection = Dissection(path)

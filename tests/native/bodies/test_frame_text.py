@@ -85,6 +85,7 @@ def test_nearly_all_frames_of_real_captures_are_compiled() -> None:
     assert told > 300
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=1000)
 @given(st.sampled_from(BODIES), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_damaged_frames(body: Body, seed: int, random: Random) -> None:

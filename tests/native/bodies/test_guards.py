@@ -56,6 +56,7 @@ def test_recordings() -> None:
     assert marked < total / 2
 
 
+@pytest.mark.exhaustive
 def test_bodies_that_are_damaged() -> None:
     random = Random(7)
     marked = unmarked = 0

@@ -33,7 +33,7 @@ def damaged(data: bytes, dice: random.Random) -> Iterator[bytes]:
     yield data + b"\0"
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_damaged_bodies_have_the_summaries_of_the_summarizer(api_key: int) -> None:
     dice = random.Random(api_key)

@@ -28,6 +28,7 @@ def both(wanted: int | None, last: int, data: bytes, at: int, end: int, dense: b
     return found
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=400)
 @given(RECORDS, st.integers(1, 3), st.booleans(), st.data())
 def test_records_as_they_are_and_damaged(

@@ -89,7 +89,7 @@ def field(data: bytes, topic: str | None = "t", is_response: bool = True, partit
     return RecordSet(exchange, is_response, frame, records_field)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_shipped_captures(path: Path) -> None:
     check([records for exchange in Dissection(str(path)) for records in record_sets(exchange)])

@@ -207,7 +207,7 @@ def asked_codecs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return codecs
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("batch", "is_asked"),
     [
@@ -318,7 +318,7 @@ BLOCKS: dict[str, tuple[int, bytes, Callable[[bytes], bytes]]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", BLOCKS)
 @settings(max_examples=100, deadline=None)
 @given(
@@ -335,7 +335,7 @@ def test_damaged_blocks_become_what_python_makes_of_them(
     check([produce(compressed(codec, framed(block[:-1] if is_cut else block)), BATCHES[0])])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_with_one_byte_changed_become_what_python_makes_of_them(name: str) -> None:
     """Each byte of a block in turn: some of them are still blocks, of something else."""
@@ -416,6 +416,7 @@ def test_memory_of_values_is_used_again_when_nobody_has_it() -> None:
 damage = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(BATCHES), max_size=4), damage, st.floats(0, 1), st.booleans())
 def test_damaged_and_cut_bodies(
@@ -429,6 +430,7 @@ def test_damaged_and_cut_bodies(
     check([asked(bytes(body[: int(cut * len(body))] if is_cut else body))])
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(BATCHES), damage)
 def test_damaged_records_whose_checksum_is_right(batch: bytes, changes: list[tuple[float, int]]) -> None:

@@ -75,6 +75,7 @@ def test_lines_of_all_captures_are_the_same(
     check(path, python_side, tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_damaged_captures(native: Any, python_side: PythonSide, tmp_path: Path) -> None:
     """Every 97th byte behind the headers of files is another one, and the end is missing."""
     for path in (path for path in EVERY if path.name.startswith("kafka44_sarama")):
@@ -164,6 +165,7 @@ def test_any_texts(
     assert not left
 
 
+@pytest.mark.exhaustive
 @needs_native
 @pytest.mark.parametrize("style", STYLES)
 def test_every_character(style: str) -> None:

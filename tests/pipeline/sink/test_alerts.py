@@ -353,6 +353,7 @@ Alerts([target_of(sys.argv[2])], directory_at(Path(sys.argv[1])), print).send(0,
 """
 
 
+@pytest.mark.exhaustive
 def test_killed_between_telling_and_remembering_it_is_told_again_with_the_same_ids(
     directory: StreamDirectory, hook: Hook
 ) -> None:

@@ -83,6 +83,7 @@ def test_what_waits_to_be_deleted_goes_when_there_is_nothing_to_join(grown: Path
     assert len(list((grown / "rates").rglob("*.parquet"))) == 4
 
 
+@pytest.mark.exhaustive
 def test_killed_at_any_change_there_are_the_old_files_or_the_new(grown: Path, tmp_path: Path) -> None:
     changes, seen = 0, set()
     while True:

@@ -17,6 +17,7 @@ from tests.pipeline.streaming.arriving import arrive, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
 
 
+@pytest.mark.exhaustive
 def test_each_finding_is_told_once(tmp_path: Path) -> None:
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
     told = tmp_path / "alerts.jsonl"

@@ -26,7 +26,7 @@ NAMES = (
 )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_file_by_file(name: str, tmp_path: Path) -> None:
     """Connections, frames and histories cross every border; the tables are right after each file."""
@@ -51,7 +51,7 @@ def test_batches_of_any_size_give_the_same(
     assert_equal(tmp_path / "tables", [rotated])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("swapped", [1, 7, 40])
 def test_packets_out_of_order_across_a_border(swapped: int, tmp_path: Path) -> None:
     """What was captured last before a rotation is in the next file, and the other way round."""
@@ -77,6 +77,7 @@ def test_files_that_overlap_by_less_than_a_second(tmp_path: Path) -> None:
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_encrypted_connections_across_files(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="needs the extra tls")
     keys = str(CAPTURES / "kafka44_java_tls13.keys")

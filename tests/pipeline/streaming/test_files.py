@@ -34,6 +34,7 @@ def _now(path: Path) -> float:
     return path.stat().st_mtime
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_is_being_written_waits(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder, patience=Patience(5.0)))
     path = arrive(folder, 0, packets_of(NAME))
@@ -59,6 +60,7 @@ def test_what_follows_shows_that_a_file_is_complete(tmp_path: Path, folder: Path
     assert [entry.path for entry in stream.registry.entries] == [str(path)]
 
 
+@pytest.mark.exhaustive
 def test_a_file_half_copied_holds_back_those_behind_it(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder, patience=Patience(5.0)))
     parts = cut(packets_of(NAME), 3)
@@ -73,6 +75,7 @@ def test_a_file_half_copied_holds_back_those_behind_it(tmp_path: Path, folder: P
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.exhaustive
 def test_a_file_whose_writer_died_is_taken_at_last(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder))
     path = arrive(folder, 0, packets_of(NAME))
@@ -83,7 +86,7 @@ def test_a_file_whose_writer_died_is_taken_at_last(tmp_path: Path, folder: Path)
     assert_equal(tmp_path / "tables", [folder])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["again.pcap", "trace.pcap7", "before/trace.pcap"])
 def test_a_file_that_comes_twice_counts_once(name: str, tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder, recursive=True))
@@ -147,6 +150,7 @@ def test_a_name_of_a_ring_buffer_holds_other_packets_later(tmp_path: Path, folde
     assert rows == [{**r, "request": None, "response": None} for r in of_stream(kept / "tables", "exchanges")]
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_comes_too_late_is_told_and_left_out(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder))
     parts = cut(packets_of(NAME), 3)
@@ -170,6 +174,7 @@ def test_a_file_that_comes_too_late_is_told_and_left_out(tmp_path: Path, folder:
         assert of_stream(tmp_path / "tables", table) == expected[table], table
 
 
+@pytest.mark.exhaustive
 def test_files_that_arrive_in_any_order_within_the_time_they_are_held(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder, patience=Patience(0.0, hold_s=60.0)))
     parts = cut(packets_of(NAME), 4)

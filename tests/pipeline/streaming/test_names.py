@@ -35,6 +35,7 @@ def _later() -> list[Packet]:
     return [packet._replace(time_ns=packet.time_ns + LATER_NS) for packet in packets_of(NAME)]
 
 
+@pytest.mark.exhaustive
 def test_names_that_are_told_in_a_later_batch(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     stream = Stream(settings_of(tmp_path, folder))

@@ -53,7 +53,7 @@ MOMENTS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("moment", ["while rewritten files move", "before the manifest", "behind the commit"])
 def test_a_batch_that_rewrites_rows_is_repeated(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +82,7 @@ def test_a_batch_that_rewrites_rows_is_repeated(
     assert any(row["same_as"] for row in of_stream(tmp_path / "tables", "connections"))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_the_batch_is_repeated(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, name, calls = MOMENTS[moment]

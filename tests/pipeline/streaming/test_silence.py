@@ -47,7 +47,7 @@ def slowly(packets: Sequence[Packet], files: int = FILES) -> list[list[Packet]]:
     return [part for part in found if part]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_connections_that_are_silent_for_a_while(name: str, tmp_path: Path) -> None:
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
@@ -72,7 +72,7 @@ def test_with_a_backlog_in_between(tmp_path: Path) -> None:
             assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_two_taps_of_silent_connections(first: str, tmp_path: Path) -> None:
     """Which connection counts changes while they are silent."""

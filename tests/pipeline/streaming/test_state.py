@@ -32,6 +32,7 @@ def _at(packets: list[Packet]) -> list[Packet]:
     return sorted(packets, key=lambda packet: packet.time_ns)
 
 
+@pytest.mark.exhaustive
 def test_state_of_connections_that_are_over_goes(tmp_path: Path) -> None:
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
     for number in range(6):
@@ -123,6 +124,7 @@ def test_what_two_hosts_share_is_forgotten_after_two_hours(tmp_path: Path) -> No
     assert sum(row["same_as"] is None for row in of_stream(tmp_path / "tables", "connections")) == 30
 
 
+@pytest.mark.exhaustive
 def test_open_connections_that_have_nothing_new_are_not_touched(tmp_path: Path) -> None:
     """State is read and written for flows with packets; the rows of the others are there all the same."""
     stream = Stream(settings_of(tmp_path, tmp_path / "in", shards=1))
@@ -178,6 +180,7 @@ def _written_for_one(folder: Path, idle: int) -> dict[str, int]:
     }
 
 
+@pytest.mark.exhaustive
 def test_a_batch_writes_what_the_one_that_spoke_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +194,7 @@ def test_a_batch_writes_what_the_one_that_spoke_needs(
     assert few["parts"] <= 3, "groups in which one was and to which one comes, and what speaks"
 
 
+@pytest.mark.exhaustive
 def test_silent_connections_that_wait_for_an_answer(tmp_path: Path) -> None:
     """They end unanswered with each batch, though nothing comes of them; then the answer comes."""
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))

@@ -89,7 +89,7 @@ def _talked(talk: Conversation, make: Callable[[int], Iterator[Step]], numbers: 
             talk.broker(encode_response(key, version, correlation, answer))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [produce, fetch, group, transaction], ids=lambda make: make.__name__)
 def test_closed_exchanges_leave_nothing(make: Callable[[int], Iterator[Step]], tmp_path: Path) -> None:
     stream = Stream(settings_of(tmp_path, tmp_path / "in", shards=1))

@@ -50,13 +50,13 @@ def _later(number: int) -> bool:
     return number > 20
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("order", ORDERS)
 def test_two_taps_file_by_file(order: str, tmp_path: Path) -> None:
     _compare(tmp_path, NAME, ORDERS[order], 300_000_000, _lossy)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("shift_ns", "keeps"),
     [(2_000, _later), (-20 * 60 * SECOND_NS, _all), (90 * 60 * SECOND_NS, _later)],

@@ -3,6 +3,8 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from kdissect.api import Dissection
 from kdissect.model.finding import Finding
 from kdissect.rules.findings import FindingLog, Key
@@ -41,6 +43,7 @@ def _told(log: FindingLog) -> list[tuple[object, ...]]:
     return [(f.code, f.place, f.count, f.last_time_ns, f.seen, f.consequence) for f in log.all()]
 
 
+@pytest.mark.exhaustive
 def test_order_and_parts_do_not_matter() -> None:
     wanted = FindingLog()
     for rule, finding in _each():

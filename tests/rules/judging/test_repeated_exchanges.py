@@ -150,7 +150,7 @@ def test_rules_are_asked_of_a_few_of_many_repeated_exchanges(
     assert found == one_by_one(monkeypatch, repeated(NOT_LISTED, in_flight))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_each_repeated_exchange_is_counted_as_if_it_were_judged(
@@ -160,7 +160,7 @@ def test_each_repeated_exchange_is_counted_as_if_it_were_judged(
     assert told(judged(found)) == one_by_one(monkeypatch, found)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("seed", range(60))
 def test_repeated_exchanges_among_others_are_counted_as_if_they_were_judged(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -171,7 +171,7 @@ def test_repeated_exchanges_among_others_are_counted_as_if_they_were_judged(
     assert told(judged(found)) == one_by_one(monkeypatch, found)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", PAIRS)
 def test_what_rules_silenced_is_told_of_repeated_exchanges_too(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -49,7 +49,7 @@ def assert_same(loaded: Loaded, path: Path, **options: Any) -> None:
         assert one == other, row
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FILES)
 def test_rows_are_those_of_the_exchanges(name: str) -> None:
     with Loaded(CAPTURES / name) as loaded:

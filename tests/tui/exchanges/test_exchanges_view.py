@@ -22,6 +22,7 @@ def row_with(driven: Driven, topic: str, api_key: int) -> int:
     return next(row for row in range(len(log)) if topic in log.topics(row) and log.api_key(row) == api_key)
 
 
+@pytest.mark.exhaustive
 def test_fields_and_bytes_find_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play(driven: Driven) -> None:
         await driven.loaded()
@@ -113,6 +114,7 @@ def test_keys_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     drive(play, PRODUCE, monkeypatch=monkeypatch)
 
 
+@pytest.mark.exhaustive
 def test_go_to_number_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play(driven: Driven) -> None:
         await driven.loaded()
@@ -132,6 +134,7 @@ def test_go_to_number_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drive(play, PRODUCE, monkeypatch=monkeypatch)
 
 
+@pytest.mark.exhaustive
 def test_findings_are_shown_and_gone_to(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play(driven: Driven) -> None:
         await driven.loaded()
