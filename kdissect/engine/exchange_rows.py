@@ -69,7 +69,11 @@ EXCHANGE_FIELDS = (
     RowField("api", "string", "name of the API; null where the key is unknown"),
     RowField("api_version", "int16", "version of the API"),
     RowField("correlation_id", "int32", "correlation id of the headers"),
-    RowField("state", "string", "`complete`, `no_response_expected`, `unanswered` or `orphan_response`"),
+    RowField(
+        "state",
+        "string",
+        "`complete`, `no_response_expected`, `unanswered`, `incomplete` or `orphan_response`",
+    ),
     *(
         RowField(f"{side}{name}", type_, doc)
         for side in ("request", "response")

@@ -228,3 +228,16 @@ def test_tokens_of_kafka_0_9_come_without_a_handshake() -> None:
     (connection,) = connections_of(talk.packets)
     assert (str(connection.kind), connection.mechanism) == ("kafka", "GSSAPI")
     assert not any(one.all_anomalies() for one in found)
+
+
+def test_a_hole_after_a_header_is_found_where_the_syn_was_not_captured() -> None:
+    """The position of both directions is known again behind it, however often the engine had the connection."""
+    talk = kafka(Conversation(), v2())
+    for number in range(3, 30):
+        if number == 20:
+            talk.lose(CLIENT, request(METADATA, 0, number, bytes(4)))
+        else:
+            talk.client(request(METADATA, 0, number, bytes(4)))
+        talk.broker(response(number, bytes(8)))
+    (connection,) = connections_of(talk.packets)
+    assert connection.anomaly_counts == {"gap": 1, "skipped_bytes": 1, "resynchronised": 1}

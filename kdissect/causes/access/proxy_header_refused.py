@@ -19,7 +19,7 @@ class ProxyHeaderRefused(FailedConnection):
         " of a target group), or put something that accepts the header before the broker."
     )
     cites = (
-        "https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt",
+        "PROXY 2.1",
         "org.apache.kafka.common.network.NetworkReceive#readFrom",
     )
 

@@ -1,6 +1,6 @@
 """PROXY protocol headers, which a load balancer sends on a connection before the bytes of its client.
 
-Each proxy of a chain may send one (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt).
+Each proxy of a chain may send one (PROXY 2.1, PROXY 2.2).
 
 Rules:
 - A header is believed where it is the first that one direction sends, and well-formed. Version 1 is a line of
