@@ -18,10 +18,10 @@ from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.conversation import Conversation, Mark
 from kdissect.session.detection.detection import Detection
 from kdissect.session.detection.known_brokers import Brokers
-from kdissect.session.detection.proxy_header import FIRST_BYTES, ProxyHeaders, is_malformed
 from kdissect.session.detection.recognition import (
     MAX_FRAME_SIZE,
     MIN_RESPONSE_SIZE,
+    PROXY_FIRST_BYTES,
     Verdict,
     foreign_protocol,
     request_at,
@@ -33,6 +33,7 @@ from kdissect.session.handover import Kept, held_of, is_ordinary, lend, patience
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes
 
 if TYPE_CHECKING:
+    from kdissect.session.detection.proxy_header import ProxyHeaders
     from kdissect.session.problem import Problem
     from kdissect.tls.keying import SecretSource
     from kdissect.tls.tls_connection import TlsConnection
@@ -245,8 +246,10 @@ class ConnectionAnalyzer:
             return
         if not self._heard & 1 << direction:
             self._heard |= 1 << direction
-            may_precede = payload[0] in FIRST_BYTES and self._tls is None and self._proxied is None
+            may_precede = payload[0] in PROXY_FIRST_BYTES and self._tls is None and self._proxied is None
             if may_precede and self.tcp.initiator in (None, direction):
+                from kdissect.session.detection.proxy_header import ProxyHeaders  # start-up: seldom needed
+
                 self._proxied = ProxyHeaders(direction)
         headers = self._proxied
         if headers is None or headers.direction != direction:
@@ -285,6 +288,8 @@ class ConnectionAnalyzer:
 
     def _judge_pieces(self, direction: int, pieces: Sequence[tuple[bytes, int, int]]) -> None:
         """Judge what follows PROXY protocol headers, or was held back for one."""
+        from kdissect.session.detection.proxy_header import is_malformed  # start-up: seldom needed
+
         if self._detection is not None and is_malformed(b"".join(payload for payload, _, _ in pieces)):
             for piece in pieces:
                 self._detection.hold(direction, *piece)

@@ -231,7 +231,7 @@ def test_tokens_of_kafka_0_9_come_without_a_handshake() -> None:
 
 
 def test_a_hole_after_a_header_is_found_where_the_syn_was_not_captured() -> None:
-    """The position of both directions is known again behind it, however often the engine had the connection."""
+    """The position is known again behind it, however often the engine had the connection."""
     talk = kafka(Conversation(), v2())
     for number in range(3, 30):
         if number == 20:

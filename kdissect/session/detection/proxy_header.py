@@ -20,7 +20,6 @@ from kdissect.model.packets.segment import flow_source
 
 V1_LIMIT = 107  # bytes of a line with its CRLF (section 2.1)
 MAX_HEADERS = 16  # of a chain of proxies; what follows is read as data
-FIRST_BYTES = b"P\r"
 _V1 = b"PROXY "
 _V2 = b"\r\n\r\n\0\r\nQUIT\n"
 # After the signature: version and command, family and transport, length of the rest (section 2.2).

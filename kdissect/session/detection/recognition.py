@@ -34,6 +34,7 @@ ZOOKEEPER_NEEDS = 32  # bytes of its first request up to the length of the passw
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
 FUTURE_KEYS = 512  # API keys below this may be Kafka's: 92 is the last so far, and none was ever skipped far
 MAX_STEP = 1000  # between the ids of frames in a row: clients count, some for several connections together
+PROXY_FIRST_BYTES = b"P\r"  # of a PROXY protocol header (`proxy_header`)
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _HEADER_SIZE = _HEADER.size
 # The first token of a Kerberos client: tag, length, the mechanism's object identifier (RFC 2743 section 3.1),
