@@ -12,7 +12,7 @@ from kdissect.capture.compression import (
     decompress,
     detect_compression,
 )
-from kdissect.capture.formats.capture_parser import CaptureParser
+from kdissect.capture.formats.capture_parser import CaptureParser, ListedInterface
 from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
@@ -66,6 +66,11 @@ class CaptureFile:
     def link_types(self) -> list[int]:
         """Link types the file declares, sorted."""
         return sorted(self._parser.link_types) if self._parser else []
+
+    @property
+    def interfaces(self) -> list[ListedInterface]:
+        """The first interfaces that the file describes."""
+        return self._parser.interfaces if self._parser else []
 
     @property
     def packets(self) -> int:

@@ -15,6 +15,7 @@ _MODULES = (
     "access.login_refused",
     "access.mechanism_refused",
     "access.plaintext_to_tls",
+    "access.proxy_header_refused",
     "access.tls_handshake_failed",
     "access.tls_to_plaintext",
     "access.topic_denied",

@@ -3,7 +3,7 @@
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kdissect.engine.exchange_rows import PROCESS_FIELDS, Row, RowField, processes_row
+from kdissect.engine.exchange_rows import PROCESS_FIELDS, PROXIED_FIELD, Row, RowField, behind_ends_row
 from kdissect.engine.times import rfc3339
 from kdissect.net.streams.round_trips import captured_near
 from kdissect.session.info import ConnectionInfo
@@ -28,6 +28,7 @@ CONNECTION_FIELDS = (
     ),
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
+    PROXIED_FIELD,
     *PROCESS_FIELDS,
     RowField("kind", "string", "`kafka`, or what else was recognised: `tls`, `http`, `ssh` ..."),
     RowField("client_id", "string", "client id of the first request that has one"),
@@ -111,7 +112,7 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
         "probably_same_as": info.probably_same_as,
         "client": info.client_text,
         "broker": info.broker_text,
-        **processes_row(info),
+        **behind_ends_row(info),
         "kind": info.kind,
         "client_id": info.client_id,
         "software": info.software,

@@ -25,6 +25,11 @@ class RowField(NamedTuple):
     doc: str
 
 
+PROXIED_FIELD = RowField(
+    "client_proxied",
+    "string",
+    "address and port of the client that a proxy connected for; only where its PROXY protocol header has it",
+)
 PROCESS_FIELDS = (
     RowField(
         "processes",
@@ -55,6 +60,7 @@ EXCHANGE_FIELDS = (
     RowField("capture_set", "string", "the set of files the connection was captured in"),
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
+    PROXIED_FIELD,
     *PROCESS_FIELDS,
     RowField("client_id", "string", "client id of the request header; null where there is none"),
     RowField(
@@ -63,7 +69,11 @@ EXCHANGE_FIELDS = (
     RowField("api", "string", "name of the API; null where the key is unknown"),
     RowField("api_version", "int16", "version of the API"),
     RowField("correlation_id", "int32", "correlation id of the headers"),
-    RowField("state", "string", "`complete`, `no_response_expected`, `unanswered` or `orphan_response`"),
+    RowField(
+        "state",
+        "string",
+        "`complete`, `no_response_expected`, `unanswered`, `incomplete` or `orphan_response`",
+    ),
     *(
         RowField(f"{side}{name}", type_, doc)
         for side in ("request", "response")
@@ -291,20 +301,23 @@ def anomaly_row(anomaly: Anomaly) -> Row:
 
 
 def ends_row(info: ConnectionInfo) -> Row:
-    """Capture set, client, broker and their processes, as part of a row."""
+    """Capture set, client, broker and what stands behind them, as part of a row."""
     return {
         "capture_set": info.capture_set,
         "client": info.client_text,
         "broker": info.broker_text,
-        **processes_row(info),
+        **behind_ends_row(info),
     }
 
 
-def processes_row(info: ConnectionInfo) -> Row:
-    """Who holds the ends, as part of a row; nothing where the capture does not say it."""
-    if not info.processes:
-        return {}
-    return {"processes": [{"end": end, **process._asdict()} for end, process in info.processes_of()]}
+def behind_ends_row(info: ConnectionInfo) -> Row:
+    """Whom a proxy connected for, and who holds the ends, as part of a row: what the capture says of it."""
+    row: Row = {}
+    if info.proxied_text is not None:
+        row[PROXIED_FIELD.name] = info.proxied_text
+    if info.processes:
+        row["processes"] = [{"end": end, **process._asdict()} for end, process in info.processes_of()]
+    return row
 
 
 def closed_row(exchange: Exchange) -> Row:

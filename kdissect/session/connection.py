@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.detection.recognition import (
     MAX_FRAME_SIZE,
     MIN_RESPONSE_SIZE,
+    PROXY_FIRST_BYTES,
     Verdict,
     foreign_protocol,
     request_at,
@@ -31,6 +33,7 @@ from kdissect.session.handover import Kept, held_of, is_ordinary, lend, patience
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes
 
 if TYPE_CHECKING:
+    from kdissect.session.detection.proxy_header import ProxyHeaders
     from kdissect.session.problem import Problem
     from kdissect.tls.keying import SecretSource
     from kdissect.tls.tls_connection import TlsConnection
@@ -59,10 +62,12 @@ class ConnectionAnalyzer:
         "_detection",
         "_events",
         "_forced",
+        "_heard",
         "_held",
         "_is_reported",
         "_kept",
         "_patience",
+        "_proxied",
         "_readers",
         "_secrets",
         "_tls",
@@ -91,6 +96,8 @@ class ConnectionAnalyzer:
         self.tcp = TcpConnection(self._readers, store)
         info.tcp_log = self.tcp.log
         self._detection: Detection | None = Detection()
+        self._heard = 0  # a bit for each direction that bytes came of, while its kind is not known
+        self._proxied: ProxyHeaders | None = None  # PROXY protocol headers that are under way
         self._closed = False
         self._forced = forced_client
         self._secrets = secrets
@@ -234,10 +241,70 @@ class ConnectionAnalyzer:
 
     def undecided(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
         """Bytes of a connection whose kind is not known yet."""
-        detection = self._detection
-        if detection is None:  # decided while earlier bytes of the same packet were replayed
+        if self._detection is None:  # decided while earlier bytes of the same packet were replayed
             self._readers[direction].data(payload, ref, time_ns)
             return
+        if not self._heard & 1 << direction:
+            self._heard |= 1 << direction
+            may_precede = payload[0] in PROXY_FIRST_BYTES and self._tls is None and self._proxied is None
+            if may_precede and self.tcp.initiator in (None, direction):
+                from kdissect.session.detection.proxy_header import ProxyHeaders  # start-up: seldom needed
+
+                self._proxied = ProxyHeaders(direction)
+        headers = self._proxied
+        if headers is None or headers.direction != direction:
+            self._judge(direction, payload, ref, time_ns)
+            return
+        pieces = headers.take(payload, ref, time_ns)
+        self._keep_proxy(headers)
+        self._judge_pieces(direction, pieces)
+
+    def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        """Missing bytes of a connection whose kind is not known yet."""
+        if self._detection is not None:
+            self._heard |= 1 << direction
+            headers = self._proxied
+            if headers is not None and headers.direction == direction:
+                pieces, length = headers.gap(length)
+                self._keep_proxy(headers)
+                self._judge_pieces(direction, pieces)
+                if not length:
+                    return
+        detection = self._detection
+        if detection is None:
+            self._pass_gap(direction, length, snapped, ref, time_ns)
+            return
+        kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
+        if kind is not None and detection.client is not None:
+            self._found(kind, detection.client)
+
+    def _keep_proxy(self, headers: ProxyHeaders) -> None:
+        """Keep what PROXY protocol headers contain; their direction is the client's, from its first byte."""
+        if headers.header is not None:
+            self.info.proxy = headers.header
+            self._readers[headers.direction].opened()
+        if headers.is_over:
+            self._proxied = None
+
+    def _judge_pieces(self, direction: int, pieces: Sequence[tuple[bytes, int, int]]) -> None:
+        """Judge what follows PROXY protocol headers, or was held back for one."""
+        from kdissect.session.detection.proxy_header import is_malformed  # start-up: seldom needed
+
+        if self._detection is not None and is_malformed(b"".join(payload for payload, _, _ in pieces)):
+            for piece in pieces:
+                self._detection.hold(direction, *piece)
+            self._decide(ConnectionKind.UNKNOWN, direction)
+            return
+        for payload, ref, time_ns in pieces:
+            if self._detection is None:
+                self._readers[direction].data(payload, ref, time_ns)
+            else:
+                self._judge(direction, payload, ref, time_ns)
+
+    def _judge(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
+        """Decide the kind by the next bytes, if they are enough."""
+        detection = self._detection
+        assert detection is not None, "asked by the caller"
         if self._forced is not None:
             detection.hold(direction, payload, ref, time_ns)
             is_tls = self._tls is None and foreign_protocol(payload) is ConnectionKind.TLS
@@ -250,16 +317,6 @@ class ConnectionAnalyzer:
         if kind is not None:
             client = detection.client
             self._found(kind, self.info.client_direction if client is None else client)
-
-    def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        """Missing bytes of a connection whose kind is not known yet."""
-        detection = self._detection
-        if detection is None:
-            self._pass_gap(direction, length, snapped, ref, time_ns)
-            return
-        kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
-        if kind is not None and detection.client is not None:
-            self._found(kind, detection.client)
 
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
         """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none.
@@ -412,6 +469,8 @@ class ConnectionAnalyzer:
             else:
                 reader.go_opaque()
         if conversation is not None:
+            if self._readers[client].is_open and detection.begins_with_token(client):
+                conversation.begin_with_tokens()
             detection.replay(self._readers, client)
 
     def _pass_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
@@ -470,6 +529,9 @@ class ConnectionAnalyzer:
         self._tell(ConnectionKind.TLS, self.info.client_direction if client is None else client)
 
     def _finish(self, how: CloseKind, time_ns: int) -> None:
+        if self._proxied is not None and self._detection is not None:
+            self._judge_pieces(self._proxied.direction, self._proxied.flush())
+            self._proxied = None
         detection = self._detection
         if detection is not None and detection.has_data:
             kind, client = detection.conclude(self.info.client_direction)
@@ -515,6 +577,7 @@ class ConnectionAnalyzer:
             client.resets + broker.resets,
             client.gaps + broker.gaps,
             client.gap_bytes + broker.gap_bytes,
+            broker.packets,
         )
         info.tcp = info.tcp._replace(times=self._times()) if info.tcp.packets > 1 else info.tcp
         info.tcp_log = None  # first: another thread that adds both must not count them twice

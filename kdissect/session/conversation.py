@@ -17,6 +17,7 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Losses, Pairing, PairingState
 from kdissect.session.request_kind import (
@@ -28,6 +29,7 @@ from kdissect.session.request_kind import (
     request_kind,
 )
 from kdissect.session.sasl import (
+    GSSAPI,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     Phase,
@@ -163,6 +165,12 @@ class Conversation:
         self._pairing.take_over(self._info, pairing, losses)
 
     # requests
+
+    def begin_with_tokens(self) -> None:
+        """GSSAPI tokens come first, without a SaslHandshake, as those of Kafka 0.9 do."""
+        self._info.mechanism = GSSAPI
+        self._info.sasl_until = _UNENDING
+        self._phase = after(self._phase, Step.TOKENS_ALONE)
 
     def request(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
@@ -307,13 +315,7 @@ class Conversation:
     def response(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
-        if self._tokens:
-            exchange, *_ = self._tokens
-            self._tokens = self._tokens[1:]
-            exchange.response = frame
-            exchange.state = State.COMPLETE
-            self._round(data)
-            self._emit(exchange)
+        if self._tokens and self._token_answer(frame):
             return True
         if len(data) < 4:
             if doubtful:
@@ -336,6 +338,33 @@ class Conversation:
         self._answer(matched, frame)
         return True
 
+    def _token_answer(self, frame: Frame) -> bool:
+        """Pair a frame with the first token that waits; False for the answer to a request behind tokens."""
+        if self._are_tokens_over and len(frame.data) >= _AFTER_ID:
+            correlation_id = int.from_bytes(frame.data[:_AFTER_ID], signed=True)
+            if self._pairing.pending(correlation_id) is not None:
+                self._end_tokens()
+                return False
+        exchange, *_ = self._tokens
+        self._tokens = self._tokens[1:]
+        exchange.response = frame
+        exchange.state = State.COMPLETE
+        self._round(frame.data)
+        self._emit(exchange)
+        return True
+
+    @property
+    def _are_tokens_over(self) -> bool:
+        """Whether a server need not answer what waits: it has nothing to say to the last token of GSSAPI."""
+        return self._info.mechanism == GSSAPI and self._phase is not _RAW_TOKENS
+
+    def _end_tokens(self) -> None:
+        """Nobody answers the tokens that wait."""
+        for exchange in self._tokens:
+            exchange.state = _NO_RESPONSE
+            self._emit(exchange)
+        self._tokens = ()
+
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:
             exchange.note(AnomalyKind.UNEXPECTED_RESPONSE, "acks=0 asks for no response", frame)
@@ -343,6 +372,8 @@ class Conversation:
         exchange.response = frame
         if frame.is_cut:
             exchange.close = self._info.close  # that cut it, if it is over
+            if is_cut_by_end(frame):
+                exchange.state = State.INCOMPLETE
         key, version = exchange.api_key, exchange.api_version
         assert key is not None, "only requests with a header wait"
         assert version is not None
@@ -521,6 +552,8 @@ class Conversation:
 
     def finish(self, close: Close) -> None:
         """The connection is over: what waits is unanswered, or was not to be answered."""
+        if self._are_tokens_over:
+            self._end_tokens()
         for exchange in [*self._tokens, *self._pairing.drain()]:
             exchange.close = close
             self._emit(exchange)

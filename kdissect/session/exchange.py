@@ -52,6 +52,7 @@ class State(StrEnum):
     COMPLETE = "complete"
     NO_RESPONSE_EXPECTED = "no_response_expected"
     UNANSWERED = "unanswered"
+    INCOMPLETE = "incomplete"  # the stream ended inside the response
     ORPHAN_RESPONSE = "orphan_response"
 
 

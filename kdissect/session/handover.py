@@ -50,9 +50,13 @@ class HeldState(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """What the engine does not need of a direction; `reader` is one that is not certain."""
+    """What the engine does not need of a direction; `reader` is one that is not certain.
+
+    `is_open` is of the reader: it may have the first byte where the stream's SYN was not captured.
+    """
 
     opened: bool
+    is_open: bool
     ended: bool
     odd: Oddities
     reader: FrameReader | None
@@ -141,9 +145,9 @@ def _framing(reader: FrameReader) -> FramingState | None:
 
 def _side(stream: Reassembly, reader: FrameReader) -> _Side:
     if reader.is_certain:
-        return _Side(stream.opened, stream.ended, stream.odd, None)
+        return _Side(stream.opened, reader.is_open, stream.ended, stream.odd, None)
     reader.hand_to(nowhere)  # of the conversation that there is then
-    return _Side(stream.opened, stream.ended, stream.odd, reader)
+    return _Side(stream.opened, reader.is_open, stream.ended, stream.odd, reader)
 
 
 def take_back(
@@ -166,7 +170,7 @@ def take_back(
         reader.hand_to(take)
         if framing is not None:
             reader.take_over(framing, take)
-            reader.is_open = side.opened
+            reader.is_open = side.is_open
         found.append(reader)
         stream = Reassembly(reader, tcp.log, store)
         stream.opened, stream.ended, stream.odd = side.opened, side.ended, side.odd

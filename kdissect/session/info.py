@@ -23,13 +23,14 @@ from kdissect.net.streams.round_trips import RoundTrips
 
 if TYPE_CHECKING:
     from kdissect.model.packets.process import Process
+    from kdissect.session.detection.proxy_header import ProxyHeader
     from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
 
 _NO_NAMES: Mapping[str, str] = {}
 # What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.
-_STATES = ("complete", "no_response_expected", "unanswered", "orphan_response")
+_STATES = ("complete", "no_response_expected", "unanswered", "incomplete", "orphan_response")
 
 
 class ConnectionKind(StrEnum):
@@ -107,6 +108,7 @@ class ConnectionInfo:
         "complete",
         "end_ns",
         "id",
+        "incomplete",
         "kind",
         "line_texts",
         "mechanism",
@@ -119,6 +121,7 @@ class ConnectionInfo:
         "principal",
         "probably_same_as",
         "processes",
+        "proxy",
         "read_from",
         "same_as",
         "sasl_until",
@@ -198,7 +201,8 @@ class ConnectionInfo:
         self.sasl_until = -1
         """The ordinal of the last exchange before SASL ended; -1 without SASL."""
         self.close: Close | None = None
-        self.complete = self.no_response_expected = self.unanswered = self.orphan_response = 0
+        self.complete = self.no_response_expected = self.unanswered = 0
+        self.incomplete = self.orphan_response = 0
         self.api_versions_seen: Mapping[tuple[int, int], None] = _NO_KINDS
         """Kinds of its requests, in the order in which they were first seen."""
         self.anomalies: Sequence[Anomaly] = ()
@@ -207,6 +211,8 @@ class ConnectionInfo:
         self.tcp: TcpSummary | None = None
         self.tcp_log: AnomalyLog | None = None
         """What TCP notices, while the connection is open."""
+        self.proxy: ProxyHeader | None = None
+        """What a PROXY protocol header before its first byte contains."""
         self.tls: TlsInfo | None = None
         """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
 
@@ -255,6 +261,22 @@ class ConnectionInfo:
         self.api_versions_seen = own
 
     @property
+    def proxied(self) -> Endpoint | None:
+        """The client that a proxy connected for; None where no PROXY protocol header has its address."""
+        return None if self.proxy is None else self.proxy.source
+
+    @property
+    def proxied_text(self) -> str | None:
+        """The same with the name of its host, as it is printed."""
+        proxied = self.proxied
+        return None if proxied is None else self._text(proxied, str(proxied))
+
+    @property
+    def is_unheard_after_proxy(self) -> bool:
+        """Whether no request after a PROXY protocol header was answered: a broker may refuse the header."""
+        return self.proxy is not None and not self.complete
+
+    @property
     def software(self) -> str | None:
         """Name and version that the client gave; None where it gave none."""
         return " ".join(part for part in (self.software_name, self.software_version) if part) or None
@@ -262,7 +284,8 @@ class ConnectionInfo:
     @property
     def exchanges(self) -> int:
         """Exchanges emitted so far."""
-        return self.complete + self.no_response_expected + self.unanswered + self.orphan_response
+        answered = self.complete + self.incomplete + self.orphan_response
+        return answered + self.no_response_expected + self.unanswered
 
     def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
         """Name the two ends."""
@@ -416,6 +439,8 @@ class TcpTimes(NamedTuple):
 class TcpSummary(NamedTuple):
     """TCP health of a connection, both directions added up except where named.
 
+    `broker_packets` is 0, or as large as `packets`, where one direction was captured.
+
     `times` is None of a connection with one packet, and where nobody asks for it.
     """
 
@@ -429,4 +454,5 @@ class TcpSummary(NamedTuple):
     resets: int
     gaps: int
     gap_bytes: int
+    broker_packets: int
     times: TcpTimes | None = None

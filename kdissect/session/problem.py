@@ -19,6 +19,7 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
     from kdissect.net.streams.tcp import TcpConnection
+    from kdissect.session.detection.proxy_header import ProxyHeader
     from kdissect.tls.tls_info import TlsInfo
 
 # What precedes the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
@@ -34,8 +35,9 @@ class Reason(StrEnum):
 
     REFUSED = "refused"  # RST to the SYN
     NO_ANSWER = "no_answer"  # the SYN was sent again, and nothing came
-    PROBE = "probe"  # the client connected and closed without a byte
+    PROBE = "probe"  # the client connected and closed without a byte, but for a PROXY protocol header
     CLOSED_AT_ONCE = "closed_at_once"  # by the broker, before it answered anything but ApiVersions and SASL
+    PROXY_REFUSED = "proxy_refused"  # by the broker, without a byte after a PROXY protocol header
     UNANSWERED = "unanswered"  # the client closed, the broker never sent a byte
     HTTP = "http"
     TLS_TO_PLAINTEXT = "tls_to_plaintext"
@@ -98,9 +100,25 @@ def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
     if not is_accepted:
         is_refused = how is CloseKind.RST and not is_clients and broker.packets == broker.resets
         return Problem(Reason.REFUSED, "the SYN was answered with RST") if is_refused else None
+    if info.proxy is not None:
+        if not is_clients:
+            return _proxy_refused(info.proxy, how, "")
+        told = f"the client sent a {_header(info.proxy)} and closed ({how}) without more"
+        return Problem(Reason.PROBE, told)
     if is_clients:
         return Problem(Reason.PROBE, f"the client connected and closed ({how}) without a byte")
     return Problem(Reason.CLOSED_AT_ONCE, f"the broker closed ({how}) before any byte")
+
+
+def _header(proxy: ProxyHeader) -> str:
+    return f"PROXY header (v{proxy.version}{', LOCAL' if proxy.is_local else ''})"
+
+
+def _proxy_refused(proxy: ProxyHeader, how: CloseKind, asked: str) -> Problem:
+    """The broker closed without a byte; `asked` is what followed the header."""
+    behind = f"a {_header(proxy)}{asked and f' and {asked}'}"
+    told = f"PROXY header refused: the broker closed ({how}) without a byte after {behind}"
+    return Problem(Reason.PROXY_REFUSED, f"{told}, as a listener does that expects no header")
 
 
 def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
@@ -110,6 +128,8 @@ def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
         return _of_handshake(info, tls)
     if info.close.by != _BROKER:
         return None
+    if info.proxy is not None:
+        return _proxy_refused(info.proxy, info.close.how, "a TLS ClientHello")
     name = "" if tls.sni is None else f" (for {tls.sni})"
     closed = f"the broker closed ({info.close.how}) without a byte, as a plaintext listener does"
     return Problem(Reason.TLS_TO_PLAINTEXT, f"the client speaks TLS{name}, and {closed}")
@@ -181,6 +201,8 @@ def _of_unanswered(info: ConnectionInfo) -> Problem | None:
         return None
     api, version = (work or kinds or [(-1, -1)])[0]
     asked = f"{api_name(api) or f'API {api}'} v{version}" if api >= 0 else "its first request"
+    if close.by == _BROKER and info.proxy is not None and not tcp.broker_bytes:
+        return _proxy_refused(info.proxy, close.how, asked)
     if close.by == _BROKER:
         return Problem(Reason.CLOSED_AT_ONCE, f"the broker closed ({close.how}) without an answer to {asked}")
     if close.by == _CLIENT and not tcp.broker_bytes and not info.complete:

@@ -1,8 +1,8 @@
 """SASL of a connection: its phases (KIP-43, KIP-152, KIP-368), and whose login it is.
 
-Handshake v0 is followed by raw frames without headers until authentication ends; the protocol does not say
-when that is, so the first client frame that is a plausible request ends the phase. Handshake v1 is followed
-by SaslAuthenticate requests.
+Kafka 0.9 sends the tokens of GSSAPI without a handshake. Handshake v0 is followed by raw frames without
+headers until authentication ends; the protocol does not say when that is, so the first client frame that is a
+plausible request ends the phase. Handshake v1 is followed by SaslAuthenticate requests.
 """
 
 from enum import Enum
@@ -12,6 +12,7 @@ SASL_HANDSHAKE = 17
 SASL_AUTHENTICATE = 36
 # Tokens a client sends until it is authenticated, by mechanism.
 ROUNDS = {"PLAIN": 1, "OAUTHBEARER": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}  # RFC 4616, 7628, 5802
+GSSAPI = "GSSAPI"  # RFC 4752
 _BEARER = "OAUTHBEARER"  # its server names a refusal in a token, with error code 0: RFC 7628 section 3.2.2
 _SCRAM_REFUSAL = b"e="  # server-error in the place of the server's signature: RFC 5802 section 7
 
@@ -28,6 +29,7 @@ class Phase(Enum):
 class Step(Enum):
     """What moves a connection from phase to phase."""
 
+    TOKENS_ALONE = "tokens_alone"
     HANDSHAKE_V0 = "handshake_v0"
     HANDSHAKE_V1 = "handshake_v1"
     HANDSHAKE_REFUSED = "handshake_refused"
@@ -36,6 +38,7 @@ class Step(Enum):
 
 
 _TABLE: dict[tuple[Phase, Step], Phase] = {
+    (Phase.REQUESTS, Step.TOKENS_ALONE): Phase.RAW_TOKENS,
     (Phase.REQUESTS, Step.HANDSHAKE_V0): Phase.RAW_TOKENS,
     (Phase.REQUESTS, Step.HANDSHAKE_V1): Phase.HANDSHAKEN,
     (Phase.RAW_TOKENS, Step.HANDSHAKE_REFUSED): Phase.REQUESTS,

@@ -175,4 +175,5 @@ def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
         None if tcp is None else tuple(tcp[:-1]),  # nobody asks for its times
         None if info.close is None else (info.close.by, str(info.close.how), info.close.time_ns),
         () if tcp is None else tuple((str(state), count) for state, count in info.states.items()),
+        info.proxy,
     )  # fmt: skip

@@ -121,7 +121,7 @@ def _connection(name: str, known: ConnectionInfo | None, fields: tuple[Any, ...]
     (
         _, _, _, info.client_text, info.broker_text, _, info.end_ns, kind, info.middle_start, info.client_id,
         info.software_name, info.software_version, info.mechanism, info.principal, counts, tcp, close,
-        states,
+        states, info.proxy,
     ) = fields  # fmt: skip
     info.kind = ConnectionKind(kind)
     info.states = Counter(dict(states))

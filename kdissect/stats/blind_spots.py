@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
+from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionKind
 
 _CLEAR = frozenset({ConnectionKind.KAFKA, ConnectionKind.NO_DATA})
@@ -27,7 +28,8 @@ class BlindSpots:
         if isinstance(event, Exchange):
             self.unknown += event.api_key is not None and event.is_unknown
             self.cut_frames += sum(
-                frame is not None and frame.is_cut for frame in (event.request, event.response)
+                frame is not None and frame.is_cut and not is_cut_by_end(frame)
+                for frame in (event.request, event.response)
             )
         elif isinstance(event, ConnectionClosed):
             info = event.connection

@@ -18,6 +18,7 @@ from kdissect.stats.times.response_time import ResponseTime, response_time
 from kdissect.stats.times.series import Series
 from kdissect.stats.watermarks import HighWatermarks, Watermarks
 
+_WITHOUT_ANSWER = (State.UNANSWERED, State.INCOMPLETE)
 _PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
 
 
@@ -107,7 +108,7 @@ class Tally:
         self.request_bytes += bytes_of(exchange.request)
         self.response_bytes += bytes_of(exchange.response)
         self._seen(time_of(exchange))
-        if errors or exchange.state is State.UNANSWERED:
+        if errors or exchange.state in _WITHOUT_ANSWER:
             self.failed += 1
         for code in errors:
             self.errors[error_name(code)] += 1

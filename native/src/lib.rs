@@ -31,7 +31,7 @@ mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 14;
+const INTERFACE: u32 = 15;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

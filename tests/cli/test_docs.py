@@ -17,7 +17,7 @@ import pytest
 from kdissect.cli import command_of, main
 from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
-from kdissect.engine.exchange_rows import PROCESS_FIELDS, RowField
+from kdissect.engine.exchange_rows import PROCESS_FIELDS, PROXIED_FIELD, RowField
 from kdissect.engine.listed_rows import LISTED_FIELDS
 from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.segments.index_kinds import KINDS
@@ -274,7 +274,7 @@ def names_of(row: dict[str, Any], prefix: str = "") -> set[str]:
 
 def test_every_field_of_a_row_is_documented(capfd: pytest.CaptureFixture[str]) -> None:
     documented = {field.name for field in LISTED_FIELDS}
-    told_by_tools = {field.name for field in PROCESS_FIELDS}  # in the captures of few of them
+    told_by_tools = {field.name for field in (*PROCESS_FIELDS, PROXIED_FIELD)}  # of few captures
     found = set()
     for path in (CHECKOUT / "captures").glob("*.pcap"):
         assert main(["inspect", str(path), "--format", "jsonl", "--bodies"]) == 0

@@ -13,6 +13,7 @@ Rules of a parser:
 from bisect import bisect_left
 from collections import Counter
 from operator import attrgetter
+from typing import NamedTuple
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
@@ -26,6 +27,16 @@ _ref_of = attrgetter("ref")
 _TURNS = 16
 
 
+class ListedInterface(NamedTuple):
+    """An interface that a file describes; None for what it does not say. `snaplen` is in bytes."""
+
+    name: str | None
+    description: str | None
+    filter: str | None
+    link_type: int
+    snaplen: int | None
+
+
 class CaptureParser:
     """Base of the parsers. `file` is the index of the input that packet references carry.
 
@@ -33,12 +44,13 @@ class CaptureParser:
     the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
     reading is not clean, None when it is; `anomalies` are the first (`Limits.anomalies`) and
     `anomaly_counts` all; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
+    `interfaces` are the first that the file describes (pcapng only).
     `preamble` is what a new parser must be fed to read on from `offset`: headers without packets.
     """
 
     __slots__ = (
         "_have", "_most", "_need", "_offset", "_parts", "anomalies", "anomaly_counts", "captured_bytes",
-        "drops", "error", "file", "link_types", "packets", "preamble", "secrets", "stopped",
+        "drops", "error", "file", "interfaces", "link_types", "packets", "preamble", "secrets", "stopped",
     )  # fmt: skip
 
     format = ""
@@ -51,6 +63,7 @@ class CaptureParser:
         self.captured_bytes = 0
         self.drops = 0
         self.error: str | None = None
+        self.interfaces: list[ListedInterface] = []
         self.link_types: set[int] = set()
         self.packets = 0
         self.preamble = b""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from struct import Struct
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
-from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
+from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser, ListedInterface
 from kdissect.capture.formats.pcap import plain_link_type
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import native
@@ -16,6 +16,10 @@ from kdissect.model.packets.commented import BIG, LITTLE, has_comment, options
 from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, SECOND_NS, PlacedPacket
 from kdissect.model.wording import plural
 
+_IF_NAME = 2  # section 4.2
+_IF_DESCRIPTION = 3  # section 4.2
+_IF_FILTER = 11  # section 4.2
+_FILTER_TEXT = 0  # first byte of if_filter: a filter of libpcap as text, not as code (section 4.2)
 _IF_TSRESOL = 9  # section 4.2
 _IF_TSOFFSET = 14  # section 4.2
 _ISB_IFDROP = 5  # section 4.6
@@ -30,10 +34,13 @@ class Interface:
     """One interface: its link type, snap length (0: none), and how its clock becomes nanoseconds.
 
     A timestamp `t` since 1970 UTC is `t * multiplier // divisor + offset_ns`. `is_unusual`: divisor or offset
-    count. `drops` is what its latest statistics say was lost.
+    count. `drops` is what its latest statistics say was lost. `texts` has name, description and capture
+    filter as they are written in the file; None for what is not there.
     """
 
-    __slots__ = ("divisor", "drops", "is_unusual", "link_type", "multiplier", "offset_ns", "snaplen")
+    __slots__ = (
+        "divisor", "drops", "is_unusual", "link_type", "multiplier", "offset_ns", "snaplen", "texts"
+    )  # fmt: skip
 
     def __init__(self, link_type: int, snaplen: int) -> None:
         self.link_type = link_type
@@ -43,6 +50,7 @@ class Interface:
         self.offset_ns = 0
         self.drops = 0
         self.is_unusual = False
+        self.texts: tuple[str | None, str | None, str | None] = None, None, None
 
     def set_resolution(self, code: int) -> None:
         """`if_tsresol`: with the top bit clear units of 10**-code seconds, else of 2**-(code & 127)."""
@@ -67,13 +75,24 @@ def parse_interface(body: bytes, order: str) -> Interface:
     """The interface that the body of an Interface Description Block describes; at least 8 bytes."""
     link, _, snaplen = Struct(order + "HHI").unpack_from(body)
     interface = Interface(plain_link_type(link), snaplen)
+    texts: dict[int, str] = {}
     for code, value in options(body, 8, order):
-        if code == _IF_TSRESOL and value:
+        if code in (_IF_NAME, _IF_DESCRIPTION):
+            texts[code] = _text(value)
+        elif code == _IF_FILTER and value[:1] == bytes([_FILTER_TEXT]):
+            texts[code] = _text(value[1:])
+        elif code == _IF_TSRESOL and value:
             interface.set_resolution(value[0])
         elif code == _IF_TSOFFSET and len(value) >= 8:
             interface.offset_ns = Struct(order + "q").unpack_from(value)[0] * SECOND_NS
             interface.is_unusual = True
+    interface.texts = texts.get(_IF_NAME), texts.get(_IF_DESCRIPTION), texts.get(_IF_FILTER)
     return interface
+
+
+def _text(value: bytes) -> str:
+    """The text of an option, which some writers end with a zero."""
+    return value[:MAX_TEXT].rstrip(b"\0").decode("utf-8", "replace")
 
 
 def parse_drops(body: bytes, order: str) -> int:
@@ -100,6 +119,9 @@ SECTION = 0x0A0D0D0A
 MAX_BLOCK = 1 << 24
 # Interfaces a section may describe: numbers of the obsolete Packet Block are 16 bits wide.
 MAX_INTERFACES = 1 << 16
+# Bytes of a name, a description or a filter that are kept, and interfaces of all sections that `info` lists.
+MAX_TEXT = 1000
+MAX_LISTED = 64
 # Headers kept to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
 _MAX_PREAMBLE = 1 << 20
 # Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
@@ -281,6 +303,10 @@ class PcapngParser(CaptureParser):
         interface = parse_interface(body, self._order)
         self._interfaces.append(interface)
         self.link_types.add(interface.link_type)
+        if len(self.interfaces) < MAX_LISTED:
+            self.interfaces.append(
+                ListedInterface(*interface.texts, interface.link_type, interface.snaplen or None)
+            )
         return ""
 
     def _enhanced_packet(self, body: bytes, places: list[PlacedPacket]) -> str:

@@ -31,4 +31,6 @@ class HealthProbe(FailedConnection):
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """Who, and how often."""
-        return f"{host} connected to {end} {often(problems)} and closed without a byte, as health checks do."
+        has_header = any(one.connection.proxy is not None for one in problems)
+        what = "without more than a PROXY protocol header" if has_header else "without a byte"
+        return f"{host} connected to {end} {often(problems)} and closed {what}, as health checks do."

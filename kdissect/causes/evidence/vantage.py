@@ -43,7 +43,7 @@ def not_seen(seen: Evidence) -> Iterator[str]:
     if count := facts["bytes_not_captured"]:
         yield f"{byte_count(count)} of connections were not captured: exchanges are missing"
     if count := facts["cut_frames"]:
-        yield f"{plural(count, 'frame')} cut by the snapshot length"
+        yield f"{plural(count, 'frame')} captured in part, by a snapshot length or for lost packets"
     if count := facts["exchanges_of_unknown_version"]:
         yield f"{plural(count, 'exchange')} of an API or version that is not known"
     if not seen.gathering.traffic.total.exchanges:

@@ -28,6 +28,9 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
 
+# Snapshot length from which on packets are whole: the largest IP packet (RFC 791 section 3.1).
+_WHOLE_PACKETS = 65535
+
 
 def run(arguments: Sequence[str]) -> int:
     """Print the facts of the captures; gives the exit code."""
@@ -132,6 +135,16 @@ def _file(file: CaptureFile, name: str) -> Facts:
         "format": file.format,
         "compression": str(file.compression),
         "link_types": [link_name(link_type) for link_type in file.link_types],
+        "interfaces": [
+            {
+                "name": one.name,
+                "description": one.description,
+                "filter": one.filter,
+                "link_type": link_name(one.link_type),
+                "snapshot_length": one.snaplen,
+            }
+            for one in file.interfaces
+        ],
         "size": file.size,
         "packets": file.packets,
         "bytes": file.captured_bytes,
@@ -204,6 +217,7 @@ def _file_text(file: Facts) -> Iterator[str]:
     if file["format"] is not None:
         compression = "" if file["compression"] == "none" else f", {file['compression']}"
         yield f"  {file['format']}{compression}, {', '.join(file['link_types']) or 'no link type'}"
+        yield from _interfaces_text(file["interfaces"])
         yield f"  {plural(file['packets'], 'packet')}, {plural(file['bytes'], 'byte')} of them captured"
     if file["first_time"] is not None:
         yield f"  {file['first_time']} to {file['last_time']} ({duration(file['duration_ns'])})"
@@ -211,6 +225,19 @@ def _file_text(file: Facts) -> Iterator[str]:
         yield f"  {plural(file['dropped'], 'packet')} dropped while capturing"
     for anomaly in file["anomalies"]:
         yield f"  {anomaly['kind']}: {printable(anomaly['detail'])}"
+
+
+def _interfaces_text(interfaces: list[Facts]) -> Iterator[str]:
+    """A line for each interface of which the file says more than a link type."""
+    for number, one in enumerate(interfaces):
+        length = one["snapshot_length"]
+        is_cut = length is not None and length < _WHOLE_PACKETS
+        if not (one["name"] or one["description"] or one["filter"] or is_cut):
+            continue
+        name = " ".join(filter(None, (one["name"] or f"number {number}", one["description"])))
+        wanted = f", capture filter {one['filter']}" if one["filter"] else ""
+        cut = f", snapshot length {plural(length, 'byte')}" if is_cut else ""
+        yield f"  interface {printable(name)}{printable(wanted)}{cut}"
 
 
 def _packets_text(packets: Facts) -> Iterator[str]:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 
 # What of a row belongs to the connection, and to the bodies; what all exchanges of a template have.
-_OF_CONNECTION = ("connection", "capture_set", "client", "broker", "processes", "software", "principal")
+_OF_CONNECTION = (
+    "connection", "capture_set", "client", "broker", "client_proxied", "processes", "software", "principal"
+)  # fmt: skip
 _OF_BODIES = ("errors", "topics", "topic_ids", "group", "throttle", "rack")
 _SHARED = ("kind", "client_id", "api_key", "api", "api_version", "state", "closed", "anomalies")
 _OF_FRAMES = ("packets.first", "packets.last", "time", "time_ns", "end_time_ns", "bytes")

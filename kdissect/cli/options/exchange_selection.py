@@ -154,7 +154,7 @@ def _see_topics(topics: WantedNames, exchange: Exchange, topics_of: TopicsOf) ->
 
 def _went_wrong(exchange: Exchange) -> bool:
     """Error codes in the response, no response, no request, or a body or header that cannot be decoded."""
-    if exchange.state in (State.UNANSWERED, State.ORPHAN_RESPONSE):
+    if exchange.state in (State.UNANSWERED, State.INCOMPLETE, State.ORPHAN_RESPONSE):
         return True
     return bool(exchange.response_summary().errors) or not is_decodable(exchange)
 

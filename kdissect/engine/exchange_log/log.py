@@ -120,7 +120,14 @@ class ExchangeLog:
         flags, errors = self.columns["flags"], self.columns["errors"]
         rows = range(first, end)
         self.troubled += bytes(
-            [bool(errors[row] or flags[row] & STATE_MASK in _WITHOUT_ANSWER) for row in rows]
+            [
+                bool(
+                    errors[row]
+                    or flags[row] & columns.IS_INCOMPLETE
+                    or flags[row] & STATE_MASK in _WITHOUT_ANSWER
+                )
+                for row in rows
+            ]
         )
         numbers, ordinals = self.columns["connection"], self.columns["ordinal"]
         for row in rows:
@@ -179,7 +186,8 @@ class ExchangeLog:
 
     def state(self, row: int) -> State:
         """What became of the request."""
-        return STATES[self.columns["flags"][row] & STATE_MASK]
+        flags = self.columns["flags"][row]
+        return State.INCOMPLETE if flags & columns.IS_INCOMPLETE else STATES[flags & STATE_MASK]
 
     def is_odd(self, row: int) -> bool:
         """Whether the exchange has anomalies."""

@@ -57,6 +57,7 @@ NO_KEY = 1 << 11
 NO_VERSION = 1 << 12
 NO_CORRELATION = 1 << 13
 IS_DELAYED = 1 << 14
+IS_INCOMPLETE = 1 << 15  # of a complete one: the stream ended inside the response
 
 # Bytes at the beginning of a frame whose checksum tells it from others that begin alike.
 MARK_BYTES = 64

@@ -14,10 +14,12 @@ from kdissect.engine.exchange_rows import has_anomalies, union
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT
-from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 
-_STATE_BITS = {state: bit for bit, state in enumerate(columns.STATES)}
+_STATE_BITS = {state: bit for bit, state in enumerate(columns.STATES)} | {
+    State.INCOMPLETE: columns.IS_INCOMPLETE
+}
 _MAX_UINT32 = (1 << 32) - 1
 _Signature = tuple[object, ...]
 

@@ -105,6 +105,8 @@ def is_refused_by_close(exchange: Exchange) -> bool:
     close, request = exchange.close, exchange.request
     if close is None or close.by != _BROKER or request is None or exchange.response is not None:
         return False
+    if exchange.connection.is_unheard_after_proxy:
+        return False
     if any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ()):
         return False
     return exchange.api_key is not None and close.time_ns - request.end_time_ns <= PROMPT_NS

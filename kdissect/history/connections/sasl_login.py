@@ -13,7 +13,7 @@ from kdissect.history.connections.token_faults import ScramExchange, plain_fault
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
-from kdissect.session.exchange import ExchangeKind, State
+from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.sasl import ROUNDS, has_succeeded, principal_of
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 500 bytes
@@ -81,6 +81,11 @@ class SaslSession:
         self.failed_by: Evidence | None = None
 
 
+def begins_with_tokens(exchange: Exchange) -> bool:
+    """Whether an exchange is the first token of a connection without a SaslHandshake (Kafka 0.9)."""
+    return exchange.kind is ExchangeKind.SASL_TOKEN and not exchange.ordinal
+
+
 _SASL_APIS = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
 
 
@@ -96,6 +101,10 @@ class SaslHistory:
         """Take the next exchange of a connection."""
         if view.exchange.state is State.ORPHAN_RESPONSE:
             return []
+        if begins_with_tokens(view.exchange):
+            begun = self.connections.put(view.info.id, SaslSession())
+            begun.phase, begun.mechanism, begun.is_raw = SaslPhase.HANDSHAKEN, view.info.mechanism, True
+            return _raw_token(view, begun)
         if view.key not in _SASL_APIS and not len(self.connections):
             return []  # nearly always
         known = self.connections.get(view.info.id)

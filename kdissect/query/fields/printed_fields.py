@@ -25,7 +25,18 @@ from kdissect.session.info import ConnectionInfo
 _BODY, _BATCH = "body", "batch"
 # What belongs to a connection.
 _OF_CONNECTION = frozenset(
-    {"software", "principal", "mechanism", "host", "process", "pid", "pod", "namespace", "container"}
+    {
+        "client.proxied",
+        "software",
+        "principal",
+        "mechanism",
+        "host",
+        "process",
+        "pid",
+        "pod",
+        "namespace",
+        "container",
+    }
 ) | {
     f"{end}.{part}"
     for end in ("client", "broker")

@@ -26,8 +26,8 @@ NUMBER_FIELD = "number"
 # The same in all exchanges of one connection, API, version and client id that are paired without anomalies.
 KIND_FIELDS = frozenset(
     {
-        "connection", "capture_set", "client", "client.ip", "client.port", "broker", "broker.ip",
-        "broker.port", "host", "client_id", "api", "api_key", "api_version", "version", "kind",
+        "connection", "capture_set", "client", "client.ip", "client.port", "client.proxied", "broker",
+        "broker.ip", "broker.port", "host", "client_id", "api", "api_key", "api_version", "version", "kind",
     }
 )  # fmt: skip
 _CODEC = Choice(dict(enumerate(CODEC_NAMES)), False, True)
@@ -109,6 +109,7 @@ _ALIASES = {
     "topic_id": "topic_ids",
     "error": "errors",
     "anomaly": "anomalies.kind",
+    "client_proxied": "client.proxied",
     **{name: f"processes.{name}" for name in Process._fields},
 }
 
@@ -143,6 +144,7 @@ _DOCS = {
     "time": "time of the request's first byte, of the response's where there is no request",
     "client.ip": "address of the client",
     "client.port": "port of the client",
+    "client.proxied": "the client that a proxy connected for, by its PROXY protocol header",
     "broker.ip": "address of the broker",
     "broker.port": "port of the broker",
     "host": "client or broker: true if one of them is meant",
@@ -168,6 +170,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("client", ADDRESS, lambda e: e.connection.client),
         _field("client.ip", ADDRESS, lambda e: e.connection.client.host),
         _field("client.port", NUMBER, lambda e: e.connection.client.port, "client.port"),
+        _field("client.proxied", ADDRESS, lambda e: e.connection.proxied),
         _field("broker", ADDRESS, lambda e: e.connection.broker),
         _field("broker.ip", ADDRESS, lambda e: e.connection.broker.host),
         _field("broker.port", NUMBER, lambda e: e.connection.broker.port, "broker.port"),

@@ -24,7 +24,7 @@ def connection_columns() -> list[TableColumn]:
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
-        TableColumn("client", lambda row: Cell(row["client"]), 15),
+        TableColumn("client", _client, 15),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
         TableColumn("kind", _kind, 5),
         text_column("client id", "client_id", rank=1),
@@ -39,6 +39,11 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("near", lambda row: Cell(row["captured_near"] or "", "dim"), rank=3),
         TableColumn("tcp", _health, 6),
     ]
+
+
+def _client(row: Row) -> Cell:
+    proxied = row.get("client_proxied")
+    return Cell(row["client"] if proxied is None else f"{row['client']} for {proxied}")
 
 
 def _kind(row: Row) -> Cell:

@@ -174,7 +174,7 @@ class UnansweredRequest(ExchangeRule):
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """How the connection of an unanswered request ended."""
         close = exchange.close
-        if close is None or close.by != Who.BROKER:
+        if close is None or close.by != Who.BROKER or view.info.is_unheard_after_proxy:
             return
         if exchange.state is State.UNANSWERED:
             yield Violation("an answer", f"{close.how} from the broker", side=REQUEST)

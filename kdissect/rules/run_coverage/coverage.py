@@ -13,6 +13,7 @@ from kdissect.rules.kinds import ExchangeRule, UndecodableRule
 from kdissect.rules.run_coverage.rule_coverage import Exercises
 from kdissect.rules.run_coverage.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
+from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 Peer = tuple[Who, str, str | None, str | None, str | None]
@@ -45,7 +46,7 @@ class Coverage:
         self.gaps = 0
         self.gap_bytes = 0
         self.one_sided = 0
-        """Connections with frames in one direction only."""
+        """Connections with packets in one direction only."""
         self.cut_frames = 0
         self.half_read = 0
         """Connections over TLS that were decrypted in part."""
@@ -99,9 +100,9 @@ class Coverage:
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
         request, response = exchange.request, exchange.response
-        if request is not None and len(request.data) < request.size:
+        if request is not None and len(request.data) < request.size and not is_cut_by_end(request):
             self.cut_frames += 1
-        if response is not None and len(response.data) < response.size:
+        if response is not None and len(response.data) < response.size and not is_cut_by_end(response):
             self.cut_frames += 1
 
     def settle(self) -> None:
@@ -139,7 +140,7 @@ class Coverage:
             return
         self.middle_starts += info.middle_start
         self.half_read += info.tls is not None and info.tls.why is not None
-        if info.tcp is not None and info.exchanges and not (info.tcp.client_bytes and info.tcp.broker_bytes):
+        if info.tcp is not None and info.exchanges and not 0 < info.tcp.broker_packets < info.tcp.packets:
             self.one_sided += 1
         client = (Who.CLIENT, info.client.host, info.software_name, info.software_version, info.client_id)
         self.peers[client] += 1

@@ -31,6 +31,8 @@ def _prompt_close(exchange: Exchange) -> str:
     close, request = exchange.close, exchange.request
     if close is None or close.by != Who.BROKER or request is None:
         return ""
+    if exchange.connection.is_unheard_after_proxy:
+        return ""
     after_ns = close.time_ns - request.end_time_ns
     return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= PROMPT_NS else ""
 

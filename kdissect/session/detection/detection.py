@@ -15,12 +15,14 @@ from kdissect.model.packets.stream import StreamSink
 from kdissect.session.detection.candidate import JUDGED_BYTES, Candidate
 from kdissect.session.detection.recognition import (
     MIN_LONE_RESPONSES,
+    TOKEN_NEEDS,
     ZOOKEEPER_NEEDS,
     Verdict,
     foreign_protocol,
     may_be_zookeeper,
     request_at,
     response_frames,
+    token_at,
 )
 from kdissect.session.info import ConnectionKind
 
@@ -141,7 +143,10 @@ class Detection:
         candidate = self._candidates[direction]
         if candidate is None:
             verdict = request_at(head, 0, cut, any_bytes=True)
-            if verdict is not Verdict.YES:
+            if verdict is Verdict.NO:
+                token = token_at(head)
+                return Verdict.NO if cut and token is Verdict.MORE else token
+            if verdict is Verdict.MORE:
                 return verdict
             if len(head) < ZOOKEEPER_NEEDS and not cut and may_be_zookeeper(head):
                 return Verdict.MORE
@@ -205,6 +210,16 @@ class Detection:
     def has_response(self, direction: int) -> bool:
         """Whether what is held of a direction begins with a whole response."""
         return response_frames(self._sent(direction)) > 0
+
+    def begins_with_token(self, direction: int) -> bool:
+        """Whether what is held of a direction begins with a GSSAPI token."""
+        head = b""
+        for held in self._held:
+            if held.direction == direction:
+                head += held.payload[:TOKEN_NEEDS]
+                if held.gap or len(head) >= TOKEN_NEEDS:
+                    break
+        return token_at(head) is Verdict.YES
 
     def _sent(self, direction: int) -> bytes:
         return b"".join(held.payload for held in self._held if held.direction == direction)

@@ -34,8 +34,17 @@ ZOOKEEPER_NEEDS = 32  # bytes of its first request up to the length of the passw
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
 FUTURE_KEYS = 512  # API keys below this may be Kafka's: 92 is the last so far, and none was ever skipped far
 MAX_STEP = 1000  # between the ids of frames in a row: clients count, some for several connections together
+PROXY_FIRST_BYTES = b"P\r"  # of a PROXY protocol header (`proxy_header`)
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _HEADER_SIZE = _HEADER.size
+# The first token of a Kerberos client: tag, length, the mechanism's object identifier (RFC 2743 section 3.1),
+# and the id of the token (RFC 4121 section 4.1). Kafka 0.9 sends it without a SaslHandshake.
+_TOKEN_TAG = 0x60
+_LENGTH_AT = 5  # of the token, behind the size of its frame and the tag
+_LONG_FORM, _LENGTH_BITS = 0x80, 0x7F  # ITU-T X.690 section 8.1.3
+_MAX_LENGTH_BYTES = 4
+_KERBEROS_REQUEST = bytes.fromhex("06092a864886f7120102020100")
+TOKEN_NEEDS = _LENGTH_AT + 1 + _MAX_LENGTH_BYTES + len(_KERBEROS_REQUEST)
 _NO_CLIENT_ID_SIZE = 12  # ControlledShutdownRequest v0: 8 bytes of header and an int32 broker id
 
 
@@ -73,6 +82,23 @@ def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = Fa
     if not is_text and not (any_bytes and raw.decode("utf-8", "backslashreplace").isprintable()):
         return Verdict.NO
     return Verdict.YES if cut or len(raw) == client_length else Verdict.MORE
+
+
+def token_at(head: bytes) -> Verdict:
+    """Whether a direction begins with a frame that holds the first GSSAPI token of a Kerberos client.
+
+    `TOKEN_NEEDS` bytes are enough.
+    """
+    if len(head) < _LENGTH_AT or head[0] > MAX_FRAME_SIZE >> 24 or head[_LENGTH_AT - 1] != _TOKEN_TAG:
+        return Verdict.NO
+    if len(head) == _LENGTH_AT:
+        return Verdict.MORE
+    form = head[_LENGTH_AT]
+    more = form & _LENGTH_BITS if form & _LONG_FORM else 0
+    found = head[_LENGTH_AT + 1 + more :][: len(_KERBEROS_REQUEST)]
+    if more > _MAX_LENGTH_BYTES or not _KERBEROS_REQUEST.startswith(found):
+        return Verdict.NO
+    return Verdict.YES if found == _KERBEROS_REQUEST else Verdict.MORE
 
 
 def is_certain_request(data: bytes, offset: int) -> bool:

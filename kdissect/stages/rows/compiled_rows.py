@@ -136,7 +136,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
 def _connection_of(info: ConnectionInfo) -> tuple[str | None, ...]:
     return (
         info.id, info.capture_set, info.client_text, info.broker_text, info.same_as, info.broker_address,
-        info.software, info.principal,
+        info.software, info.principal, info.proxied_text,
     )  # fmt: skip
 
 

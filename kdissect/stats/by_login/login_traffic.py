@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from kdissect.history import api_keys as apis
-from kdissect.history.connections.sasl_login import SaslFact, SaslHistory
+from kdissect.history.connections.sasl_login import SaslFact, SaslHistory, begins_with_tokens
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.state_table import Table
@@ -79,7 +79,11 @@ class LoginTraffic:
         client = client_named(info, view.exchange.client_id or info.client_id)
         again = info.id in self._authenticated
         login = self._open.put(info.id, Login(view.evidence, client, info.broker_text, again))
-        login.is_clear = view.key == apis.SASL_HANDSHAKE  # else nobody knows by which mechanism
+        if begins_with_tokens(view.exchange):
+            login.is_clear = True
+            self._learn_mechanism(login, info.mechanism)
+        else:
+            login.is_clear = view.key == apis.SASL_HANDSHAKE  # else nobody knows by which mechanism
         return login
 
     def _watch(self, login: Login, view: ExchangeView) -> None:
@@ -90,9 +94,7 @@ class LoginTraffic:
         login.is_clear &= not (view.losses or view.is_misread)
         if view.key == apis.SASL_HANDSHAKE:
             if request is not None:
-                login.mechanism = text_of(request.mechanism)
-            if login.mechanism is not None and login.mechanism not in ROUNDS:
-                self._unbounded.add(login.connection)
+                self._learn_mechanism(login, text_of(request.mechanism))
             if answer is not None:
                 login.offered = tuple(map(text_of, answer.mechanisms or ()))
             return
@@ -103,6 +105,11 @@ class LoginTraffic:
             login.lifetime_ms = getattr(answer, "session_lifetime_ms", None)
             if answer.error_message:
                 login.message = text_of(answer.error_message)[:_MESSAGE_KEPT]
+
+    def _learn_mechanism(self, login: Login, mechanism: str | None) -> None:
+        login.mechanism = mechanism
+        if mechanism is not None and mechanism not in ROUNDS:
+            self._unbounded.add(login.connection)
 
     def _learn(self, login: Login, fact: Fact, view: ExchangeView) -> None:
         kind = fact.kind

@@ -225,7 +225,7 @@ class Side:
 
     def _outcome(self, exchange: Exchange, step: Step, example: Example) -> None:
         codes = exchange.response_summary().errors
-        is_unanswered = exchange.state is State.UNANSWERED
+        is_unanswered = exchange.state in (State.UNANSWERED, State.INCOMPLETE)
         has_left = is_unanswered and _has_left(exchange)
         step.errors += bool(codes) or (is_unanswered and not has_left)
         if has_left:

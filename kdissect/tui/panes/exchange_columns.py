@@ -111,6 +111,8 @@ def _outcome(log: ExchangeLog, row: int) -> Cell:
         return f"no reply due{odd}", "dim"
     if state is State.UNANSWERED:
         return f"no answer{odd}", "bad"
+    if state is State.INCOMPLETE:
+        return f"cut off{odd}", "bad"
     return f"orphan{odd}", "odd"
 
 

@@ -17,8 +17,9 @@ use crate::template::Look;
 /// A text that may not be there.
 type Maybe = Option<PyBackedStr>;
 /// Id, capture set, client, broker, the connection that it is the same as; the broker's address, by which names of
-/// topics are known; software and principal of the client.
-type ConnectionRow = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Maybe, PyBackedStr, Maybe, Maybe);
+/// topics are known; software and principal of the client; whom a proxy connected for.
+type ConnectionRow =
+    (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Maybe, PyBackedStr, Maybe, Maybe, Maybe);
 /// Groups, throttle time in milliseconds, rack (`kdissect.engine.exchange_rows.More`).
 type More = (Vec<PyBackedStr>, Option<i32>, Maybe);
 /// Ordinal, API key, version, correlation id, client id.
@@ -37,6 +38,7 @@ pub struct Connection {
     pub same_as: Option<Box<str>>,
     pub software: Option<Box<str>>,
     pub principal: Option<Box<str>>,
+    pub client_proxied: Option<Box<str>>,
     /// Of its capture set and its broker's address.
     pub broker_number: u32,
 }
@@ -156,7 +158,7 @@ impl Asked {
         number_of: impl FnOnce(&str, &str) -> u32,
     ) -> PyResult<Option<Connection>> {
         let row = self.connection_of.bind(info.py()).call1((info,))?;
-        let Ok((id, capture_set, client, broker, same_as, address, software, principal)) =
+        let Ok((id, capture_set, client, broker, same_as, address, software, principal, proxied)) =
             row.extract::<ConnectionRow>()
         else {
             return Ok(None);
@@ -172,6 +174,7 @@ impl Asked {
             same_as,
             software: software.map(text),
             principal: principal.map(text),
+            client_proxied: proxied.map(text),
             broker_number,
         }))
     }

@@ -42,6 +42,7 @@ pub struct ExchangeTable {
     capture_set: Spelled,
     client: Spelled,
     broker: Spelled,
+    client_proxied: Spelled,
     software: Spelled,
     principal: Spelled,
     client_id: Spelled,
@@ -135,6 +136,7 @@ impl ExchangeTable {
         self.capture_set.push(Some(connection.capture_set.as_bytes()), 1);
         self.client.push(Some(connection.client.as_bytes()), 1);
         self.broker.push(Some(connection.broker.as_bytes()), 1);
+        self.client_proxied.push(connection.client_proxied.as_ref().map(|name| name.as_bytes()), 1);
         self.software.push(connection.software.as_ref().map(|name| name.as_bytes()), 1);
         self.principal.push(connection.principal.as_ref().map(|name| name.as_bytes()), 1);
         self.client_id.push(turn.client_id.as_ref().map(|id| id.as_bytes()), 1);
@@ -167,6 +169,7 @@ impl ExchangeTable {
             ("capture_set", self.capture_set.take(py)?),
             ("client", self.client.take(py)?),
             ("broker", self.broker.take(py)?),
+            ("client_proxied", self.client_proxied.take(py)?),
             ("software", self.software.take(py)?),
             ("principal", self.principal.take(py)?),
             ("client_id", self.client_id.take(py)?),

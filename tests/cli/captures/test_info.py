@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import kdissect
+from kdissect.capture.formats.pcapng import MAX_LISTED, MAX_TEXT
 from kdissect.cli import main
 from kdissect.engine.records.record_sets import record_sets
+from tests.capture.capture_samples import enhanced, interface, option, section
 from tests.support.console import CAPTURES, TXN
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
@@ -43,7 +45,8 @@ def test_facts_of_a_file(capfd: pytest.CaptureFixture[str]) -> None:
     assert facts["files"] == [
         {
             "path": TXN, "capture_set": "tansu_rdk216_txn", "format": "pcap", "compression": "none",
-            "link_types": ["ETHERNET"], "size": 111455, "packets": 345, "bytes": 111455 - 24 - 16 * 345,
+            "link_types": ["ETHERNET"], "interfaces": [], "size": 111455, "packets": 345,
+            "bytes": 111455 - 24 - 16 * 345,
             "dropped": 0,
             "first_time": facts["files"][0]["first_time"], "last_time": facts["files"][0]["last_time"],
             "duration_ns": facts["files"][0]["duration_ns"], "error": None, "anomalies": [],
@@ -107,3 +110,46 @@ def test_text(capfd: pytest.CaptureFixture[str]) -> None:
         "  with a wrong checksum  0",
     ):
         assert line in out.splitlines()
+
+
+def test_interfaces_and_capture_filters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of a pcapng file: what the capture was told to leave out explains what is not in it."""
+    texts = (
+        option(2, b"eth0") + option(3, b"uplink \x1b[31m") + option(11, b"\0tcp port 9092") + option(0, b"")
+    )
+    code = option(2, b"lo\0") + option(11, b"\1\0\0\0\0\0\0\0\0") + option(0, b"")
+    path = tmp_path / "two.pcapng"
+    path.write_bytes(
+        section() + interface(snaplen=128, options=texts) + interface(options=code)
+        + interface(snaplen=262144) + enhanced(1, bytes(60))
+    )  # fmt: skip
+    (file,) = info(capfd, str(path))["files"]
+    assert file["interfaces"] == [
+        {
+            "name": "eth0", "description": "uplink \x1b[31m", "filter": "tcp port 9092",
+            "link_type": "ETHERNET", "snapshot_length": 128,
+        },
+        {
+            "name": "lo", "description": None, "filter": None, "link_type": "ETHERNET",
+            "snapshot_length": None,
+        },
+        {
+            "name": None, "description": None, "filter": None, "link_type": "ETHERNET",
+            "snapshot_length": 262144,
+        },
+    ]  # fmt: skip
+    assert main(["info", str(path), "--format", "text"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    shown = [line.strip() for line in lines if line.startswith("  interface ")]
+    assert shown == [
+        "interface eth0 uplink \\x1b[31m, capture filter tcp port 9092, snapshot length 128 bytes",
+        "interface lo",
+    ]
+
+
+def test_interfaces_without_end_are_not_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "many.pcapng"
+    many = interface(options=option(2, b"x" * 5000) + option(0, b"")) * (MAX_LISTED + 1)
+    path.write_bytes(section() + many + enhanced(1, bytes(60)))
+    (file,) = info(capfd, str(path))["files"]
+    assert [one["name"] for one in file["interfaces"]] == ["x" * MAX_TEXT] * MAX_LISTED

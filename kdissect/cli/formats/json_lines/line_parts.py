@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.exchange_rows import anomaly_row, processes_row, topic_id_text
+from kdissect.engine.exchange_rows import anomaly_row, behind_ends_row, topic_id_text
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
@@ -131,11 +131,11 @@ def text_or_null(text: str | None) -> str:
 
 
 def ends_of(connection: ConnectionInfo) -> str:
-    """Capture set, both ends, their processes and who asks: from the kind of an exchange to its client id."""
+    """Capture set, both ends, what is behind them and who asks: from kind to client id."""
     ends = (
         f',"capture_set":{text_or_null(connection.capture_set)},'
         f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
     )
-    processes = processes_row(connection)
+    behind = behind_ends_row(connection)
     who = f',"software":{text_or_null(connection.software)},"principal":{text_or_null(connection.principal)}'
-    return ends + (f",{compact_json(processes)[1:-1]}" if processes else "") + who
+    return ends + (f",{compact_json(behind)[1:-1]}" if behind else "") + who

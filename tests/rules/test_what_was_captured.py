@@ -1,0 +1,93 @@
+"""What ended is not taken for what a capture lacks: directions by packets, frames by how they end."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from kdissect.model.packets.packet import Packet
+from kdissect.rules.run_coverage.capture_quality import quality_of
+from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
+from kdissect.stats.blind_spots import BlindSpots
+from tests.support.messages.traffic import ACK, BROKER, CLIENT, Conversation, request, response
+from tests.support.run import events_of
+
+METADATA = 3
+_SOURCE = 14 + 15  # the last byte of the source address, behind Ethernet
+CLIENT_HOST, BROKER_HOST = 1, 2  # 10.0.0.1 and 10.0.0.2
+ASKED = request(METADATA, 0, 1, bytes(4))
+ANSWER = response(1, bytes(300))
+
+
+def reasons(packets: Iterable[Packet]) -> tuple[str, ...]:
+    """What the verdict on capture quality says that a capture lacks."""
+    coverage = Coverage()
+    for event in events_of(packets):
+        if isinstance(event, Exchange):
+            coverage.add_exchange(event)
+        elif isinstance(event, ConnectionClosed):
+            coverage.add_connection(event.connection)
+    return quality_of(coverage).reasons
+
+
+def cut_frames(packets: Iterable[Packet]) -> int:
+    """Frames that `why` says were captured in part."""
+    spots = BlindSpots()
+    for event in events_of(packets):
+        spots.add(event)
+    found: int = spots.facts()["cut_frames"]
+    return found
+
+
+def test_a_broker_that_sends_no_byte_was_captured() -> None:
+    assert reasons(Conversation().handshake().client(ASKED).rst(BROKER).packets) == ()
+    silent = Conversation().handshake().client(ASKED).packet(BROKER, flags=ACK).fin(CLIENT).fin(BROKER)
+    assert reasons(silent.packets) == ()
+
+
+@pytest.mark.parametrize("only", [CLIENT, BROKER])
+def test_packets_of_one_end_alone_are_one_direction(only: int) -> None:
+    talk = Conversation().handshake()
+    for number in range(1, 6):
+        talk.client(request(METADATA, 0, number, bytes(4))).broker(response(number, bytes(8)))
+    packets = [one for one in talk.packets if one.data[_SOURCE] == (CLIENT_HOST, BROKER_HOST)[only]]
+    assert "1 connection was captured in one direction only" in reasons(packets)
+
+
+@pytest.mark.parametrize("end", ["fin", "rst of the client", "rst of the broker", "the capture's"])
+def test_a_response_that_ends_with_its_connection_is_not_complete(end: str) -> None:
+    talk = Conversation().handshake().client(ASKED).broker(ANSWER[:100])
+    if end == "fin":
+        talk.fin(BROKER).fin(CLIENT)
+    elif end != "the capture's":
+        talk.rst(CLIENT if "client" in end else BROKER)
+    (found,) = [event for event in events_of(talk.packets) if isinstance(event, Exchange)]
+    assert str(found.state) == "incomplete"
+    assert found.response is not None and found.response.is_cut
+    assert found.connection.states == {"incomplete": 1}
+    assert found.connection.exchanges == 1
+    assert cut_frames(talk.packets) == 0
+    assert reasons(talk.packets) == ()
+
+
+def test_a_request_that_ends_with_its_connection_was_captured() -> None:
+    talk = (
+        Conversation()
+        .handshake()
+        .client(ASKED)
+        .broker(ANSWER)
+        .client(request(METADATA, 0, 2, bytes(400))[:40])
+    )
+    packets = talk.rst(BROKER).packets
+    assert cut_frames(packets) == 0
+    assert reasons(packets) == ()
+
+
+def test_a_frame_that_a_snapshot_length_cut_is_complete_and_captured_in_part() -> None:
+    talk = Conversation().handshake().client(ASKED).broker(ANSWER).fin(CLIENT).fin(BROKER)
+    packets = [one._replace(data=one.data[:120]) for one in talk.packets]
+    (found,) = [event for event in events_of(packets) if isinstance(event, Exchange)]
+    assert str(found.state) == "complete"
+    assert cut_frames(packets) == 1
+    assert "1 frame was captured in part" in reasons(packets)
