@@ -62,12 +62,10 @@ class ConnectionAnalyzer:
         "_detection",
         "_events",
         "_forced",
-        "_heard",
         "_held",
         "_is_reported",
         "_kept",
         "_patience",
-        "_proxied",
         "_readers",
         "_secrets",
         "_tls",
@@ -96,8 +94,6 @@ class ConnectionAnalyzer:
         self.tcp = TcpConnection(self._readers, store)
         info.tcp_log = self.tcp.log
         self._detection: Detection | None = Detection()
-        self._heard = 0  # a bit for each direction that bytes came of, while its kind is not known
-        self._proxied: ProxyHeaders | None = None  # PROXY protocol headers that are under way
         self._closed = False
         self._forced = forced_client
         self._secrets = secrets
@@ -241,36 +237,38 @@ class ConnectionAnalyzer:
 
     def undecided(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
         """Bytes of a connection whose kind is not known yet."""
-        if self._detection is None:  # decided while earlier bytes of the same packet were replayed
+        detection = self._detection
+        if detection is None:  # decided while earlier bytes of the same packet were replayed
             self._readers[direction].data(payload, ref, time_ns)
             return
-        if not self._heard & 1 << direction:
-            self._heard |= 1 << direction
-            may_precede = payload[0] in PROXY_FIRST_BYTES and self._tls is None and self._proxied is None
+        if not detection.heard & 1 << direction:
+            detection.heard |= 1 << direction
+            may_precede = payload[0] in PROXY_FIRST_BYTES and self._tls is None and detection.proxied is None
             if may_precede and self.tcp.initiator in (None, direction):
                 from kdissect.session.detection.proxy_header import ProxyHeaders  # start-up: seldom needed
 
-                self._proxied = ProxyHeaders(direction)
-        headers = self._proxied
+                detection.proxied = ProxyHeaders(direction)
+        headers = detection.proxied
         if headers is None or headers.direction != direction:
             self._judge(direction, payload, ref, time_ns)
             return
         pieces = headers.take(payload, ref, time_ns)
-        self._keep_proxy(headers)
+        self._keep_proxy(detection, headers)
         self._judge_pieces(direction, pieces)
 
     def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
         """Missing bytes of a connection whose kind is not known yet."""
-        if self._detection is not None:
-            self._heard |= 1 << direction
-            headers = self._proxied
+        detection = self._detection
+        if detection is not None:
+            detection.heard |= 1 << direction
+            headers = detection.proxied
             if headers is not None and headers.direction == direction:
                 pieces, length = headers.gap(length)
-                self._keep_proxy(headers)
+                self._keep_proxy(detection, headers)
                 self._judge_pieces(direction, pieces)
                 if not length:
                     return
-        detection = self._detection
+                detection = self._detection
         if detection is None:
             self._pass_gap(direction, length, snapped, ref, time_ns)
             return
@@ -278,13 +276,13 @@ class ConnectionAnalyzer:
         if kind is not None and detection.client is not None:
             self._found(kind, detection.client)
 
-    def _keep_proxy(self, headers: ProxyHeaders) -> None:
+    def _keep_proxy(self, detection: Detection, headers: ProxyHeaders) -> None:
         """Keep what PROXY protocol headers contain; their direction is the client's, from its first byte."""
         if headers.header is not None:
             self.info.proxy = headers.header
             self._readers[headers.direction].opened()
         if headers.is_over:
-            self._proxied = None
+            detection.proxied = None
 
     def _judge_pieces(self, direction: int, pieces: Sequence[tuple[bytes, int, int]]) -> None:
         """Judge what follows PROXY protocol headers, or was held back for one."""
@@ -529,10 +527,11 @@ class ConnectionAnalyzer:
         self._tell(ConnectionKind.TLS, self.info.client_direction if client is None else client)
 
     def _finish(self, how: CloseKind, time_ns: int) -> None:
-        if self._proxied is not None and self._detection is not None:
-            self._judge_pieces(self._proxied.direction, self._proxied.flush())
-            self._proxied = None
         detection = self._detection
+        if detection is not None and detection.proxied is not None:
+            headers, detection.proxied = detection.proxied, None
+            self._judge_pieces(headers.direction, headers.flush())
+            detection = self._detection
         if detection is not None and detection.has_data:
             kind, client = detection.conclude(self.info.client_direction)
             self._found(kind, client, aligned=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.digest import blake2b
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
 
 _NO_NAMES: Mapping[str, str] = {}
+_NOTHING_SELDOM: Mapping[str, Any] = {}
+_T = TypeVar("_T")
 # What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.
 _STATES = ("complete", "no_response_expected", "unanswered", "incomplete", "orphan_response")
 
@@ -79,6 +81,20 @@ class Share(NamedTuple):
         return self.early if is_early else self.inside
 
 
+class _Seldom(Generic[_T]):
+    """An attribute that few connections have; None for the others, which need no memory for it."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, info: "ConnectionInfo", _owner: type) -> _T | None:
+        value: _T | None = info._seldom.get(self._name)  # noqa: SLF001  of the class that this serves
+        return value
+
+    def __set__(self, info: "ConnectionInfo", value: _T | None) -> None:
+        info._seldom = {**info._seldom, self._name: value}  # noqa: SLF001  of the class that this serves
+
+
 class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
@@ -93,6 +109,7 @@ class ConnectionInfo:
     __slots__ = (
         "_flow",
         "_kept",
+        "_seldom",
         "anomalies",
         "anomaly_counts",
         "api_versions_seen",
@@ -119,13 +136,9 @@ class ConnectionInfo:
         "orphan_response",
         "over_ns",
         "principal",
-        "probably_same_as",
         "processes",
-        "proxy",
-        "read_from",
         "same_as",
         "sasl_until",
-        "share",
         "software_name",
         "software_version",
         "start_ns",
@@ -134,6 +147,15 @@ class ConnectionInfo:
         "tls",
         "unanswered",
     )
+
+    probably_same_as = _Seldom[str]()
+    """The connection of a tap that has the plaintext, where this one is TLS that cannot be read."""
+    read_from = _Seldom[str]()
+    """The capture set of the connection in `same_as` or `probably_same_as`; None if that is not known."""
+    share = _Seldom[Share]()
+    """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
+    proxy: "_Seldom[ProxyHeader]" = _Seldom()
+    """What a PROXY protocol header before its first byte contains."""
 
     id: str
     client: Endpoint
@@ -185,12 +207,7 @@ class ConnectionInfo:
         self.opened_at = (0, 0)
         self.over_ns = 0
         self.same_as: str | None = None
-        self.probably_same_as: str | None = None
-        """The connection of a tap that has the plaintext, where this one is TLS that cannot be read."""
-        self.read_from: str | None = None
-        """The capture set of the connection in `same_as` or `probably_same_as`; None if that is not known."""
-        self.share: Share | None = None
-        """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
+        self._seldom = _NOTHING_SELDOM
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None
@@ -211,8 +228,6 @@ class ConnectionInfo:
         self.tcp: TcpSummary | None = None
         self.tcp_log: AnomalyLog | None = None
         """What TCP notices, while the connection is open."""
-        self.proxy: ProxyHeader | None = None
-        """What a PROXY protocol header before its first byte contains."""
         self.tls: TlsInfo | None = None
         """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
 

@@ -9,7 +9,9 @@ Rules:
   response.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.packets.stream import StreamSink
 from kdissect.session.detection.candidate import JUDGED_BYTES, Candidate
@@ -25,6 +27,9 @@ from kdissect.session.detection.recognition import (
     token_at,
 )
 from kdissect.session.info import ConnectionKind
+
+if TYPE_CHECKING:
+    from kdissect.session.detection.proxy_header import ProxyHeaders
 
 HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
 HELD_PIECES = 4096  # pieces and holes held back: of a capture of headers alone there is no byte to count
@@ -49,7 +54,7 @@ class Detection:
 
     __slots__ = (
         "_begun", "_candidates", "_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts",
-        "client", "is_proven", "listener",
+        "client", "heard", "is_proven", "listener", "proxied",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -58,6 +63,8 @@ class Detection:
         self.listener: int | None = (
             None  # the direction of the end that accepted the connection, where that was seen
         )
+        self.heard = 0  # a bit for each direction that bytes came of
+        self.proxied: ProxyHeaders | None = None  # PROXY protocol headers that are under way
         self._heads = [b"", b""]
         self._begun = [b"", b""]  # from the middle: what is too short to tell whether it begins a frame
         self._candidates: list[Candidate | None] = [None, None]
