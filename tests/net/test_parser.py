@@ -91,6 +91,7 @@ LINKS: dict[str, tuple[int, Callable[[ScapyPacket], bytes]]] = {
     "raw": (101, bytes),
     "raw as in old files": (12, bytes),
     "mpls": (1, lambda ip: bytes(ETHERNET / MPLS(label=16, s=0) / MPLS(label=17, s=1) / ip)),
+    "mpls multicast": (1, lambda ip: bytes(Ether(type=0x8848, **MACS) / MPLS(label=16, s=1) / ip)),
     "vlan mpls": (1, lambda ip: bytes(ETHERNET / Dot1Q(vlan=5) / MPLS(label=17, s=1) / ip)),
     "pppoe": (1, lambda ip: bytes(ETHERNET / PPPoE(sessionid=3) / PPP() / ip)),
     "sll pppoe": (113, lambda ip: bytes(CookedLinux(proto=0x8864) / PPPoE(sessionid=3) / PPP() / ip)),

@@ -3,6 +3,7 @@
 import pytest
 
 from kdissect.query.complete import complete
+from kdissect.query.fields.named import ERROR
 from kdissect.query.syntax.filter_parser import Parser
 
 
@@ -93,3 +94,10 @@ def test_every_offer_can_be_taken() -> None:
                 tried.whole()
             except ValueError:
                 assert tried.expected, text + candidate.text
+
+
+def test_errors_say_whether_a_client_may_try_again() -> None:
+    """org.apache.kafka.common.protocol.Errors."""
+    helps = dict(ERROR.choices())
+    assert helps["NOT_LEADER_OR_FOLLOWER"] == "code 6, retriable"
+    assert helps["UNKNOWN_SERVER_ERROR"] == "code -1"

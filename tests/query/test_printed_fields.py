@@ -4,7 +4,15 @@ import pytest
 
 import kdissect
 from kdissect.query.binding import Context
-from kdissect.query.fields.printed_fields import Behind, FieldValues, names_behind, places_of, type_of
+from kdissect.query.fields.lookup import UnknownFieldError
+from kdissect.query.fields.printed_fields import (
+    Behind,
+    FieldValues,
+    names_behind,
+    places_of,
+    printed_field,
+    type_of,
+)
 from tests.support.console import TXN
 
 
@@ -79,3 +87,11 @@ def test_columns_of_connections_need_no_exchange() -> None:
     values = FieldValues(names, Context())
     exchange = next(iter(kdissect.open(TXN)))
     assert values.of_connection(exchange.connection) == values(exchange)
+
+
+def test_rows_with_nothing_behind_them_have_their_own_fields_alone() -> None:
+    known = ("offset", "client.ip")
+    assert printed_field("client.ip", known, Behind.NOTHING).path == ("client", "ip")
+    for name in ("latency", "request.acks", "offsets"):
+        with pytest.raises(UnknownFieldError, match=f"no field '{name}'"):
+            printed_field(name, known, Behind.NOTHING)
