@@ -82,6 +82,10 @@ class FrameSamples:
         if digest is None:
             return
         self._samples[key] = digest, ordinal
+        self.thin(most)
+
+    def thin(self, most: int) -> None:
+        """Keep at most so many samples."""
         while len(self._samples) > most:
             self._level += 1
             self._samples = {

@@ -9,6 +9,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import read_views
+from kdissect.engine.taps import copies
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed
@@ -237,6 +238,41 @@ def test_equal_first_exchanges_are_proof_within_one_network(tmp_path: Path) -> N
     two = _asked(tmp_path / "b" / "trace.pcap", ports, 0x60000000)
     assert sorted(same_as(one, two)) == [False, False, True, True]
     assert sum(counted(one, two).values()) == 12
+
+
+def test_copies_of_many_long_connections_are_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their samples are more than memory is used for: each connection keeps fewer."""
+    monkeypatch.setattr(copies, "MAX_SAMPLES", 1000)
+    paths = []
+    for name, isn in (("a", 0x30000000), ("b", 0x60000000)):
+        packets: list[Packet] = []
+        for number in range(20):
+            talk = Conversation(ports=(40000 + number, 9092), isn=(isn + number * 0x1234567, isn ^ 0x40000000))
+            for correlation_id in range(60):
+                talk.client(_ask(correlation_id)).broker(_answer(correlation_id))
+            packets += talk.packets
+        paths.append(tmp_path / name / "trace.pcap")
+        paths[-1].parent.mkdir()
+        paths[-1].write_bytes(pcap_bytes(without_link(packets), RAW))
+    assert sum(counted(*paths).values()) == 20 * 60
+
+
+@pytest.mark.parametrize("seconds", [-5, 5])
+def test_packets_with_a_wrong_clock_are_recognised_by_other_packets(seconds: int, tmp_path: Path) -> None:
+    """Few exchanges at another time prove nothing; the sequence numbers of other packets do."""
+    tap = tapped(tmp_path / "a" / "trace.pcap", range(3))
+    packets = []
+    for name, away_ns in (("b", 0), ("c", seconds * SECOND)):
+        talk = Conversation(isn=(0x51234567, 0x61234567), start_ns=START_NS + away_ns)
+        for number in range(3):
+            talk.client(_ask(number)).broker(_answer(number))
+        packets.append(tmp_path / name / "trace.pcap")
+        packets[-1].parent.mkdir()
+        packets[-1].write_bytes(pcap_bytes(talk.packets))
+    assert sorted(same_as(tap, *packets)) == [False, True, True]
+    assert counted(tap, *packets) == Counter(range(3))
 
 
 def test_tables_name_the_connection_that_counts_by_exchange(tmp_path: Path) -> None:
