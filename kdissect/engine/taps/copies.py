@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kdissect.model.packets.segment import Segment
     from kdissect.net.streams.tcp import TcpConnection
 
-# Samples of all connections together, some 250 bytes each, and of one. Where there are too many, each
+# Samples of all connections together, some 300 bytes each, and of one. Where there are too many, each
 # connection keeps half as many, so that copies of those that come later are recognised, too.
 MAX_SAMPLES = 400_000
 MAX_OF_ONE = 1024
