@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
-from itertools import chain, combinations
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -258,19 +258,28 @@ class _Candidate(NamedTuple):
 
 def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
     """Pairs of connections between two ends that have equal exchanges and no other."""
-    ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
-    for at, other in combinations(ordered, 2):
+    most_ns = NEAR_NS if len(seen) > FEW else CLOCK_NS
+    for at, other, away_ns in _near(seen, most_ns):
         one, two = seen[at], seen[other]
-        away_ns = max(0, two.info.start_ns - one.last_ns, one.info.start_ns - two.last_ns)
-        if one.info.capture_set == two.info.capture_set or away_ns > CLOCK_NS:
-            continue
-        if away_ns > NEAR_NS and len(seen) > FEW:
+        if one.info.capture_set == two.info.capture_set:
             continue
         match = one.match(two)
         if match is not None and (match.exchanges >= PROOF or away_ns <= NEAR_NS):
             sets = frozenset((one.info.capture_set, two.info.capture_set))
             network = sets, str(one.info.client.host), str(one.info.broker.host)
             yield _Candidate(match, away_ns, at, other, network)
+
+
+def _near(seen: list[FrameSamples], most_ns: int) -> Iterator[tuple[int, int, int]]:
+    """Places of two connections that are no more than `most_ns` apart, and the time between them."""
+    ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
+    before: list[int] = []
+    for other in ordered:
+        start_ns = seen[other].info.start_ns
+        before = [at for at in before if start_ns - seen[at].last_ns <= most_ns]
+        for at in before:
+            yield at, other, max(0, start_ns - seen[at].last_ns)
+        before.append(other)
 
 
 def _groups(

@@ -46,7 +46,10 @@ class Match(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """Digests of a request and its response (None: it waits for that); the ordinal of the request."""
+    """Digests of a request and of its response; the ordinal of the request.
+
+    `response` is None if the request waits for it, or if bytes of it are missing.
+    """
 
     request: bytes
     response: bytes | None
@@ -129,12 +132,15 @@ def _is_sampled(key: int, level: int) -> bool:
 
 
 def _sample(exchange: Exchange) -> _Sample | None:
-    """Of request and response; None if bytes of them are missing."""
+    """Of request and response; None if bytes of the request are missing."""
     request, response = exchange.request, exchange.response
-    if request is None or request.is_cut or (response is not None and response.is_cut):
+    if request is None or request.is_cut:
         return None
-    answer = None if exchange.state is State.UNANSWERED else _NOTHING
-    return _Sample(_digest(request), answer if response is None else _digest(response), exchange.ordinal)
+    if response is not None:
+        answer = None if response.is_cut else _digest(response)
+    else:
+        answer = None if exchange.state is State.UNANSWERED else _NOTHING
+    return _Sample(_digest(request), answer, exchange.ordinal)
 
 
 def _digest(frame: Frame) -> bytes:
