@@ -9,6 +9,8 @@ Rules:
   where both were there at one time: a program that starts again says the same.
 - A connection that has only ApiVersions or SaslHandshake is a copy if another connection proves that both
   sets captured the network of its two hosts: one network has no two connections with equal ends at one time.
+- Packets of two sets that have the same sequence numbers are copies of each other. If only one of them has
+  bytes that are equal to those of a tap (the other is cut, or has the wrong time), both are copies of it.
 - A connection over TLS that cannot be read, in packets beside a tap, has no bytes to compare. It is marked as
   probably the connection of the tap that has the same ends at the same time, if its size does not
   contradict that.
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
-from itertools import combinations
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,9 +42,12 @@ if TYPE_CHECKING:
     from kdissect.model.packets.segment import Segment
     from kdissect.net.streams.tcp import TcpConnection
 
-# Samples of all connections together, some 250 bytes each, and of one.
+# Samples of all connections together, some 300 bytes each, and of one. Where there are too many, each
+# connection keeps half as many, so that copies of those that come later are recognised, too.
 MAX_SAMPLES = 400_000
 MAX_OF_ONE = 1024
+# Fewer prove little: `PROOF`, of those that two captures have in common.
+MIN_OF_ONE = 16
 # Fewer equal exchanges are what each start of a program says: ApiVersions, SASL, Metadata, FindCoordinator.
 PROOF = 8
 # Clocks that are kept in time differ by less. Connections with few equal exchanges must overlap within it.
@@ -93,6 +98,7 @@ class CopySearch:
         self._over: dict[Ends, list[FrameSamples]] = {}
         self._unread: list[ConnectionInfo] = []
         self._samples = 0
+        self._of_one = MAX_OF_ONE
 
     def add(self, event: Event) -> None:
         """Take the next event."""
@@ -101,9 +107,11 @@ class CopySearch:
             samples = self._open.get(info.id)
             if samples is None:
                 samples = self._open[info.id] = FrameSamples(info)
+            while self._samples >= MAX_SAMPLES and self._of_one > MIN_OF_ONE:
+                self._thin()
             before = len(samples)
             left = MAX_SAMPLES - self._samples
-            samples.add(event, min(MAX_OF_ONE, before + left))
+            samples.add(event, min(self._of_one, before + left))
             self._samples += len(samples) - before
         elif isinstance(event, ConnectionClosed):
             samples = self._open.pop(info.id, None) or FrameSamples(info)
@@ -114,6 +122,14 @@ class CopySearch:
                 self._over.setdefault(ends, []).append(samples)
             elif info.kind is ConnectionKind.TLS and info.capture_set not in self._taps:
                 self._unread.append(info)
+
+    def _thin(self) -> None:
+        """Keep half as many samples of each connection."""
+        self._of_one //= 2
+        known = [*self._open.values(), *chain.from_iterable(self._over.values())]
+        for samples in known:
+            samples.thin(self._of_one)
+        self._samples = sum(map(len, known))
 
     def copies(self) -> Copies:
         """Return what is known after all events."""
@@ -131,6 +147,7 @@ class CopySearch:
             proven = [one for one in found if one.match.exchanges or one.network in networks]
             for group, matches in _groups(seen, proven):
                 shares.update(_shares(group, matches, requests))
+        shares.update(self._by_sequence(shares))
         probable = dict(self._probable(shares))
         read = {share.inside for share in shares.values()}.union(probable.values())
         sets = {
@@ -140,6 +157,16 @@ class CopySearch:
             if one.info.id in read
         }
         return Copies(shares, probable, sets)
+
+    def _by_sequence(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, Share]]:
+        """What connections share of which no bytes are equal, but the sequence numbers of one that shares."""
+        known = list(chain.from_iterable(self._over.values()))
+        found = {_stream(one.info): one.info.id for one in known if one.info.id in shares}
+        for one in known:
+            other = found.get(_stream(one.info))
+            if other is not None and one.info.id not in shares:
+                root = shares[other].inside or other
+                yield one.info.id, Share(root, (), root, is_whole=True)
 
     def _probable(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, str]]:
         """Pairs of an unread connection and the one of a tap that counts."""
@@ -204,6 +231,11 @@ def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
             info.same_as = before
 
 
+def _stream(info: ConnectionInfo) -> str:
+    """The first of all connections with its sequence numbers (`DuplicateTaps`)."""
+    return info.same_as or info.id
+
+
 _Pairs = dict[tuple[int, int], Match]
 _Network = tuple[frozenset[str], str, str]
 """Two capture sets; a client's host and a broker's host."""
@@ -226,19 +258,28 @@ class _Candidate(NamedTuple):
 
 def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
     """Pairs of connections between two ends that have equal exchanges and no other."""
-    ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
-    for at, other in combinations(ordered, 2):
+    most_ns = NEAR_NS if len(seen) > FEW else CLOCK_NS
+    for at, other, away_ns in _near(seen, most_ns):
         one, two = seen[at], seen[other]
-        away_ns = max(0, two.info.start_ns - one.last_ns, one.info.start_ns - two.last_ns)
-        if one.info.capture_set == two.info.capture_set or away_ns > CLOCK_NS:
-            continue
-        if away_ns > NEAR_NS and len(seen) > FEW:
+        if one.info.capture_set == two.info.capture_set:
             continue
         match = one.match(two)
         if match is not None and (match.exchanges >= PROOF or away_ns <= NEAR_NS):
             sets = frozenset((one.info.capture_set, two.info.capture_set))
             network = sets, str(one.info.client.host), str(one.info.broker.host)
             yield _Candidate(match, away_ns, at, other, network)
+
+
+def _near(seen: list[FrameSamples], most_ns: int) -> Iterator[tuple[int, int, int]]:
+    """Places of two connections that are no more than `most_ns` apart, and the time between them."""
+    ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
+    before: list[int] = []
+    for other in ordered:
+        start_ns = seen[other].info.start_ns
+        before = [at for at in before if start_ns - seen[at].last_ns <= most_ns]
+        for at in before:
+            yield at, other, max(0, start_ns - seen[at].last_ns)
+        before.append(other)
 
 
 def _groups(

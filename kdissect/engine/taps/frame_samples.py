@@ -1,8 +1,10 @@
 """Samples of the exchanges of a connection, by which two captures of one connection are recognised.
 
 Rules:
-- A sample is a digest of the bytes of a request and its response under API key and correlation id. It does
-  not depend on packets, sequence numbers or encryption.
+- A sample has digests of the bytes of a request and of its response under API key and correlation id. It
+  does not depend on packets, sequence numbers or encryption.
+- A request that waits for its response when a capture ends is a sample without response: it can contradict
+  another one, and proves nothing.
 - The correlation id decides whether an exchange is sampled, so that captures that begin at different
   exchanges sample the same ones. Where there are too many samples, half of them are removed.
 - A correlation id that comes twice proves nothing.
@@ -16,10 +18,12 @@ from kdissect.model.digest import blake2b
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
+    from kdissect.model.frame import Frame
     from kdissect.session.info import ConnectionInfo
 
 # Bytes of a digest: equal ones are equal bytes.
 _DIGEST = 16
+_NOTHING = b""  # instead of a digest: no response is expected
 # 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4): spreads
 # numbers that ascend one by one.
 _SPREAD = 0x9E3779B97F4A7C15
@@ -41,8 +45,24 @@ class Match(NamedTuple):
     last: tuple[int, int]
 
 
+class _Sample(NamedTuple):
+    """Digests of a request and of its response; the ordinal of the request.
+
+    `response` is None if the request waits for it, or if bytes of it are missing.
+    """
+
+    request: bytes
+    response: bytes | None
+    ordinal: int
+
+    def contradicts(self, other: _Sample) -> bool:
+        """Whether the bytes of two samples differ."""
+        is_waiting = self.response is None or other.response is None
+        return self.request != other.request or (not is_waiting and self.response != other.response)
+
+
 class FrameSamples:
-    """The samples of one connection of one capture set. Some 250 bytes a sample."""
+    """The samples of one connection of one capture set. Some 300 bytes a sample."""
 
     __slots__ = ("_level", "_samples", "gaps", "has_orphans", "info", "last_answered", "last_ns", "requests")
 
@@ -55,7 +75,7 @@ class FrameSamples:
         self.gaps = 0
         self.last_ns = info.start_ns
         self._level = 0
-        self._samples: dict[int, tuple[bytes, int] | None] = {}
+        self._samples: dict[int, _Sample | None] = {}
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -67,9 +87,8 @@ class FrameSamples:
             self.has_orphans = True
             return
         self.requests = max(self.requests, ordinal + 1)
-        if exchange.state is State.UNANSWERED:
-            return
-        self.last_answered = max(self.last_answered, ordinal)
+        if exchange.state is not State.UNANSWERED:
+            self.last_answered = max(self.last_answered, ordinal)
         if exchange.kind is not ExchangeKind.KAFKA or exchange.correlation_id is None or not most:
             return
         key = (exchange.correlation_id & 0xFFFFFFFF) << 16 | (exchange.api_key or 0) & 0xFFFF
@@ -78,10 +97,14 @@ class FrameSamples:
         if key in self._samples:
             self._samples[key] = None
             return
-        digest = _digest(exchange)
-        if digest is None:
+        sample = _sample(exchange)
+        if sample is None:
             return
-        self._samples[key] = digest, ordinal
+        self._samples[key] = sample
+        self.thin(most)
+
+    def thin(self, most: int) -> None:
+        """Keep at most so many samples."""
         while len(self._samples) > most:
             self._level += 1
             self._samples = {
@@ -96,10 +119,11 @@ class FrameSamples:
         for key in few:
             mine, theirs = self._samples.get(key), other._samples.get(key)
             if key in many and mine is not None and theirs is not None:
-                if mine[0] != theirs[0]:
+                if mine.contradicts(theirs):
                     return None
-                found.append((mine[1], theirs[1]))
-                proof += key & 0xFFFF not in _NO_PROOF
+                found.append((mine.ordinal, theirs.ordinal))
+                is_waiting = mine.response is None or theirs.response is None
+                proof += not is_waiting and key & 0xFFFF not in _NO_PROOF
         return Match(proof, min(found), max(found)) if found else None
 
 
@@ -107,13 +131,19 @@ def _is_sampled(key: int, level: int) -> bool:
     return not (key * _SPREAD & _MASK) >> (_BITS - level)
 
 
-def _digest(exchange: Exchange) -> bytes | None:
-    """Of request and response; None if bytes of them are missing."""
-    digest = blake2b(digest_size=_DIGEST)
-    for frame in exchange.request, exchange.response:
-        if frame is not None:
-            if frame.is_cut:
-                return None
-            digest.update(frame.size.to_bytes(4))
-            digest.update(frame.data)
+def _sample(exchange: Exchange) -> _Sample | None:
+    """Of request and response; None if bytes of the request are missing."""
+    request, response = exchange.request, exchange.response
+    if request is None or request.is_cut:
+        return None
+    if response is not None:
+        answer = None if response.is_cut else _digest(response)
+    else:
+        answer = None if exchange.state is State.UNANSWERED else _NOTHING
+    return _Sample(_digest(request), answer, exchange.ordinal)
+
+
+def _digest(frame: Frame) -> bytes:
+    digest = blake2b(frame.size.to_bytes(4), digest_size=_DIGEST)
+    digest.update(frame.data)
     return digest.digest()

@@ -9,6 +9,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import read_views
+from kdissect.engine.taps import copies
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed
@@ -216,12 +217,14 @@ def test_equal_first_exchanges_prove_nothing(tmp_path: Path) -> None:
     assert same_as(*paths) == [False, False]
 
 
-def _asked(path: Path, ports: list[tuple[int, bool]], isn: int) -> Path:
+def _asked(path: Path, ports: list[tuple[int, bool]], isn: int, is_answered: bool = True) -> Path:
     """Connections of one client, each with ApiVersions, and Heartbeats where that is said."""
     packets: list[Packet] = []
     for number, (port, has_heartbeats) in enumerate(ports):
         talk = Conversation(ports=(port, 9092), isn=(isn + number * 0x1234567, isn ^ 0x40000000))
-        talk.client(request(18, 0, 1)).broker(response(1, bytes(6)))
+        talk.client(request(18, 0, 1))
+        if is_answered or has_heartbeats:
+            talk.broker(response(1, bytes(6)))
         for correlation_id in range(2, 12 if has_heartbeats else 2):
             talk.client(_ask(correlation_id)).broker(_answer(correlation_id))
         packets += talk.packets
@@ -237,6 +240,55 @@ def test_equal_first_exchanges_are_proof_within_one_network(tmp_path: Path) -> N
     two = _asked(tmp_path / "b" / "trace.pcap", ports, 0x60000000)
     assert sorted(same_as(one, two)) == [False, False, True, True]
     assert sum(counted(one, two).values()) == 12
+
+
+@pytest.mark.parametrize("answered", [(True, False), (False, True), (False, False)])
+def test_a_connection_with_one_request_that_waits_counts_once(
+    answered: tuple[bool, bool], tmp_path: Path
+) -> None:
+    """One or both captures ended before the response of a connection that had just begun."""
+    ports = [(40000, True), (40001, False)]
+    one = _asked(tmp_path / "a" / "trace.pcap", ports, 0x30000000, answered[0])
+    two = _asked(tmp_path / "b" / "trace.pcap", ports, 0x60000000, answered[1])
+    assert sorted(same_as(one, two)) == [False, False, True, True]
+    assert sum(counted(one, two).values()) == 12
+
+
+def test_copies_of_many_long_connections_are_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their samples are more than memory is used for: each connection keeps fewer."""
+    monkeypatch.setattr(copies, "MAX_SAMPLES", 1000)
+    paths = []
+    for name, isn in (("a", 0x30000000), ("b", 0x60000000)):
+        packets: list[Packet] = []
+        for number in range(20):
+            talk = Conversation(
+                ports=(40000 + number, 9092), isn=(isn + number * 0x1234567, isn ^ 0x40000000)
+            )
+            for correlation_id in range(60):
+                talk.client(_ask(correlation_id)).broker(_answer(correlation_id))
+            packets += talk.packets
+        paths.append(tmp_path / name / "trace.pcap")
+        paths[-1].parent.mkdir()
+        paths[-1].write_bytes(pcap_bytes(without_link(packets), RAW))
+    assert sum(counted(*paths).values()) == 20 * 60
+
+
+@pytest.mark.parametrize("seconds", [-5, 5])
+def test_packets_with_a_wrong_clock_are_recognised_by_other_packets(seconds: int, tmp_path: Path) -> None:
+    """Few exchanges at another time prove nothing; the sequence numbers of other packets do."""
+    tap = tapped(tmp_path / "a" / "trace.pcap", range(3))
+    packets = []
+    for name, away_ns in (("b", 0), ("c", seconds * SECOND)):
+        talk = Conversation(isn=(0x51234567, 0x61234567), start_ns=START_NS + away_ns)
+        for number in range(3):
+            talk.client(_ask(number)).broker(_answer(number))
+        packets.append(tmp_path / name / "trace.pcap")
+        packets[-1].parent.mkdir()
+        packets[-1].write_bytes(pcap_bytes(talk.packets))
+    assert sorted(same_as(tap, *packets)) == [False, True, True]
+    assert counted(tap, *packets) == Counter(range(3))
 
 
 def test_tables_name_the_connection_that_counts_by_exchange(tmp_path: Path) -> None:
