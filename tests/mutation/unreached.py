@@ -16,6 +16,8 @@ UNREACHED: dict[str, str] = {
     "PRD010": "it takes batches of two epochs of one producer id; no recorded producer was fenced",
     "SAS013": "no sound answer can be made a refusal of it; kafka44_connect_plain.pcapng has it",
     "SAS014": "no sound answer can be made a refusal of it; kafka44_java_sasl.pcapng has it",
+    "SAS016": "no sound answer can be made a refusal of it; the client would not go on",
+    "VER013": "it takes three connections, and a mutant is of one",
     "VER017": "it takes two changes, of what is advertised and of the end; kafka44_franz_raw.pcapng has it",
     "VER019": "it takes three connections, and a mutant is of one; kafka44_connect_plain.pcapng has it",
     "VER020": "it takes three connections, and a mutant is of one",
