@@ -124,7 +124,7 @@ def share(
 
 
 def test_both_sides_of_a_nat_are_one_connection() -> None:
-    """The second copy of each exchange is behind the first one, and accepted; a refusal is the broker's word."""
+    """The second copy of an exchange comes later, and is accepted; a refusal is the word of the broker."""
     inside, outside, machine = Talk("10.0.0.1"), Talk("203.0.113.9"), FetchSessions()
     talks = inside, outside
     opened = [fetch(talk, 0, 0, (0, 1)) for talk in talks]
