@@ -10,6 +10,7 @@ UNREACHED: dict[str, str] = {
     "CON006": "it takes a second connection, and a mutant is of one; kafka44_connect_plain.pcapng has it",
     "GRP021": "members of one generation are told on connections of their own; a mutant is of one connection",
     "GRP025": "members of one generation are told on connections of their own; a mutant is of one connection",
+    "ADM022": "no recorded client asks for the offset of a time that has one",
     "FET028": "no recorded client fetches in a version before 3",
     "GRP028": "members of one group heartbeat on connections of their own; a mutant is of one connection",
     "MET007": "it takes a second connection, and a mutant is of one; kafka44_connect_plain.pcapng has it",

@@ -15,6 +15,7 @@ from tests.history.sessions import test_fetch_sessions as sessions
 from tests.history.talk import Talk
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.connections import all_of
+from tests.rules.fixtures.values import BATCH, TOPIC_ID
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, later_connection, old_produce
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Fields, ScriptedConnection, findings, versions
 from tests.support.messages.encoder import encode_response
@@ -99,6 +100,17 @@ def test_a_close_without_a_word_blames_no_client() -> None:
     talk.ask("Produce", 1, {**PRODUCE, "acks": 1})
     (found,) = [f for f in findings(talk.close(BROKER)) if f.code == "VER014"]
     assert (found.party.role, found.claim) == ("broker", "differs")
+
+
+def test_a_consumer_is_no_replica_in_any_version() -> None:
+    """From v15 on a consumer sends no ReplicaState."""
+    row = {"partition_index": 0, "high_watermark": -1, "records": BATCH}
+    answered = {"responses": [{"topic_id": TOPIC_ID, "partitions": [row]}]}
+    for state, expected in (({}, True), ({"replica_state": {"replica_id": 2, "replica_epoch": 1}}, False)):
+        wanted = {"topic_id": TOPIC_ID, "partitions": [{"partition": 0, "partition_max_bytes": 100}]}
+        asked = {"session_epoch": -1, "max_bytes": 100, "topics": [wanted], **state}
+        talk = ScriptedConnection().exchange("Fetch", 16, asked, answered)
+        assert ("FET029" in codes(talk.close())) is expected
 
 
 def test_a_negative_api_key_is_nobodys() -> None:

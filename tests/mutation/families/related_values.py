@@ -92,10 +92,14 @@ def _no_time(value: Any, _: Any) -> bool:
     return any(row.acquired_records for topic in value.responses for row in topic.partitions)
 
 
+def _is_replica(asked: Any) -> bool:
+    return getattr(getattr(asked, "replica_state", asked), "replica_id", -1) >= 0
+
+
 @edits("no-high-watermark", "FET029", "records come with the high watermark", ("Fetch",), BROKER)
 def _no_high(value: Any, asked: Any) -> bool:
     row = _partition(value, "responses")
-    if row is None or not row.records or getattr(asked, "replica_state", asked).replica_id >= 0:
+    if row is None or not row.records or _is_replica(asked):
         return False
     row.high_watermark = -1
     return True
@@ -186,22 +190,6 @@ def _deleted_less(value: Any, asked: Any) -> bool:
     if row is None or wanted.offset < 1:
         return False
     row.low_watermark = wanted.offset - 1
-    return True
-
-
-@edits(
-    "offset-of-earlier-time",
-    "ADM022",
-    "no older record is found",
-    ("ListOffsets",),
-    BROKER,
-    range(1, 12),
-)
-def _earlier(value: Any, asked: Any) -> bool:
-    row, wanted = _partition(value), _partition(asked)
-    if row is None or row.offset < 0 or wanted.timestamp < 1:
-        return False
-    row.timestamp = wanted.timestamp - 1
     return True
 
 
