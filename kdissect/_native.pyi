@@ -617,12 +617,12 @@ class FetchPositions:
 EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
 # Its number and its producer's; epoch and losses; the last batch's sequence and delta; the least offset that
 # the next one can be given; times of answers.
-SequenceRow = tuple[int, int, int, int, tuple[int, int], int, list[int]]
+SequenceRow = tuple[int, int, int, int, tuple[int, int], int, list[tuple[int, int] | None]]
 # Its number, the next epoch, whether it has ids, whether its partitions are known.
 SessionRow = tuple[int, int, bool | None, bool]
-# Its number; its generation, and when it was told that; whether it was told to join again; session timeout;
+# Its number; its generation, and the answer that told it; whether it was told to join again; session timeout;
 # when it was last heard of.
-MemberRow = tuple[int, int | None, int | None, bool, int, int]
+MemberRow = tuple[int, int | None, tuple[int, int] | None, bool, int, int]
 _Due = list[tuple[int, int]]  # connections, each with the ordinal that is next
 _DueOf = Callable[[int], int | None]  # of a connection; None where its exchanges are Python's
 

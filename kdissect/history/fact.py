@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kdissect.model.packets.packet import is_before
 from kdissect.session.exchange import Exchange
 
 GroupKey = tuple[str, str]
@@ -24,6 +25,27 @@ class Evidence(NamedTuple):
     response: tuple[int, int] | None
     sent_ns: int
     answered_ns: int
+
+
+def is_answered_before(earlier: Evidence, later: Evidence) -> bool:
+    """Whether the response of one exchange was captured before the request of another; True without one."""
+    response, request = earlier.response, later.request
+    if response is None or request is None:
+        return earlier.answered_ns <= later.sent_ns
+    return not is_before((request[0], later.sent_ns), (response[1], earlier.answered_ns))
+
+
+def answer_of(evidence: Evidence) -> tuple[int, int] | None:
+    """The last packet of a response and its time, for the native engine; None without a response."""
+    return None if evidence.response is None else (evidence.response[1], evidence.answered_ns)
+
+
+def is_sent_before(earlier: Evidence, later: Evidence) -> bool:
+    """Whether the request of one exchange was captured before that of another."""
+    first, second = earlier.request, later.request
+    if first is None or second is None:
+        return earlier.sent_ns < later.sent_ns
+    return is_before((first[0], earlier.sent_ns), (second[0], later.sent_ns))
 
 
 def evidence_of(exchange: Exchange) -> Evidence:

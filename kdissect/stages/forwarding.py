@@ -137,6 +137,7 @@ def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
         _frame(exchange.request, request), exchange.request_body_offset,
         _frame(exchange.response, response), exchange.response_body_offset,
         None if close is None else (close.by, str(close.how), close.time_ns),
+        () if close is None else tuple(exchange.connection.api_versions_seen),
     )  # fmt: skip
 
 

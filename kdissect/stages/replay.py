@@ -87,12 +87,14 @@ def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
     exchange.kind = ExchangeKind(fields[1])
     (
         _, _, exchange.api_key, exchange.api_version, exchange.correlation_id, exchange.client_id, state,
-        request, exchange.request_body_offset, response, exchange.response_body_offset, close,
+        request, exchange.request_body_offset, response, exchange.response_body_offset, close, kinds,
     ) = fields  # fmt: skip
     exchange.state = State(state)
     exchange.request = _frame(request)
     exchange.response = _frame(response)
     exchange.close = _close(close)
+    if kinds:
+        info.api_versions_seen = dict.fromkeys(kinds)
     return exchange
 
 

@@ -11,6 +11,7 @@ from tests.mutation.families import (
     newer_histories,
     order_of_lines,
     producers,
+    related_values,
     remembered_groups,
     remembered_offsets,
     values_of_any_api,
@@ -22,7 +23,7 @@ from tests.mutation.mutators import MUTATORS, Mutator
 AREAS = (
     bytes_of_headers, bytes_of_bodies, values_of_any_api, values_of_apis, values_of_clients, order_of_lines,
     answers, authentication, histories, newer_histories, remembered_groups, remembered_offsets,
-    producers, batches, inside_batches,
+    producers, batches, inside_batches, related_values,
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from tests.history.sessions import test_fetch_sessions as sessions
 from tests.history.talk import Talk
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.connections import all_of
+from tests.rules.fixtures.values import BATCH, TOPIC_ID
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, later_connection, old_produce
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Fields, ScriptedConnection, findings, versions
 from tests.support.messages.encoder import encode_response
@@ -101,12 +102,33 @@ def test_a_close_without_a_word_blames_no_client() -> None:
     assert (found.party.role, found.claim) == ("broker", "differs")
 
 
+def test_a_consumer_is_no_replica_in_any_version() -> None:
+    """From v15 on a consumer sends no ReplicaState."""
+    row = {"partition_index": 0, "high_watermark": -1, "records": BATCH}
+    answered = {"responses": [{"topic_id": TOPIC_ID, "partitions": [row]}]}
+    for state, expected in (({}, True), ({"replica_state": {"replica_id": 2, "replica_epoch": 1}}, False)):
+        wanted = {"topic_id": TOPIC_ID, "partitions": [{"partition": 0, "partition_max_bytes": 100}]}
+        asked = {"session_epoch": -1, "max_bytes": 100, "topics": [wanted], **state}
+        talk = ScriptedConnection().exchange("Fetch", 16, asked, answered)
+        assert ("FET029" in codes(talk.close())) is expected
+
+
+def test_a_negative_api_key_is_nobodys() -> None:
+    talk = ScriptedConnection().raw(CLIENT, bytes.fromhex("ffff0000 00000002 000474657374"))
+    (found,) = [f for f in findings(talk.close()) if f.code == "HDR010"]
+    assert found.seen == "API key -1, negative, which no API's is"
+
+
 def test_a_handshake_that_is_advertised_must_be_answered() -> None:
     """An unknown mechanism gets error 33 and the list of those enabled, not a close."""
-    talk = ScriptedConnection()
-    talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
-    found = {f.code: f.party.role for f in findings(talk.close(BROKER))}
-    assert found == {"VER013": "broker"}
+    talks = [later_connection(number) for number in range(3)]
+    for talk in talks:
+        talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+        talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
+    told = [talk.close(BROKER) for talk in talks]
+    found = {f.code: f.party.role for f in findings(all_of(*told))}
+    assert found == {"PAI005": "broker", "VER013": "broker"}
+    assert codes(all_of(*told[:2])) == {"PAI005"}  # a close proves nothing
 
 
 # VER006, VER019, VER020
@@ -322,7 +344,7 @@ def test_a_leader_that_is_no_member_is_the_coordinators() -> None:
 
 def test_two_protocols_of_one_generation_are_the_coordinators() -> None:
     assert told(
-        lambda talk: classic.join(talk, "a", 2, members=("a",)),
+        lambda talk: classic.join(talk, "a", 2, members=("a",), took=100),
         lambda talk: classic.join(talk, "b", 2, chosen="sticky", offered=("range", "sticky")),
         lambda talk: classic.sync(talk, "b", 2, protocol="sticky"),
     ) == {"GRP021": "broker"}

@@ -26,14 +26,22 @@ from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
-from tests.rules.fixtures import apis, batches, connections, histories, values, wire
+from tests.rules.fixtures import apis, batches, connections, histories, relations, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
 from tests.rules.scripted_connection import ScriptedConnection, events_of, judged, key_of
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes
 from tests.support.verdicts import verdict_of
 
-CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
+CASES = {
+    **wire.CASES,
+    **values.CASES,
+    **apis.CASES,
+    **histories.CASES,
+    **batches.CASES,
+    **connections.CASES,
+    **relations.CASES,
+}
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if ".pcap" in path.name)
 
 

@@ -14,11 +14,19 @@ from kdissect.report.text import finding_text
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.schema.citations import is_place
-from tests.rules.fixtures import apis, batches, connections, histories, values, wire
+from tests.rules.fixtures import apis, batches, connections, histories, relations, values, wire
 from tests.rules.scripted_connection import findings
 
 GOLDEN = Path(__file__).parent / "golden"
-CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
+CASES = {
+    **wire.CASES,
+    **values.CASES,
+    **apis.CASES,
+    **histories.CASES,
+    **batches.CASES,
+    **connections.CASES,
+    **relations.CASES,
+}
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 
 

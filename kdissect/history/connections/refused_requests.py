@@ -3,7 +3,8 @@
 Key: capture set, broker, host of the client. Order: that of completion. One close proves little: brokers shut
 down, and lose what they were asked last. A client that comes back, asks the same and is refused again meets a
 broker that is there. So refusals count that follow each other: on a connection that began behind the last
-refusal, and soon.
+refusal, and soon. Each is of the first request of its API and version on its connection: what was answered
+before is closed for another reason, such as a session that is over or a proxy between.
 """
 
 from enum import StrEnum
@@ -11,12 +12,15 @@ from typing import ClassVar, NamedTuple
 
 from kdissect.decoders.quirks import UNSUPPORTED_VERSION
 from kdissect.history import api_keys as apis
+from kdissect.history.connections.negotiated_versions import ranges_of
+from kdissect.history.error_codes import NONE
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.wording import plural
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.sasl import ROUNDS
 
 PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
 SOON_NS = 60_000_000_000  # clients wait some seconds at most before they connect again
@@ -30,6 +34,17 @@ LEFT_AT_SHUTDOWN = frozenset(
     }
 )  # fmt: skip
 AGAIN = 3  # refusals in a row that are told
+# Every listener answers these before a login.
+PRELIMINARY = frozenset({apis.SASL_HANDSHAKE, apis.API_VERSIONS})
+# A login fails by design. The others wait on purpose: a broker that shuts down leaves them. What an Envelope
+# carries may be what the broker could not read.
+WAITING = frozenset(
+    {
+        apis.SASL_AUTHENTICATE, apis.FETCH, apis.JOIN_GROUP, apis.SYNC_GROUP, apis.SHARE_FETCH,
+        apis.FETCH_SNAPSHOT, apis.ENVELOPE,
+    }
+)  # fmt: skip
+CONNECTIONS_KEPT = 20_000  # with what was advertised on them; the ranges are shared
 CLIENTS_KEPT = 20_000  # hosts with a broker that refused one of their requests; a state is 500 bytes
 KINDS_KEPT = 16  # requests of one of them that were refused; hostile ones can name 2^32
 _BROKER = "broker"
@@ -40,17 +55,22 @@ class RefusalFact(StrEnum):
     """What can be learned of refused requests."""
 
     CLOSED_AGAIN = "closed_again"  # behind the same request as the last times
+    ADVERTISED_CLOSED = "advertised_closed"  # the same; advertised, alone, and not for lack of a login
     VERSION_REFUSED_AGAIN = (
         "version_refused_again"  # ApiVersions in a version that was refused the last times
     )
 
 
 class Refusals(NamedTuple):
-    """How often one request was refused in a row, and when and where that was last."""
+    """How often one request was refused in a row, and when and where that was last.
+
+    `advertised` counts the last ones in a row for which nothing but the request can be the reason.
+    """
 
     times: int
     last_ns: int
     by: Evidence
+    advertised: int = 0
 
 
 class RefusedRequests:
@@ -60,10 +80,14 @@ class RefusedRequests:
 
     def __init__(self) -> None:
         self._refused: Table[tuple[str, str, str], dict[tuple[int, int], Refusals]] = Table(CLIENTS_KEPT)
+        self._advertised: Table[str, dict[int, tuple[int, int]]] = Table(CONNECTIONS_KEPT)
+        """Ranges by API, as the last successful ApiVersions response of a connection has them."""
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next answer to ApiVersions."""
         error = getattr(view.response, "error_code", None)
+        if error == NONE:
+            self._advertised.put(view.info.id, ranges_of(view.response))
         if error == UNSUPPORTED_VERSION and view.version > 0:
             what = RefusalFact.VERSION_REFUSED_AGAIN
             return self._refuse(view, what, view.evidence.answered_ns, "UNSUPPORTED_VERSION")
@@ -80,7 +104,27 @@ class RefusedRequests:
         if any(view.info.anomaly_counts[kind] for kind in _FOREIGN):
             return []  # the broker answered in another protocol than the client speaks
         close = exchange.close
-        return [] if close is None else self._refuse(view, RefusalFact.CLOSED_AGAIN, close.time_ns, close.how)
+        if close is None:
+            return []
+        if not is_first_of_kind(exchange):
+            self._refused.get_or(_key(view), dict).pop((view.key, view.version), None)
+            return []
+        return self._refuse(view, RefusalFact.CLOSED_AGAIN, close.time_ns, close.how)
+
+    def _is_only_reason(self, view: ExchangeView) -> bool:
+        """Whether a request that was closed is advertised, waited alone, and lacks no login."""
+        low, high = (self._advertised.peek(view.info.id) or {}).get(view.key, (0, -1))
+        kinds = list(view.info.api_versions_seen)
+        before = {key for key, _ in kinds[: kinds.index((view.key, view.version))]}
+        has_login = view.key in PRELIMINARY or bool(before - PRELIMINARY - {apis.SASL_AUTHENTICATE})
+        return (
+            low <= view.version <= high
+            and view.request is not None
+            and view.exchange.state is State.UNANSWERED
+            and view.exchange.ordinal == view.info.complete
+            and view.key not in WAITING
+            and has_login
+        )
 
     def _refuse(self, view: ExchangeView, what: RefusalFact, now_ns: int, seen: str) -> list[Fact]:
         known, kind = self._refused.get_or(_key(view), dict), (view.key, view.version)
@@ -93,11 +137,35 @@ class RefusedRequests:
             times = before.times + 1 if began_ns - before.last_ns <= soon_ns else 1
         elif len(known) >= KINDS_KEPT:
             del known[next(iter(known))]
-        known[kind] = Refusals(times, now_ns, view.evidence)
+        advertised = 0
+        if what is RefusalFact.CLOSED_AGAIN and self._is_only_reason(view):
+            advertised = 1 + (0 if before is None or times == 1 else before.advertised)
+        known[kind] = Refusals(times, now_ns, view.evidence, advertised)
         if times < AGAIN or before is None:
             return []
+        if advertised >= AGAIN:
+            what, times = RefusalFact.ADVERTISED_CLOSED, advertised
         detail = f"{plural(times, 'time')} in a row, each on a connection of its own"
         return [view.fact(what, kind, sure=view.is_whole, seen=str(seen), earlier=before.by, detail=detail)]
+
+
+def is_first_of_kind(exchange: Exchange) -> bool:
+    """Whether a request is known to be the first one of its API and version on its connection.
+
+    It is if each request before it was of another kind, but for the rounds of a login.
+    """
+    info = exchange.connection
+    kinds = list(info.api_versions_seen)
+    pair = exchange.api_key, exchange.api_version
+    if pair not in kinds:
+        return False
+    before = [key for key, _ in kinds[: kinds.index(pair)]]
+    if apis.SASL_HANDSHAKE not in before:
+        return exchange.ordinal == len(before)
+    rounds = ROUNDS.get(info.mechanism or "")
+    return rounds is not None and exchange.ordinal == len(before) + rounds - (
+        apis.SASL_AUTHENTICATE in before
+    )
 
 
 def is_refused_by_close(exchange: Exchange) -> bool:

@@ -11,7 +11,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.connections.token_faults import ScramExchange, plain_fault
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Evidence, Fact, is_answered_before
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.sasl import ROUNDS, has_succeeded, principal_of
@@ -308,7 +308,7 @@ def _expiry(view: ExchangeView, known: SaslSession, lifetime_ms: int) -> list[Fa
 def _after_failure(view: ExchangeView, known: SaslSession) -> list[Fact]:
     if known.phase is not SaslPhase.FAILED or known.failed_by is None:
         return []
-    if view.sent_ns <= known.failed_by.answered_ns:
+    if not is_answered_before(known.failed_by, view.evidence):
         return []  # under way before the client could know
     seen: Any = view.key
     return [

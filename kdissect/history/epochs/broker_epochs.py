@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Evidence, Fact, is_answered_before
 from kdissect.history.state_table import Table
 
 BROKERS_KEPT = 10_000  # a state is 200 bytes; clusters have hundreds
@@ -81,4 +81,4 @@ def _heartbeat(view: ExchangeView, key: BrokerKey, known: Registration) -> list[
 
 
 def _under_way(view: ExchangeView, given_by: Evidence | None) -> bool:
-    return given_by is not None and view.sent_ns <= given_by.answered_ns
+    return given_by is not None and not is_answered_before(given_by, view.evidence)

@@ -22,6 +22,7 @@ from kdissect.history.groups.classic_group import (
 from kdissect.history.groups.classic_steps import (
     ClassicFact,
     answered_after_leave,
+    are_of_one_join,
     assigns,
     causes_of_join,
     generation_differs,
@@ -170,6 +171,8 @@ def _two_protocols(view: ExchangeView, key: GroupKey, group: ClassicGroup, answe
     if expected == _text(seen):
         return []
     earlier = None if group.rebalance is None else group.rebalance.began
+    if not are_of_one_join(view, earlier):
+        return []
     return [
         view.fact(
             ClassicFact.TWO_PROTOCOLS, key, "protocol_name", side="response", expected=expected, seen=seen,

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact, GroupKey
+from kdissect.history.fact import Evidence, Fact, GroupKey, is_answered_before
 from kdissect.history.groups import group_assignments
 from kdissect.history.groups.classic_group import Cause, ClassicGroup, ClassicMember, Rebalance
 from kdissect.history.groups.group_payloads import subscribed_topics
@@ -105,11 +105,20 @@ def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation
         if generation <= _FIRST_GENERATION and (asked is None or asked.generation is None):
             return []
         earlier = rebalance.began
-        if view.sent_ns <= earlier.answered_ns:
+        if not is_answered_before(earlier, view.evidence):
             return []  # it was under way then: its answer may be late
     kind, expected, seen = ClassicFact.GENERATION_WENT_BACK, before if earlier else 0, generation
     side = "response"
     return [view.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
+
+
+def are_of_one_join(view: ExchangeView, began: Evidence | None) -> bool:
+    """Whether one coordinator answered a JoinGroup and the one that began the generation at the same time.
+
+    It answers all members of a generation at once. What is answered later may come from another cluster at
+    the same address, in which the group has the same generation.
+    """
+    return began is not None and not is_answered_before(began, view.evidence)
 
 
 def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: str) -> list[Fact]:
@@ -119,6 +128,8 @@ def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: 
     """
     began = None if group.rebalance is None else group.rebalance.began
     if stated == group.leader or any(member.instance_id is not None for member in group.members):
+        return []
+    if not are_of_one_join(view, began):
         return []
     if getattr(view.request, "group_instance_id", None) is not None:
         return []
@@ -161,7 +172,7 @@ def answered_after_leave(
 ) -> list[Fact]:
     """Whether the heartbeat of one that left was answered as if it were a member still."""
     left = None if member is not None else group.gone.peek(str(view.request.member_id))
-    if left is None or view.sent_ns <= left.answered_ns:
+    if left is None or not is_answered_before(left, view.evidence):
         return []
     seen, path, side = view.response.error_code, "error_code", "response"
     kind, expected = ClassicFact.ANSWERED_AFTER_LEAVE, codes.UNKNOWN_MEMBER_ID
@@ -183,7 +194,7 @@ def generation_differs(
     view: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
     """Whether a member's request names the generation it was told of last."""
-    if member is None or not _is_of_other_generation(member, generation, view.sent_ns):
+    if member is None or not _is_of_other_generation(member, generation, view.evidence):
         return []
     return [
         view.fact(
@@ -193,11 +204,11 @@ def generation_differs(
     ]  # fmt: skip
 
 
-def _is_of_other_generation(member: ClassicMember, generation: int, sent_ns: int) -> bool:
+def _is_of_other_generation(member: ClassicMember, generation: int, sent: Evidence) -> bool:
     """Whether a member names another generation than it was told of before it sent that."""
     if member.generation is None or member.joined_by is None:
         return False
-    return generation != member.generation and sent_ns > member.joined_by.answered_ns
+    return generation != member.generation and is_answered_before(member.joined_by, sent)
 
 
 def sync_request(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdissect.history.fact import GroupKey
+from kdissect.history.fact import GroupKey, answer_of
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.machine import nothing_lent
@@ -44,7 +44,7 @@ class LentMembers:
             return number, None
         return number, (
             self._members.setdefault((key, member_id), len(self._members)),
-            member.generation, None if member.joined_by is None else member.joined_by.answered_ns,
+            member.generation, None if member.joined_by is None else answer_of(member.joined_by),
             member.notified_ns is not None, member.session_timeout_ms, member.last_ns,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact, GroupKey
+from kdissect.history.fact import Fact, GroupKey, is_answered_before
 from kdissect.history.groups.classic_group import Cause
 from kdissect.history.groups.group_attempts import JOIN_EPOCH, Attempts
 from kdissect.history.groups.modern_group import (
@@ -131,7 +131,7 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
 def _after_leave(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
     """Whether the heartbeat of one that left was answered as if it were a member still."""
     left, answer = group.left.peek(member.member_id), view.response
-    if left is None or view.request.member_epoch <= JOIN or view.sent_ns <= left.answered_ns:
+    if left is None or view.request.member_epoch <= JOIN or not is_answered_before(left, view.evidence):
         return []
     if answer is None or answer.error_code:
         return []
@@ -294,7 +294,7 @@ def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> No
 def _held_by_two(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
     """Whether a member that goes on as before holds what another one was given meanwhile."""
     holding, given = group.contested.get(member.member_id, (None, None))
-    if holding is None or given is None or view.sent_ns <= given.answered_ns:
+    if holding is None or given is None or not is_answered_before(given, view.evidence):
         return []
     del group.contested[member.member_id]
     if holding not in (member.assigned or ()) or group.holders.get(holding) in (None, member.member_id):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import PartitionKey
+from kdissect.history.fact import answer_of
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.machine import nothing_lent
 from kdissect.history.producing.producer import Sent
@@ -53,7 +54,7 @@ class LentSequences:
             self._sequences.setdefault((key, (topic, partition)), len(self._sequences)),
             self._producers.setdefault(key, len(self._producers)),
             here.epoch, here.losses, (last.base_sequence, last.last_offset_delta), here.next_offset,
-            [sent.evidence.answered_ns for sent in here.recent],
+            [answer_of(sent.evidence) for sent in here.recent],
         )  # fmt: skip
 
     def take(self) -> None:

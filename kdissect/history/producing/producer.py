@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kdissect.history.exchange_view import PartitionKey
-from kdissect.history.fact import Evidence
+from kdissect.history.fact import Evidence, is_answered_before
 from kdissect.history.state_table import Table
 
 # A broker remembers 5 batches of a producer and partition and knows a retry among them
@@ -73,17 +73,17 @@ class PartitionSequence:
         """Where the last batch was sent."""
         return self.recent[-1].evidence if self.recent else None
 
-    def is_full(self, now_ns: int) -> bool:
-        """Whether as many batches as a broker remembers were answered only after `now_ns`."""
+    def is_full(self, now: Evidence) -> bool:
+        """Whether as many batches as a broker remembers were answered only after a request."""
         recent = self.recent
         if len(recent) < BATCHES_KEPT:
             return False
         for sent in recent:  # noqa: SIM110 - the oldest mostly was; a generator costs more than the look
-            if sent.evidence.answered_ns <= now_ns:
+            if is_answered_before(sent.evidence, now):
                 return False
         return True
 
-    def continues(self, epoch: int, sequence: int, losses: int, sent_ns: int) -> bool:
+    def continues(self, epoch: int, sequence: int, losses: int, now: Evidence) -> bool:
         """Whether a batch is the next one, and not one more than a broker remembers."""
         recent = self.recent
         if epoch != self.epoch or losses != self.losses or not recent:
@@ -91,7 +91,7 @@ class PartitionSequence:
         base, last_delta, _, _ = recent[-1]
         if sequence != (base + last_delta + 1) & _MAX_SEQUENCE:
             return False
-        return len(recent) < BATCHES_KEPT or recent[0].evidence.answered_ns <= sent_ns
+        return len(recent) < BATCHES_KEPT or is_answered_before(recent[0].evidence, now)
 
     @property
     def last_taken(self) -> Evidence | None:
@@ -107,9 +107,9 @@ class PartitionSequence:
         self.next_offset = base_offset + max(0, last_offset_delta) + 1
         return True
 
-    def took_before(self, now_ns: int) -> bool:
-        """Whether a batch of this epoch was taken, and that answered before a time."""
-        return any(sent.error == 0 and sent.evidence.answered_ns < now_ns for sent in self.recent)
+    def took_before(self, now: Evidence) -> bool:
+        """Whether a batch of this epoch was taken, and that answered before a request."""
+        return any(sent.error == 0 and is_answered_before(sent.evidence, now) for sent in self.recent)
 
     def begin(self, epoch: int) -> None:
         """Sequences start again in a new epoch."""
@@ -145,27 +145,28 @@ class Producer:
     """One producer id.
 
     `given_by` is the exchange that gave its current epoch, None where that was not captured, `given_at` the
-    address of the broker that did. `is_ambiguous` when the id was given twice, so that nothing more is
+    address of the broker that did, `given_as` the correlation id and client id of the request.
+    `is_ambiguous` when the id was given twice, so that nothing more is
     expected of it.
     """
 
     __slots__ = (
-        "batches", "client_ids", "duplicates", "epoch", "given_at", "given_by", "given_epochs",
+        "batches", "client_ids", "duplicates", "epoch", "given_as", "given_at", "given_by", "given_epochs",
         "is_ambiguous", "jumps", "partitions", "producer_id", "records", "refusals", "retries",
-        "transactional_id", "uses_ids",
+        "transactional_id",
     )  # fmt: skip
 
     def __init__(self, producer_id: int) -> None:
         self.producer_id = producer_id
         self.epoch: int | None = None
         self.given_by: Evidence | None = None
+        self.given_as: tuple[int | None, str | None] = None, None
         self.given_at = ""
         self.given_epochs: set[int] = set()
         self.transactional_id: str | None = None
         self.client_ids: dict[str | None, int] = {}
         self.partitions: Table[PartitionKey, PartitionSequence] = Table(PARTITIONS_KEPT)
         self.is_ambiguous = False
-        self.uses_ids: set[bool] = set()
         self.batches = self.records = 0
         self.retries = self.jumps = self.duplicates = self.refusals = 0
 

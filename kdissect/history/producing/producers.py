@@ -44,7 +44,9 @@ class ProducerFact(StrEnum):
     RETRIED = "retried"  # a batch that was sent before; `detail` says what became of it
     SEQUENCE_GAP = "sequence_gap"  # higher than what comes next
     SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
-    EPOCH_NOT_FROM_ZERO = "epoch_not_from_zero"  # a partition's first batch in an epoch seen from its start
+    EPOCH_NOT_FROM_ZERO = (
+        "epoch_not_from_zero"  # a partition's first batch in a new epoch, where the log has an older epoch
+    )
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
     OFFSET_BACK = "offset_back"  # a new batch was given offsets that the producer was given before
     OLD_EPOCH_TAKEN = "old_epoch_taken"  # the same, by a broker that took a batch of the higher one before
@@ -110,7 +112,7 @@ class Producers:
             return False
         here = known.partitions.peek(partition)
         losses = self._damaged.peek(info.id) or 0
-        if here is None or not here.continues(epoch, sequence, losses, evidence.sent_ns):
+        if here is None or not here.continues(epoch, sequence, losses, evidence):
             return False
         if base_offset is not None and not here.given(base_offset, last_delta):
             return False
@@ -137,13 +139,13 @@ class Producers:
         facts = []
         if view.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
             known.is_ambiguous = True  # an id is given once: a second cluster, or a fault
-            if known.given_at == view.info.broker_address:
+            if known.given_at == view.info.broker_address and not _is_copy(view, known):
                 kind, field = ProducerFact.GIVEN_TWICE, "producer_id"
                 facts.append(Fact(kind, key, view.evidence, "response", field, "", producer_id, earlier))
         known.given_at = view.info.broker_address
         known.epoch = epoch
         known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
-        known.given_by = view.evidence
+        known.given_by, known.given_as = view.evidence, _identity(view)
         known.client(view.exchange.client_id)
         if not fresh and known.transactional_id not in (None, transactional_id) and not known.is_ambiguous:
             facts.append(
@@ -237,6 +239,21 @@ class _Batch(NamedTuple):
         return self.view.fact(kind, key, f"records.{field}", **more)
 
 
+def _identity(view: ExchangeView) -> tuple[int | None, str | None]:
+    return view.exchange.correlation_id, view.exchange.client_id
+
+
+def _is_copy(view: ExchangeView, known: Producer) -> bool:
+    """Whether an answer may be the one that gave the id before, captured on the other side of a NAT."""
+    given_by = known.given_by
+    return (
+        given_by is not None
+        and given_by.connection != view.info.id
+        and known.given_as == _identity(view)
+        and (given_by.api_key, given_by.api_version) == (view.key, view.version)
+    )
+
+
 def _transactional_id(batch: _Batch, known: Producer, transactional_id: str | None) -> list[Fact]:
     if not batch.header.is_transactional or transactional_id is None:
         return []
@@ -256,7 +273,7 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
     """Compare a batch with what its partition was sent before, and count on from it."""
     header, here = batch.header, known.partition(batch.partition)
     if here.epoch is not None and header.producer_epoch < here.epoch:
-        is_taken = batch.error == 0 and here.took_before(batch.view.sent_ns)
+        is_taken = batch.error == 0 and here.took_before(batch.view.evidence)
         kind = ProducerFact.OLD_EPOCH_TAKEN if is_taken else ProducerFact.EPOCH_BACK
         fact = batch.fact(
             kind, "producer_epoch", expected=here.epoch, seen=header.producer_epoch,
@@ -265,11 +282,11 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
         return [] if known.is_ambiguous else [fact]  # its sequences are those of an older life
     facts: list[Fact] = []
     if here.epoch is None or header.producer_epoch > here.epoch:
-        facts += _first_of_epoch(batch, known)
+        facts += _first_of_epoch(batch, known, here)
         here.begin(header.producer_epoch)
     elif here.losses == batch.losses and not known.is_ambiguous:
         facts += _next_of_epoch(batch, known, here)
-    if here.is_full(batch.view.sent_ns):
+    if here.is_full(batch.view.evidence):
         kind = ProducerFact.TOO_MANY_IN_FLIGHT
         facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=BATCHES_KEPT + 1))
     facts += _offset(batch, known, here)
@@ -298,13 +315,18 @@ def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fac
     return [fact._replace(side="response", path="responses.partition_responses.base_offset")]
 
 
-def _first_of_epoch(batch: _Batch, known: Producer) -> list[Fact]:
-    seen = batch.header.base_sequence
+def _first_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
+    """A log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
+
+    A name may be that of a new topic by now, with a new log. An id names one log.
+    """
+    seen, topic = batch.header.base_sequence, batch.partition[0]
     was_given = batch.header.producer_epoch in known.given_epochs
     certain = was_given and not known.partitions_forgotten and not batch.losses
-    # A partition by its name and by its id are two keys here: only the first form a producer uses is certain.
-    known.uses_ids.add(isinstance(batch.partition[0], bytes))
-    if seen == 0 or not certain or known.is_ambiguous or len(known.uses_ids) > 1:
+    if seen == 0 or not certain or known.is_ambiguous:
+        return []
+    has_epoch = isinstance(topic, bytes) and here.last_taken is not None
+    if not has_epoch and batch.error != codes.OUT_OF_ORDER_SEQUENCE_NUMBER:
         return []
     kind = ProducerFact.EPOCH_NOT_FROM_ZERO
     return [batch.fact(kind, "base_sequence", expected=0, seen=seen, earlier=known.given_by)]

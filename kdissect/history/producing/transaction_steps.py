@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, is_answered_before, is_sent_before
 from kdissect.history.producing.transaction import Outcome, Transaction, TransactionalId, TransactionState
 from kdissect.model.record_batch import RecordBatch
 
@@ -54,7 +54,7 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
     if known.producer_id is None or (producer_id, epoch) == (known.producer_id, known.epoch):
         return []
     given_by = known.given_by
-    if given_by is not None and view.sent_ns <= given_by.answered_ns:
+    if given_by is not None and not is_answered_before(given_by, view.evidence):
         return []  # under way before that was given
     old = producer_id == known.producer_id and epoch < (known.epoch or 0)
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
@@ -250,7 +250,8 @@ def _while_ending(view: ExchangeView, known: TransactionalId, epoch: int) -> lis
     last = known.last
     if last is None or last.wanted_by is None or last.epoch != epoch:
         return []
-    if not last.wanted_by.sent_ns < view.sent_ns < last.wanted_by.answered_ns:
+    ending, sent = last.wanted_by, view.evidence
+    if not is_sent_before(ending, sent) or is_answered_before(ending, sent):
         return []
     return [fact(TransactionFact.PRODUCED_WHILE_ENDING, view, known, earlier=last.wanted_by)]
 

@@ -303,10 +303,26 @@ def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -
     return topics is not None and session.expects(topics, with_ids)
 
 
+def _is_sure_of_epoch(fetch: _Fetch, session: FetchSession) -> bool:
+    """Whether what the session was told last is what came before this fetch.
+
+    A session of another connection may be this one, captured on the other side of a NAT. There only the
+    broker knows.
+    """
+    if session.last is None or session.last.connection == fetch.view.info.id:
+        return True
+    answer = fetch.view.response
+    return answer is not None and answer.error_code == codes.INVALID_FETCH_SESSION_EPOCH
+
+
 def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
     """What differs between a request and the session it names."""
     facts = []
-    if session.next_epoch is not None and fetch.epoch != session.next_epoch:
+    if (
+        session.next_epoch is not None
+        and fetch.epoch != session.next_epoch
+        and _is_sure_of_epoch(fetch, session)
+    ):
         facts.append(
             fetch.fact(
                 FetchFact.EPOCH_DIFFERS, expected=session.next_epoch, seen=fetch.epoch, earlier=session.last
@@ -415,7 +431,10 @@ def _against_told(
         return
     high, start, earlier = before
     for field, seen, least in zip(("high_watermark", "log_start_offset"), now, (high, start), strict=True):
-        if not error and 0 <= seen < least:
+        is_known = (
+            earlier is None or earlier.connection == fetch.view.info.id
+        )  # else perhaps both sides of a NAT
+        if not error and 0 <= seen < least and is_known:
             yield fetch.fact(
                 FetchFact.OFFSET_BACK, f"{path}.{field}", side="response", expected=least, seen=seen,
                 earlier=earlier,

@@ -79,7 +79,7 @@ class ShareSessions:
             if not self.sessions.forgotten:
                 facts.append(_fact(ShareFact.UNKNOWN_SESSION, key, view, seen=epoch))
             session = self.sessions.put(key, ShareSession())
-        elif epoch not in (FINAL, session.next_epoch) and session.next_epoch is not None:
+        elif epoch not in (FINAL, session.next_epoch) and _is_sure_of_epoch(view, session):
             facts.append(
                 _fact(
                     ShareFact.EPOCH_DIFFERS, key, view, expected=session.next_epoch, seen=epoch,
@@ -125,6 +125,18 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
                     path = f"topics[{at}].partitions[{index}].acknowledgement_batches[{number}]"
                     return [_fact(ShareFact.NEVER_ACQUIRED, key, view, path, seen=f"{first} to {last}")]
     return []
+
+
+def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:
+    """Whether the epoch is known that comes next; that of another connection is where the broker confirms it.
+
+    The other one may be this connection, captured on the other side of a NAT.
+    """
+    if session.next_epoch is None:
+        return False
+    if session.last is None or session.last.connection == view.info.id:
+        return True
+    return view.response is not None and view.response.error_code == codes.INVALID_SHARE_SESSION_EPOCH
 
 
 _REFUSALS = {

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Evidence, Fact, is_answered_before
 from kdissect.history.state_table import Table
 
 SNAPSHOTS_KEPT = 10_000  # a state is 200 bytes; a node fetches one at a time
@@ -73,7 +73,7 @@ def _asked(view: ExchangeView, key: SnapshotKey, known: SnapshotFetch, row: Any,
     expected, by = known.position, known.by
     if expected is None or known.losses != view.losses or row.position in (0, expected):
         return []
-    if by is not None and view.sent_ns <= by.answered_ns:
+    if by is not None and not is_answered_before(by, view.evidence):
         return []  # under way before the last answer came
     kind = SnapshotFact.POSITION_DIFFERS
     return [Fact(kind, key, view.evidence, "request", path, expected, row.position, by)]

@@ -130,7 +130,7 @@ def _against(view: ExchangeView, key: ClientKey, known: TelemetryClient) -> list
     if request.compression_type not in (_NO_COMPRESSION, *known.codecs):
         differs(TelemetryFact.CODEC_NOT_ACCEPTED, "compression_type", known.codecs, request.compression_type)
     waited_ms = (view.sent_ns - known.last_push_ns) // _MS
-    if known.last_push_ns and not request.terminating and waited_ms < EARLIEST * known.interval_ms:
+    if known.last_push_ns and not request.terminating and 0 <= waited_ms < EARLIEST * known.interval_ms:
         differs(TelemetryFact.TOO_EARLY, "", known.interval_ms, waited_ms)
     if known.terminated_by is not None:
         differs(TelemetryFact.AFTER_TERMINATING, "", None, None)

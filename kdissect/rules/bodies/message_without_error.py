@@ -26,7 +26,7 @@ class MessageWithoutError(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
-    cites = ("spec/003 CreateTopics API",)
+    cites = ("spec/003 CreateTopics API", "KIP-848 Public Interfaces", "KIP-932 Public Interfaces")
     on = tuple(
         (name, RESPONSE)
         for name in (

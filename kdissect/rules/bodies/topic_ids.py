@@ -31,7 +31,8 @@ _CLIENT_APIS = frozenset(
 class ZeroTopicId(NodeRule):
     """A request that names topics by id must not send the zero id.
 
-    Zero says "no id". Brokers answer UNKNOWN_TOPIC_ID; Java clients never send it.
+    Zero says "no id". Brokers answer UNKNOWN_TOPIC_ID; Java clients never send it. A request that the broker
+    answers without an error is left out: some brokers give zero ids in Metadata, and accept them.
 
     Example: Fetch v13 with sixteen zero bytes as topic id.
 
@@ -51,8 +52,14 @@ class ZeroTopicId(NodeRule):
         """Topic ids of requests that have no names."""
         if node.value != _ZERO or not self.speaks_of(body.api.name, body.side, body.version):
             return
-        if node.field is not None and node.field.entity == "topicId":
+        if node.field is not None and node.field.entity == "topicId" and not _is_accepted(body):
             yield Violation("the id of a topic", "zero")
+
+
+def _is_accepted(body: Body) -> bool:
+    """Whether the broker answered without any error code."""
+    exchange = body.exchange
+    return exchange.response is not None and not exchange.response_summary().errors
 
 
 class ReservedTopicId(NodeRule):

@@ -9,7 +9,8 @@ from kdissect.rules.kinds import FactRule
 class WrongSessionEpoch(FactRule):
     """The epochs of a fetch session must count up by one.
 
-    After 2147483647 comes 1. Brokers answer INVALID_FETCH_SESSION_EPOCH.
+    After 2147483647 comes 1. Brokers answer INVALID_FETCH_SESSION_EPOCH. Epochs of other connections count
+    where the broker refuses: both sides of a NAT show one connection twice.
 
     Example: epoch 3 after epoch 1.
 

@@ -68,7 +68,8 @@ class LeaderNotMember(BodyRule):
 class TwoProtocols(FactRule):
     """All members of a generation must be told the same protocol.
 
-    The leader assigns by one protocol, and members read what it assigns by theirs.
+    The leader assigns by one protocol, and members read what it assigns by theirs. Members count whose
+    JoinGroup requests waited at the same time: one that joins later may meet another cluster.
 
     Example: generation 5 with `range` for one member and `sticky` for another.
 
@@ -91,7 +92,8 @@ class TwoLeadersOfGeneration(FactRule):
     """All members of a generation must be told the same leader.
 
     Who is told that it leads assigns partitions, and of two the coordinator takes one. Static members are
-    left out: one that comes back has another id.
+    left out: one that comes back has another id. Members count whose JoinGroup requests waited at the same
+    time: one that joins later may meet another cluster at the same address.
 
     Example: generation 5 led by `a` for one member and by `b` for another.
 

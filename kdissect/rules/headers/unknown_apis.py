@@ -11,10 +11,10 @@ from kdissect.session.exchange import Exchange
 
 
 class UnknownApi(ExchangeRule):
-    """An API this schema does not know: newer than it, or a vendor's own.
+    """An API this schema does not know: newer than it, a vendor's own, or none.
 
     No judgement: the schema holds every API of Apache Kafka up to its release. Vendors use keys from 10000
-    on. A broker that does not know the key closes the connection.
+    on. Kafka has no negative keys. A broker that does not know the key closes the connection.
 
     Example: API key 10000.
 
@@ -37,12 +37,8 @@ class UnknownApi(ExchangeRule):
         """The key of the request header."""
         key = exchange.api_key
         if exchange.request is not None and key is not None and protocol_messages.api(key) is None:
-            yield Violation(
-                "an API of this schema",
-                f"API key {key}, newer than this schema or a vendor's",
-                start=0,
-                end=2,
-            )
+            origin = "newer than this schema or a vendor's" if key >= 0 else "negative, which no API's is"
+            yield Violation("an API of this schema", f"API key {key}, {origin}", start=0, end=2)
 
 
 class UnknownVersion(ExchangeRule):

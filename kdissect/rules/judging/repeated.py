@@ -16,7 +16,7 @@ from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.rule import RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView, is_sent_before
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -47,7 +47,7 @@ class Before:
         self.kinds = {kind: (kind.bodies, kind.first) for kind in exercise.kinds.values()}
         self.inconclusive = inconclusive.copy()
         self.spoken = len(view.spoken)
-        self.advertised_ns = view.advertised_ns
+        self.advertised_at = view.advertised_at
 
     def kinds_now(self) -> dict[BodyKind, tuple[int, object]]:
         """The same of the kinds as they are now."""
@@ -155,9 +155,11 @@ def outcome_of(
     for kind, (count, first) in before.kinds.items():
         if kind.bodies != count and (kind.is_watched or kind.first != first):
             return None
-    if exchange.api_key != API_VERSIONS and (request is None or request.time_ns < before.advertised_ns):
+    if exchange.api_key != API_VERSIONS and (
+        request is None or is_sent_before(request, before.advertised_at)
+    ):
         return None  # it was not held to the versions yet
-    if request is None or (view.refusal is not None and request.time_ns < view.refusal.first_ns):
+    if request is None or (view.refusal is not None and is_sent_before(request, view.refusal.first)):
         return None  # nor to the refusal
     return Outcome(exchange, view, before, occurrences, suppressed)
 

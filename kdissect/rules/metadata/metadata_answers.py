@@ -78,6 +78,7 @@ class IsrNotReplicas(BodyRule):
     who = Who.BROKER
     cites = ("org.apache.kafka.metadata.Replicas#validateIsr",)
     on = (("Metadata", RESPONSE),)
+    overrides = ("MET009",)  # a leader that is no replica is not in sync either
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's sets."""

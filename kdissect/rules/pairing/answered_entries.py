@@ -73,6 +73,7 @@ class OtherCount(BodyRule):
     needs = BOTH_FRAMES
     cites = (
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#describeGroups",
+        "spec/000 Metadata API",
         "spec/000 Common Request and Response Structure",
     )
     on = _BY_ENTRY

@@ -61,9 +61,12 @@ class SequenceGap(FactRule):
 class EpochNotFromZero(FactRule):
     """A new epoch must begin with sequence number 0.
 
-    Brokers answer OUT_OF_ORDER_SEQUENCE_NUMBER.
+    Brokers answer OUT_OF_ORDER_SEQUENCE_NUMBER where the log of the partition has an older epoch of the
+    producer. A log without one, such as that of a topic that was deleted and created again, takes any
+    sequence. So the rule needs a batch of an older epoch that was taken under the same topic id, or the
+    broker's refusal.
 
-    Example: a producer id just given, and sequence 3.
+    Example: epoch 1 just given after batches of epoch 0, and sequence 3.
 
     What to do: begin with 0 after InitProducerId.
     """
@@ -224,7 +227,9 @@ class GivenTwice(FactRule):
 
     InitProducerId gives each producer an id that nobody had, in epoch 0; who asks again for its own gets a
     higher epoch. Two producers with one id and epoch overtake each other: leaders take the batches of one for
-    retries of the other, and drop them. A cluster that was made anew at the same address begins anew.
+    retries of the other, and drop them. A cluster that was made anew at the same address begins anew. The
+    same request on another connection, with its correlation id and client id, may be the same packets
+    captured on the other side of a NAT: it is left out.
 
     Example: producer id 4000 in epoch 0 for two clients.
 

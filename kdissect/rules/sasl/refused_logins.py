@@ -1,7 +1,7 @@
 """Rules: mechanisms and logins that a broker refuses, or accepts though it does not list them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kdissect.history.connections.sasl_login import SaslFact
@@ -38,6 +38,41 @@ class MechanismNotOffered(FactRule):
     once = Once.SOFTWARE
     facts = (SaslFact.MECHANISM_REFUSED,)
     expects = "one of {}"
+
+    def check(self, fact: Fact) -> Iterable[Violation]:
+        """A mechanism that is not in the list."""
+        return [] if fact.seen in fact.expected else super().check(fact)
+
+
+class RefusedThoughListed(FactRule):
+    """A SASL mechanism that the broker refuses should not be in its list.
+
+    The answer to SaslHandshake names the mechanisms that the broker has. A client that gets an error for one
+    of them cannot choose better. Brokers that do not know re-authentication answer a second handshake of a
+    connection so.
+
+    Example: UNSUPPORTED_SASL_MECHANISM to SCRAM-SHA-256, and a list with SCRAM-SHA-256.
+
+    What to do: take the mechanism. A broker that cannot re-authenticate gives no session lifetime.
+    """
+
+    code = "SAS016"
+    name = "refused-though-listed"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = (
+        "spec/000 SASL Authentication Sequence",
+        "KIP-368 Proposed Changes",
+        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator#handleHandshakeRequest",
+    )
+    facts = (SaslFact.MECHANISM_REFUSED,)
+    expects = "no error: {} are listed"
+    sees = "{} refused"
+
+    def check(self, fact: Fact) -> Iterable[Violation]:
+        """A mechanism that is in the list."""
+        return super().check(fact) if fact.seen in fact.expected else []
 
 
 class LoginRefused(FactRule):

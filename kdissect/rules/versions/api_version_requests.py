@@ -10,7 +10,12 @@ from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import BodyRule, ExchangeRule, UndecodableRule
 from kdissect.rules.rule import RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
-from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION, ConnectionView
+from kdissect.rules.views.connection_view import (
+    API_VERSIONS,
+    UNSUPPORTED_VERSION,
+    ConnectionView,
+    is_sent_before,
+)
 from kdissect.schema import protocol_messages
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
@@ -143,7 +148,7 @@ class IgnoredFallback(ExchangeRule):
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The next request against the refusal."""
         refusal, request, version = view.refusal, exchange.request, exchange.api_version
-        if refusal is None or request is None or version is None or request.time_ns < refusal.first_ns:
+        if refusal is None or request is None or version is None or is_sent_before(request, refusal.first):
             return
         listed = refusal.versions
         if exchange.api_key != API_VERSIONS:

@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Who
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Violation
-from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView, is_sent_before
 from kdissect.session.exchange import Exchange
 
 
@@ -51,7 +51,7 @@ class NotAdvertised(ExchangeRule):
             or view.advertised is None
         ):
             return
-        if request.time_ns < view.advertised_ns:
+        if is_sent_before(request, view.advertised_at):
             return
         found = advertised_range(view, key)
         if found is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.history.api_keys import BETWEEN_BROKERS
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
@@ -49,7 +50,8 @@ class AdvertisedAboveKnown(BodyRule):
 class DroppedVersion(ExchangeRule):
     """A version that Kafka has dropped since.
 
-    It works with this broker; brokers from the release named on close the connection.
+    It works with this broker; brokers from the release named on close the connection. APIs that brokers with
+    ZooKeeper use among themselves are left out.
 
     Example: Fetch v3, gone in 4.0.
 
@@ -67,7 +69,7 @@ class DroppedVersion(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions that are gone."""
-        known = history(api_key) if api_key is not None else None
+        known = history(api_key) if api_key is not None and api_key not in BETWEEN_BROKERS else None
         return known is not None and api_version in known.gone
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -75,7 +77,7 @@ class DroppedVersion(ExchangeRule):
         known = history(exchange.api_key) if exchange.api_key is not None else None
         if exchange.response is None or known is None or exchange.request is None:
             return
-        if exchange.api_version in known.gone:
+        if self.concerns(exchange.api_key, exchange.api_version):
             yield Violation(
                 "a version of current brokers",
                 f"{known.name} v{exchange.api_version}, gone in {known.gone_in}",

@@ -2,28 +2,20 @@
 
 from collections.abc import Iterator
 
-from kdissect.history.connections.refused_requests import PROMPT_NS, RefusalFact
+from kdissect.history.api_keys import BETWEEN_BROKERS
+from kdissect.history.connections.refused_requests import PROMPT_NS, RefusalFact, is_first_of_kind
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule, FactRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.versions.not_advertised import advertised_range
-from kdissect.rules.views.body_view import body_of
 from kdissect.rules.views.connection_view import UNSUPPORTED_VERSION, ConnectionView
 from kdissect.schema.releases import history
-from kdissect.session.exchange import Exchange, State
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.exchange import Exchange
 
 _PRODUCE = 0
 _FIRST_TAKEN = 3  # by Kafka 4 (KIP-896)
 _LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
-# SASL mechanisms fail by design. Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose:
-# a broker that shuts down leaves them. An Envelope's own request may be what the broker could not read.
-_LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
-# SaslHandshake and ApiVersions, which every listener answers.
-_PRELIMINARY = frozenset({17, 18})
-# Brokers send these to brokers of their own cluster, and leave them when they shut down.
-_BETWEEN_BROKERS = frozenset({4, 5, 6, 7})
 
 
 def _prompt_close(exchange: Exchange) -> str:
@@ -88,16 +80,18 @@ def _refusal(exchange: Exchange) -> str:
     return "UNSUPPORTED_VERSION" if UNSUPPORTED_VERSION in errors else ""
 
 
-class AdvertisedButDropped(ExchangeRule):
+class AdvertisedButDropped(FactRule):
     """A request in an advertised version must be answered.
 
-    The broker advertised the API and version on this connection, the request fits the schema, and the
-    broker closed the connection without an answer. KIP-35: what is advertised must not cost the client its
-    connection. Several requests waiting, SaslAuthenticate, envelopes, acks=0 and APIs that wait on purpose
-    are left out, for they have other causes: VER019 counts them. So has a client that did not log in:
-    inconclusive where nothing but ApiVersions was answered before, and no login was seen.
+    The broker advertised the API and version on the connection, the request fits the schema, and the broker
+    closed the connection without an answer: three times or more in a row, each on a connection of its own.
+    KIP-35: what is advertised must not cost the client its connection. One close proves nothing: brokers
+    crash, and what stands between resets connections. So a version that was answered before on the connection
+    is left out. So are requests behind another one that waits or wants no answer, SaslAuthenticate,
+    envelopes, APIs that wait on purpose, and a client that may lack a login, because nothing but ApiVersions
+    was answered: VER019 counts them.
 
-    Example: DescribeLogDirs v4 is advertised; the request is followed by FIN.
+    Example: DescribeLogDirs v4 is advertised; each time the request is followed by FIN.
 
     What to do: answer with an error code, or do not advertise the version.
     """
@@ -105,34 +99,13 @@ class AdvertisedButDropped(ExchangeRule):
     code = "VER013"
     name = "advertised-but-dropped"
     who = Who.BROKER
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
     cites = ("spec/002 3.2 All versions in the MinVersion-MaxVersion", "spec/002 7 Connection closure")
     needs_start = True
     needs_whole = True
-    overrides = ("VER019", "PAI005")
-    guard = ExchangeFact.NOT_ANSWERED
-
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """An unanswered request that nothing else explains."""
-        closed, key, version = _prompt_close(exchange), exchange.api_key, exchange.api_version
-        if exchange.state is not State.UNANSWERED or not closed:
-            return
-        if key is None or version is None or key in _LEFT_OUT or view.in_flight:
-            return
-        found = advertised_range(view, key)
-        if found is None or not found[0] <= version <= found[1]:
-            return
-        body = body_of(exchange, REQUEST)
-        if body is not None and body.fits and key not in _PRELIMINARY and _may_lack_login(view.info):
-            yield Violation(inconclusive="a listener with SASL closes at what comes before a login, too")
-        elif body is not None and body.fits:
-            what = f"{body.api.name} v{version} is advertised ({found[0]} to {found[1]})"
-            yield Violation("an answer", f"{what}; {closed}", side=REQUEST)
-
-
-def _may_lack_login(info: ConnectionInfo) -> bool:
-    """Whether nothing shows that requests are taken without SASL: no more than ApiVersions was answered."""
-    kinds = [key for key, _ in info.api_versions_seen if key in _PRELIMINARY]
-    return info.mechanism is None and info.complete <= len(kinds)
+    facts = (RefusalFact.ADVERTISED_CLOSED,)
+    expects = "an answer: the version is advertised"
 
 
 class RefusedByClose(ExchangeRule):
@@ -141,7 +114,8 @@ class RefusedByClose(ExchangeRule):
     No ApiVersions answer on this connection tells what the broker takes. Kafka 4 does not answer such
     requests: it closes the connection (spec/004 says UNSUPPORTED_VERSION, which is true of ApiVersions only).
     With acks=0 the records are lost without a word. The bytes do not tell who is at fault: the client is too
-    old for a broker of Kafka 4; another broker may advertise the version and not serve it.
+    old for a broker of Kafka 4; another broker may advertise the version and not serve it. A version that may
+    have been answered before on the connection is left out.
 
     Example: Produce v2, and FIN 2 ms later.
 
@@ -169,13 +143,19 @@ class RefusedByClose(ExchangeRule):
         closed, key = _prompt_close(exchange), exchange.api_key
         if exchange.response is not None or not closed:
             return
-        if key is None or key in _BETWEEN_BROKERS or view.advertised is not None:
+        if key is None or key in BETWEEN_BROKERS or view.advertised is not None:
+            return
+        if not is_first_of_kind(exchange):
             return
         known = history(key)
         if known is not None and exchange.api_version in known.gone:
             what = f"{known.name} v{exchange.api_version}, which Kafka dropped in {known.gone_in}"
             yield Violation(
-                "a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST
+                "an answer, if the broker has the version",
+                f"{closed}, to {what}",
+                start=2,
+                end=4,
+                side=REQUEST,
             )
 
 
@@ -184,10 +164,11 @@ class ClosedAgain(FactRule):
 
     A client asked, the broker closed within a second and did not answer, the client came back within a
     minute, and so on, three times or more: whatever the API, the version and the broker are. One close
-    proves little, for brokers shut down; this one is there, and takes new connections. The bytes do not tell
-    who is at fault. A broker that does not know the version closes, and so does a listener with SASL at what
-    comes before a login. Apache Kafka closes behind a Produce with acks=0 that it cannot store: the records
-    are lost, and the client takes them for sent.
+    proves little, for brokers shut down; this one is there, and takes new connections. What may have been
+    answered before on the same connection is left out. The bytes do not tell who is at fault. A broker that
+    does not know the version closes, and so does a listener with SASL at what comes before a login. Apache
+    Kafka closes behind a Produce with acks=0 that it cannot store: the records are lost, and the client takes
+    them for sent.
 
     Example: FindCoordinator v1 to a broker of Kafka 0.10.2, and FIN, 11 times.
 
@@ -205,7 +186,7 @@ class ClosedAgain(FactRule):
         "org.apache.kafka.network.Processor#parseRequestHeader",
     )
     facts = (RefusalFact.CLOSED_AGAIN,)
-    expects = "a connection that stays open"
+    expects = "an answer, if the broker has the version and the client may ask"
 
 
 class RefusedVersionAgain(FactRule):

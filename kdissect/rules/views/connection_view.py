@@ -9,7 +9,7 @@ from typing import NamedTuple, Self, Union
 from kdissect.history.connections.negotiated_versions import ranges_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.packets.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS, Moment, is_before
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.views.body_view import Body
@@ -71,11 +71,11 @@ MANY_IN_FLIGHT, NOT_ADVERTISED, HEADER_TAGS, LARGE, SHORT, SLOW, VERSIONS_REFUSE
 
 class Refusal(NamedTuple):
     """That ApiVersions was refused (KIP-511): the range of it that the last refusal lists, empty where it
-    lists none, when the first one came, and the ordinal of the last exchange refused.
+    lists none, the end of the first one, and the ordinal of the last exchange refused.
     """
 
     versions: tuple[int, int] | tuple[()]
-    first_ns: int
+    first: Moment
     ordinal: int
 
 
@@ -96,7 +96,7 @@ class ConnectionView:
         "_recent",
         "_waiting",
         "advertised",
-        "advertised_ns",
+        "advertised_at",
         "cut",
         "first",
         "highest_id",
@@ -117,7 +117,8 @@ class ConnectionView:
     ) -> None:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
-        self.advertised_ns = NEVER_NS
+        self.advertised_at: Moment = 0, NEVER_NS
+        """The end of the last answer that advertised versions."""
         self.refusal: Refusal | None = None
         self.first: int | None = None
         self.previous: Earlier | None = None
@@ -424,15 +425,24 @@ class ConnectionView:
             return
         ranges = ranges_of(answer)
         if error == UNSUPPORTED_VERSION:
-            first_ns = self.refusal.first_ns if self.refusal else exchange.response.end_time_ns
-            self.refusal = Refusal(ranges.get(API_VERSIONS, ()), first_ns, exchange.ordinal)
+            first = self.refusal.first if self.refusal else _end_of(exchange.response)
+            self.refusal = Refusal(ranges.get(API_VERSIONS, ()), first, exchange.ordinal)
         elif error == 0:
             self.advertised = ranges
-            self.advertised_ns = exchange.response.end_time_ns
+            self.advertised_at = _end_of(exchange.response)
 
     def learn_again(self, response: Frame) -> None:
         """The same versions were advertised again."""
-        self.advertised_ns = response.end_time_ns
+        self.advertised_at = _end_of(response)
+
+
+def _end_of(frame: Frame) -> Moment:
+    return frame.last_ref, frame.end_time_ns
+
+
+def is_sent_before(request: Frame, answered: Moment) -> bool:
+    """Whether a request left before an answer came."""
+    return is_before((request.first_ref, request.time_ns), answered)
 
 
 def _waits(exchange: Earlier, at_ns: int) -> bool:

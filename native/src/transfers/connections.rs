@@ -3,10 +3,23 @@
 use pyo3::prelude::*;
 
 use crate::bodies::summaries::Mixed;
-use crate::engine::completed::Row;
+use crate::engine::completed::{Row, Span};
+use crate::places::FILE_SHIFT;
 
 /// `kdissect.history.fact.Evidence` by the number of a connection, without the API key.
 pub type Evidence = (u32, i64, i16, (i64, i64), Option<(i64, i64)>, i64, i64);
+
+/// The last packet of a response, and its time.
+pub type Answer = (i64, i64);
+
+/// `kdissect.history.fact.is_answered_before`.
+pub fn is_answered_before(answer: Option<Answer>, asked: &Span) -> bool {
+    let Some((last_ref, last_time)) = answer else { return true };
+    if last_ref >> FILE_SHIFT == asked.first_ref >> FILE_SHIFT {
+        return last_ref < asked.first_ref;
+    }
+    last_time <= asked.first_time
+}
 
 pub fn evidence(connection: u32, row: &Row) -> Evidence {
     let (asked, answered) = (&row.request.content.span, row.response.as_ref().map(|content| content.span));

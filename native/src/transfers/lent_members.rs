@@ -3,9 +3,10 @@
 
 use pyo3::prelude::*;
 
+use super::connections::{is_answered_before, Answer};
 use super::topics::ByKey;
 use crate::bodies::summaries::Mixed;
-use crate::engine::completed::Row;
+use crate::engine::completed::{Row, Span};
 use crate::judging::members::Member;
 use crate::records::quick::QuickMap;
 
@@ -19,8 +20,8 @@ const NS_IN_MS: i128 = 1_000_000;
 struct Lent {
     number: u32,
     generation: Option<i64>,
-    /// When the answer came that told it the generation.
-    joined_ns: Option<i64>,
+    /// The answer that told it the generation.
+    joined_by: Option<Answer>,
     /// Whether it was told to join again.
     is_notified: bool,
     session_timeout_ms: i64,
@@ -28,9 +29,9 @@ struct Lent {
     touched: u64,
 }
 
-/// Its number; its generation, and when it was told that; whether it was told to join again; session timeout; when it was
+/// Its number; its generation, and the answer that told it; whether it was told to join again; session timeout; when it was
 /// last heard of.
-type MemberRow = (u32, Option<i64>, Option<i64>, bool, i64, i64);
+type MemberRow = (u32, Option<i64>, Option<Answer>, bool, i64, i64);
 
 /// What the number stands for, and when it was used last.
 struct Used {
@@ -107,10 +108,11 @@ impl LentMembers {
         let generation = who.generation.filter(|number| !is_commit || *number != NO_GENERATION);
         // A commit outside any generation is none of a member.
         let member = member.filter(|_| !is_commit || generation.is_some());
-        let sent_ns = row.request.content.span.first_time;
+        let asked = &row.request.content.span;
+        let sent_ns = asked.first_time;
         match member.and_then(|place| self.members.found.get(place)) {
             None if !is_commit => return Ok(false),
-            Some(member) if !member.passes(is_commit, generation, sent_ns) => return Ok(false),
+            Some(member) if !member.passes(is_commit, generation, asked) => return Ok(false),
             _ => {}
         }
         self.touches += 1;
@@ -166,18 +168,18 @@ impl LentMembers {
 
 impl From<MemberRow> for Lent {
     fn from(row: MemberRow) -> Self {
-        let (number, generation, joined_ns, is_notified, session_timeout_ms, last_ns) = row;
-        Lent { number, generation, joined_ns, is_notified, session_timeout_ms, last_ns, touched: 0 }
+        let (number, generation, joined_by, is_notified, session_timeout_ms, last_ns) = row;
+        Lent { number, generation, joined_by, is_notified, session_timeout_ms, last_ns, touched: 0 }
     }
 }
 
 impl Lent {
     /// Whether there is nothing to tell of a request of the member, in a generation if one is named.
-    fn passes(&self, is_commit: bool, generation: Option<i64>, sent_ns: i64) -> bool {
+    fn passes(&self, is_commit: bool, generation: Option<i64>, asked: &Span) -> bool {
         let Some(named) = generation else { return true };
         let is_other = self.generation.is_some_and(|generation| generation != named)
-            && self.joined_ns.is_some_and(|joined_ns| sent_ns > joined_ns);
-        !is_other && (is_commit || !self.is_notified && !self.is_late(sent_ns))
+            && self.joined_by.is_some_and(|answer| is_answered_before(Some(answer), asked));
+        !is_other && (is_commit || !self.is_notified && !self.is_late(asked.first_time))
     }
 
     /// `classic_groups._is_late`.

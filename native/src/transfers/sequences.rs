@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 
-use super::connections::{evidence, Evidence};
+use super::connections::{evidence, is_answered_before, Answer, Evidence};
 use super::topics::ByKey;
 use crate::bodies::partition_rows::Topic;
 use crate::bodies::summaries::Mixed;
@@ -29,15 +29,15 @@ struct Sequence {
     expected: i64,
     /// The least offset that the next batch can be given.
     next_offset: i64,
-    /// When the last batches were answered.
-    answered: Vec<i64>,
+    /// The answers to the last batches.
+    answered: Vec<Option<Answer>>,
     sent: Vec<Sent>,
     touched: u64,
 }
 
 /// Its number and its producer's; epoch and losses; the last batch's sequence and delta; the least offset that the next
-/// one can be given; times of answers.
-type SequenceRow = (u32, u32, i64, i64, (i64, i64), i64, Vec<i64>);
+/// one can be given; answers.
+type SequenceRow = (u32, u32, i64, i64, (i64, i64), i64, Vec<Option<Answer>>);
 
 #[derive(Default, Clone, Copy)]
 struct Producer {
@@ -152,13 +152,15 @@ impl Sequences {
         }
         let Some(at) = self.place(py, connection, placed)? else { return Ok(false) };
         let losses = self.losses_of(py, connection)?;
-        let sent = row.request.content.span.first_time;
         let here = &mut self.sequences.found[at];
         let continues = here.epoch == i64::from(batch.producer_epoch)
             && here.losses == losses
             && here.expected == i64::from(batch.base_sequence);
-        let is_full =
-            here.answered.len() >= BATCHES_KEPT && here.answered.first().is_some_and(|time| *time > sent);
+        let is_full = here.answered.len() >= BATCHES_KEPT
+            && here
+                .answered
+                .first()
+                .is_some_and(|answer| !is_answered_before(*answer, &row.request.content.span));
         if !continues || is_full || !here.is_given(base_offset, batch) {
             return Ok(false);
         }
@@ -167,7 +169,8 @@ impl Sequences {
         if here.answered.len() >= BATCHES_KEPT {
             here.answered.remove(0);
         }
-        here.answered.push(evidence.6);
+        here.answered
+            .push(row.response.as_ref().map(|content| (content.span.last_ref, content.span.last_time)));
         if here.sent.len() >= BATCHES_KEPT {
             here.sent.remove(0);
         }

@@ -24,7 +24,7 @@ def join(
     talk: Talk, member: str, generation: int, leader: str = "a", members: tuple[str, ...] = (),
     asked: str | None = None, error: int = 0, instance: str | None = None, topics: tuple[str, ...] = ("t",),
     chosen: str = "range", patience: int = 60000, offered: tuple[str, ...] = ("range",),
-    told: str = "", at: int | None = None,
+    told: str = "", at: int | None = None, took: int = 1,
 ) -> Exchange:  # fmt: skip
     body = {
         "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": patience,
@@ -39,7 +39,7 @@ def join(
             {"member_id": one, "metadata": subscription(*((told,) if told else topics))} for one in members
         ],
     }  # fmt: skip
-    return talk.ask(JOIN, 7, body, answer, at)
+    return talk.ask(JOIN, 7, body, answer, at, took=took)
 
 
 def sync(

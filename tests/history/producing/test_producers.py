@@ -8,7 +8,7 @@ from kdissect.history.producing.producer import next_sequence
 from kdissect.history.producing.producers import ProducerFact, Producers
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.session.exchange import Exchange
-from tests.history.talk import Talk, batch, brief, feed, kinds
+from tests.history.talk import MS, Talk, batch, brief, feed, kinds
 from tests.support.messages.frames import with_data
 
 PRODUCE, INIT = 0, 22
@@ -21,16 +21,18 @@ def init(talk: Talk, producer_id: int = 5, epoch: int = 0, tid: str | None = Non
 
 def produce(
     talk: Talk, sequence: int, records: int = 1, epoch: int = 0, error: int | None = 0, partition: int = 0,
-    acks: int = -1, producer_id: int = 5, took: int = 1, given: int = -1,
+    acks: int = -1, producer_id: int = 5, took: int = 1, given: int = -1, topic_id: bytes = b"",
 ) -> Exchange:  # fmt: skip
+    """Without `topic_id` in a version that names topics."""
     data = batch(producer_id, epoch, sequence, records)
+    topic: dict[str, Any] = {"topic_id": topic_id} if topic_id else {"name": "t"}
     body = {
         "acks": acks, "transactional_id": None,
-        "topic_data": [{"name": "t", "partition_data": [{"index": partition, "records": data}]}],
+        "topic_data": [topic | {"partition_data": [{"index": partition, "records": data}]}],
     }  # fmt: skip
     rows = [{"index": partition, "error_code": error, "base_offset": given}]
-    answer = {"responses": [{"name": "t", "partition_responses": rows}]}
-    return talk.ask(PRODUCE, 9, body, None if error is None else answer, took=took)
+    answer = {"responses": [topic | {"partition_responses": rows}]}
+    return talk.ask(PRODUCE, 13 if topic_id else 9, body, None if error is None else answer, took=took)
 
 
 def odd(facts: list[Any]) -> list[tuple[str, Any, Any]]:
@@ -86,7 +88,7 @@ def test_sequences_in_order() -> None:
         ([(0, 3), (3, 2), (3, 2), (5, 1)], [("retried", 5, 3)]),
         ([(0, 4), (2, 2), (4, 1)], [("retried", 4, 2)]),  # a batch that was split
         ([(n, 1) for n in range(7)] + [(0, 1)], [("sequence_back", 7, 0)]),  # older than a broker remembers
-        ([(3, 1)], [("epoch_not_from_zero", 0, 3)]),
+        ([(3, 1)], []),  # a log that knows no epoch takes any sequence
     ],
 )
 def test_sequences_out_of_order(steps: list[tuple[int, int]], expected: list[tuple[str, Any, Any]]) -> None:
@@ -112,9 +114,19 @@ def test_a_new_epoch_starts_from_zero_and_an_old_one_is_behind() -> None:
     talk, machine = Talk(), Producers()
     facts = feed(
         machine, init(talk), produce(talk, 0), init(talk, epoch=1), produce(talk, 0, epoch=1),
-        produce(talk, 1, epoch=0), produce(talk, 1, epoch=1), init(talk, epoch=2), produce(talk, 4, epoch=2),
+        produce(talk, 1, epoch=0), produce(talk, 1, epoch=1), init(talk, epoch=2),
+        produce(talk, 4, epoch=2, error=45),
     )  # fmt: skip
-    assert odd(facts) == [("old_epoch_taken", 1, 0), ("epoch_not_from_zero", 0, 4)]
+    assert odd(facts) == [("old_epoch_taken", 1, 0), ("epoch_not_from_zero", 0, 4), ("refused", 0, 45)]
+
+
+def test_a_new_log_takes_any_sequence() -> None:
+    """ProducerAppendInfo#checkSequence asks for 0 where the log has an older epoch; an id names one log."""
+    old, new = bytes(range(16)), bytes(range(1, 17))
+    for topic_id, expected in ((old, [("epoch_not_from_zero", 0, 4)]), (new, []), (b"", [])):
+        talk, machine = Talk(), Producers()
+        before = [init(talk), produce(talk, 0, topic_id=old if topic_id else b""), init(talk, epoch=1)]
+        assert odd(feed(machine, *before, produce(talk, 4, epoch=1, topic_id=topic_id))) == expected
 
 
 def test_what_brokers_and_fields_say() -> None:
@@ -194,4 +206,18 @@ def test_an_id_that_is_given_twice() -> None:
     feed(machine, init(Talk("10.0.0.1")))
     assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.1"), epoch=1)))
     assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.1", "10.0.0.9"))))
-    assert "given_twice" in kinds(feed(machine, init(Talk("10.0.0.3", "10.0.0.9"))))
+    assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.3", "10.0.0.9"))))  # behind a NAT
+    other = Talk("10.0.0.4", "10.0.0.9")
+    init(other)
+    assert "given_twice" in kinds(feed(machine, init(other)))
+
+
+def test_the_order_of_packets_counts_and_not_the_clock() -> None:
+    """A clock that is set back amid makes no requests wait, and one that is set forward answers none."""
+    for step, expected in ((-3_600_000, []), (3_600_000, [])):
+        talk, machine = Talk(), Producers()
+        made = [init(talk), *[produce(talk, n) for n in range(5)]]
+        later = [produce(talk, n) for n in range(5, 8)]
+        for frame in [frame for one in later for frame in (one.request, one.response) if frame is not None]:
+            frame.time_ns, frame.end_time_ns = frame.time_ns + step * MS, frame.end_time_ns + step * MS
+        assert odd(feed(machine, *made, *later)) == expected

@@ -119,7 +119,21 @@ def share(
     records = batch(-1, -1, -1, 0 if gives is None else gives + 1)
     row = {"partition_index": 0, "acquired_records": held, "records": records}
     given = [{"topic_id": UUID, "partitions": [row]}] if held else []
-    return talk.ask(key, 1, body, {"error_code": error, "responses": given})
+    answer = {"error_code": error, "acquisition_lock_timeout_ms": 30000, "responses": given}
+    return talk.ask(key, 1, body, answer)
+
+
+def test_both_sides_of_a_nat_are_one_connection() -> None:
+    """The second copy of an exchange comes later, and is accepted; a refusal is the word of the broker."""
+    inside, outside, machine = Talk("10.0.0.1"), Talk("203.0.113.9"), FetchSessions()
+    talks = inside, outside
+    opened = [fetch(talk, 0, 0, (0, 1)) for talk in talks]
+    steps = [fetch(talk, 7, epoch) for epoch in (1, 2, 3) for talk in talks]
+    assert "epoch_differs" not in kinds(feed(machine, *opened, *steps))
+    assert "epoch_differs" in kinds(feed(machine, fetch(inside, 7, 9, error=71)))
+    shares, members = ShareSessions(), (Talk("10.0.0.1"), Talk("203.0.113.9"))
+    both = [share(talk, epoch) for epoch in (0, 1, 2, 3) for talk in members]
+    assert "epoch_differs" not in kinds(feed(shares, *both))
 
 
 def test_a_share_session_counts_fetches_and_acknowledgements() -> None:

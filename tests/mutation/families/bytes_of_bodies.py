@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.generated.values import items
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.types import Array, Field, Message, Struct
-from tests.mutation.corpus import Side
+from tests.mutation.corpus import Side, side_of
 from tests.mutation.mutators import MANY, Mutant, changed, mutator, sides, splices, spread
 from tests.support.messages.encoder import encode, encode_uvarint
 from tests.support.messages.traffic import BROKER, CLIENT
@@ -330,12 +332,39 @@ BY_ID = {
 }
 
 
-@splices("zero-topic-id", "BDY019", "a request that names topics by id alone names no zero id", CLIENT)
-def _zero_id(body: Side, rng: random.Random) -> bytes | None:
-    if body.version < BY_ID.get(body.api.name, 1000):
-        return None
-    node = pick(body, rng, lambda node: node.name == "topic_id")
-    return None if node is None else body.spliced(node.start, node.end, bytes(16))
+UNKNOWN_TOPIC_ID = 100  # org.apache.kafka.common.protocol.Errors
+
+
+@mutator("zero-topic-id", "BDY019", "a request that names topics by id alone names no zero id", MANY)
+def _zero_id(rng: random.Random) -> Iterator[Mutant]:
+    """The broker refuses the topic."""
+    for body in spread([b for b in sides() if b.side == CLIENT and _is_by_id(b)], rng):
+        answer, node = side_of(body.scene, BROKER), pick(body, rng, lambda node: node.name == "topic_id")
+        value = None if answer is None else answer.value()
+        if answer is None or node is None or not _refuse(value, body.data[node.start : node.end]):
+            continue
+        target = body.scene.target
+        talk = body.talk(body.spliced(node.start, node.end, bytes(16)))
+        yield Mutant(body.scene, talk.replace(target, BROKER, answer.encoded(value)), target, CLIENT)
+
+
+def _is_by_id(body: Side) -> bool:
+    return body.version >= BY_ID.get(body.api.name, body.version + 1)
+
+
+def _refuse(value: Any, topic_id: bytes) -> bool:
+    """Answer for the zero id in place of another one, with an error for each partition."""
+    rows = []
+    for _, item in items(value):
+        for topic in item if isinstance(item, list) else ():
+            if getattr(topic, "topic_id", None) == topic_id:
+                topic.topic_id = bytes(16)
+                rows += (
+                    getattr(topic, "partition_responses", None) or getattr(topic, "partitions", None) or ()
+                )
+    for row in rows:
+        row.error_code = UNKNOWN_TOPIC_ID
+    return bool(rows)
 
 
 OF_CLIENTS = (

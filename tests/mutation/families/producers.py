@@ -20,6 +20,7 @@ PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, OFFSETS = 0, 22
 # Offsets in a batch of magic 2 (spec/001 "5.3.1 Record Batch").
 MAGIC, CRC, ATTRIBUTES, PRODUCER_ID, SEQUENCE, HEAD = 16, 17, 21, 43, 53, 61
 TRANSACTIONAL = 0x10
+OUT_OF_ORDER_SEQUENCE_NUMBER = 45  # org.apache.kafka.common.protocol.Errors
 
 
 def number(batch: bytes, at: int, size: int) -> int:
@@ -143,7 +144,19 @@ def _not_from_zero(rng: random.Random) -> Iterator[Mutant]:
             continue
         ids = given[-1].producer_id, given[-1].producer_epoch
         if ids == (number(batch, PRODUCER_ID, 8), number(batch, 51, 2)):
-            yield from edited(scene, CLIENT, _sequence(3))
+            for mutant in edited(scene, CLIENT, _sequence(3)):
+                yield from _answered_with(mutant, OUT_OF_ORDER_SEQUENCE_NUMBER)
+
+
+def _answered_with(mutant: Mutant, error: int) -> Iterator[Mutant]:
+    """The broker refuses what was changed."""
+    answer = side_of(mutant.scene, BROKER)
+    if answer is not None:
+        value = answer.value()
+        for topic in value.responses:
+            for row in topic.partition_responses:
+                row.error_code, row.base_offset = error, -1
+        yield mutant._replace(talk=mutant.talk.replace(mutant.scene.target, BROKER, answer.encoded(value)))
 
 
 @mutator("other-transactional-id", "PRD007", "a producer id stays with its transactional id", MANY)

@@ -215,31 +215,6 @@ def _unstable(rng: random.Random) -> Iterator[Mutant]:
                 yield mutant
 
 
-# Requests that a broker leaves unanswered on purpose, or for reasons of their own.
-WAITING = (1, 11, 14, 17, 36, 58, 59, 78)
-
-
-@mutator("advertised-but-dropped", "VER013", "a request in an advertised version is answered", MANY)
-def _unanswered(rng: random.Random) -> Iterator[Mutant]:
-    """It was answered once, which shows that the listener takes requests without a login."""
-    for body in bodies(rng, CLIENT):
-        keys = {exchange.api_key for exchange in body.scene.exchanges[: body.scene.target]}
-        acks = getattr(body.value(), "acks", 1)
-        if (
-            API_VERSIONS in keys
-            and body.api.key not in (*WAITING, API_VERSIONS)
-            and acks
-            and not _in_flight(body)
-        ):
-            talk = body.scene.talk()
-            asked, answered = talk.line(body.scene.target, CLIENT), talk.line(body.scene.target, BROKER)
-            talk.cut_behind(answered).closer = BROKER
-            number = int.from_bytes(asked.content[4:8]) + 1
-            content = asked.content[:4] + number.to_bytes(4) + asked.content[8:]
-            talk.lines.append(answered.copy(side=CLIENT, content=content, at_ns=answered.at_ns + 1))
-            yield Mutant(body.scene, talk)
-
-
 def _in_flight(body: Side) -> bool:
     """Whether an earlier request of the scene waits when the exchange's is sent."""
     lines = body.scene.talk().lines

@@ -1,0 +1,201 @@
+"""Rules: what a broker says that it did with topics and records must be what it was asked for."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+_NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
+
+
+class CreatedOtherwise(BodyRule):
+    """A topic must be created as it was asked for.
+
+    The answer repeats the numbers of partitions and replicas, and gives the topic's id. -1 asks for the
+    default of the broker, and stands in the answer where the client may not see it.
+
+    Example: 3 partitions asked for, 7 answered; or no error and a zero id.
+
+    What to do: answer with what was made.
+    """
+
+    code = "ADM017"
+    name = "created-otherwise"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("spec/003 CreateTopics API", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
+    on = (("CreateTopics", RESPONSE),)
+    versions = Versions(5, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Both counts and the id of each topic that was created."""
+        asked = body.other()
+        if asked is None:
+            return
+        wanted = {topic.name: topic for topic in asked.topics}
+        for index, made in enumerate(body.value.topics):
+            topic = wanted.get(made.name)
+            if made.error_code or topic is None:
+                continue
+            count = len(topic.assignments) or topic.num_partitions
+            replicas = len(topic.assignments[0].broker_ids) if topic.assignments else topic.replication_factor
+            for field, expected in (("num_partitions", count), ("replication_factor", replicas)):
+                seen = getattr(made, field)
+                if expected > 0 and seen not in (-1, expected):
+                    yield body.violation(f"topics[{index}].{field}", f"{expected}, as asked for", str(seen))
+            if not asked.validate_only and getattr(made, "topic_id", None) == _NO_ID:
+                yield body.violation(f"topics[{index}].topic_id", "the id of the topic", "zero")
+
+
+class CreatedTwice(BodyRule):
+    """A topic that stands twice in a request must not be created.
+
+    Nobody knows which of the two is meant. Apache Kafka answers INVALID_REQUEST for the topic.
+
+    Example: `a` twice in CreateTopics, answered with error 0.
+
+    What to do: refuse the topic.
+    """
+
+    code = "ADM018"
+    name = "created-twice"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("spec/003 CreateTopics API", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
+    on = (("CreateTopics", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Names that stand twice in the request, and their results."""
+        asked = body.other()
+        names = [] if asked is None else [topic.name for topic in asked.topics]
+        twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+        for index, made in enumerate(body.value.topics):
+            if made.name in twice and not made.error_code:
+                yield body.violation(f"topics[{index}].error_code", f"an error: {made.name!r} twice", "0")
+
+
+class NoPartitionsAdded(BodyRule):
+    """The number of partitions of a topic must not be set to 0 or less.
+
+    Apache Kafka answers INVALID_PARTITIONS. The client passes on what its application asked for: wrong is a
+    broker that accepts it.
+
+    Example: CreatePartitions with count 0, answered with error 0.
+
+    What to do: refuse it.
+    """
+
+    code = "ADM019"
+    name = "no-partitions-added"
+    claim = Claim.REFUSED
+    who = Who.BROKER
+    cites = ("spec/003 CreatePartitions API",)
+    on = (("CreatePartitions", REQUEST),)
+    refusable = True
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The count of each topic."""
+        for index, topic in enumerate(body.value.topics):
+            if topic.count <= 0:
+                yield body.violation(f"topics[{index}].count", "1 or more", f"{topic.count}, accepted")
+
+
+class NegativeLogSize(BodyRule):
+    """A log must not have a negative size.
+
+    Example: partition_size -5 and no error.
+
+    What to do: send the bytes of the log's segments.
+    """
+
+    code = "ADM020"
+    name = "negative-log-size"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/003 DescribeLogDirs API",)
+    on = (("DescribeLogDirs", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Each partition of each directory."""
+        for at, result in enumerate(body.value.results):
+            for number, topic in enumerate(() if result.error_code else result.topics):
+                for index, row in enumerate(topic.partitions):
+                    if row.partition_size < 0:
+                        path = f"results[{at}].topics[{number}].partitions[{index}].partition_size"
+                        yield body.violation(path, "0 or more", str(row.partition_size))
+
+
+class DeletedLess(BodyRule):
+    """The low watermark must not be below the offset up to which records were deleted.
+
+    The leader answers when all replicas have deleted what is before the offset. -1 asks for the high
+    watermark.
+
+    Example: offset 100 asked for, low_watermark 40 and no error.
+
+    What to do: answer REQUEST_TIMED_OUT where a replica has not deleted yet.
+    """
+
+    code = "ADM021"
+    name = "deleted-less"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("spec/003 DeleteRecords API",)
+    on = (("DeleteRecords", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Each partition against its request."""
+        asked = body.other()
+        wanted = (
+            {}
+            if asked is None
+            else {(t.name, p.partition_index): p.offset for t in asked.topics for p in t.partitions}
+        )
+        for topic, row, at in body.partitions("topics"):
+            offset = wanted.get((topic.name, row.partition_index), -1)
+            if not row.error_code and row.low_watermark < offset:
+                yield body.violation(f"{at}.low_watermark", f"{offset} or more", str(row.low_watermark))
+
+
+class OffsetOfEarlierTime(BodyRule):
+    """ListOffsets should answer with the offset of a record that is not older than the time asked for.
+
+    It is the first record with that timestamp or a later one.
+
+    Example: 1700000000000 asked for, a record of 1600000000000 answered.
+
+    What to do: look up the time anew; indexes of times may be damaged.
+    """
+
+    code = "ADM022"
+    name = "offset-of-earlier-time"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("spec/003 ListOffsets API",)
+    on = (("ListOffsets", RESPONSE),)
+    versions = Versions(1, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Times of the partitions that have an offset."""
+        asked = body.other()
+        wanted = (
+            {}
+            if asked is None
+            else {(t.name, p.partition_index): p.timestamp for t in asked.topics for p in t.partitions}
+        )
+        for topic, row, at in body.partitions("topics"):
+            time = wanted.get((topic.name, row.partition_index), -1)
+            if not row.error_code and row.offset >= 0 and 0 <= row.timestamp < time:
+                yield body.violation(f"{at}.timestamp", f"{time} or later", str(row.timestamp))

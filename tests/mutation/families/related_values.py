@@ -1,0 +1,211 @@
+"""Mutators of fields that go together within a body, or with the request."""
+
+from typing import Any
+
+from tests.mutation.mutators import edits
+from tests.support.messages.traffic import BROKER
+
+HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+LEADER_NOT_AVAILABLE, FENCED_MEMBER_EPOCH = 5, 110  # org.apache.kafka.common.protocol.Errors
+
+
+def _partition(value: Any, topics: str = "topics", rows: str = "partitions") -> Any:
+    """The first partition without an error; None: there is none."""
+    for topic in getattr(value, topics) or ():
+        for row in getattr(topic, rows) or ():
+            if not getattr(row, "error_code", 0) and not getattr(topic, "error_code", 0):
+                return row
+    return None
+
+
+@edits("leader-not-in-sync", "MET009", "the leader of a partition is in sync", ("Metadata",), BROKER)
+def _not_in_sync(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    if row is None or row.leader_id not in row.isr_nodes:
+        return False
+    row.isr_nodes = [node for node in row.isr_nodes if node != row.leader_id]
+    return True
+
+
+@edits("leader-beside-error", "MET010", "a partition without a leader names none", ("Metadata",), BROKER)
+def _beside_error(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    if row is None or row.leader_id < 0:
+        return False
+    row.error_code = LEADER_NOT_AVAILABLE
+    return True
+
+
+@edits("partition-number-too-high", "MET011", "Metadata lists all partitions", ("Metadata",), BROKER)
+def _too_high(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    if row is None:
+        return False
+    row.partition_index += 900
+    return True
+
+
+@edits("one-id-for-two", "MET012", "each topic has an id of its own", ("Metadata",), BROKER, range(10, 14))
+def _one_id(value: Any, _: Any) -> bool:
+    found = [topic for topic in value.topics if not topic.error_code and any(topic.topic_id) and topic.name]
+    if len(found) < 2:
+        return False
+    found[1].topic_id = found[0].topic_id
+    return True
+
+
+@edits("port-too-high", "MET013", "a client can connect to a broker", ("Metadata", "DescribeCluster"), BROKER)
+def _port(value: Any, _: Any) -> bool:
+    if not value.brokers or getattr(value, "error_code", 0):
+        return False
+    value.brokers[0].port += 70_000
+    return True
+
+
+@edits(
+    "later-epoch",
+    "MET014",
+    "no later epoch than asked for is answered",
+    ("OffsetForLeaderEpoch",),
+    BROKER,
+)
+def _later(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    if row is None or not hasattr(row, "leader_epoch"):
+        return False
+    row.leader_epoch += 50
+    return True
+
+
+@edits("fetch-offset-negative", "FET026", "a Fetch asks for an offset of 0 or more", ("Fetch",))
+def _negative(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    if row is None:
+        return False
+    row.fetch_offset = -7
+    return True
+
+
+@edits("no-lock-time", "FET027", "acquired records have a time", ("ShareFetch",), BROKER, (1, 2))
+def _no_time(value: Any, _: Any) -> bool:
+    value.acquisition_lock_timeout_ms = 0
+    return any(row.acquired_records for topic in value.responses for row in topic.partitions)
+
+
+def _is_replica(asked: Any) -> bool:
+    return getattr(getattr(asked, "replica_state", asked), "replica_id", -1) >= 0
+
+
+@edits("no-high-watermark", "FET029", "records come with the high watermark", ("Fetch",), BROKER)
+def _no_high(value: Any, asked: Any) -> bool:
+    row = _partition(value, "responses")
+    if row is None or not row.records or _is_replica(asked):
+        return False
+    row.high_watermark = -1
+    return True
+
+
+@edits("appended-below-start", "PRD014", "what is appended is in the log", ("Produce",), BROKER, range(5, 14))
+def _below(value: Any, _: Any) -> bool:
+    row = _partition(value, "responses", "partition_responses")
+    if row is None or row.base_offset < 0:
+        return False
+    row.log_start_offset = row.base_offset + 9
+    return True
+
+
+@edits("leader-without-members", "GRP030", "the leader is told the members", ("JoinGroup",), BROKER)
+def _no_members(value: Any, _: Any) -> bool:
+    is_leader = not value.error_code and value.leader == value.member_id and bool(value.members)
+    value.members = []
+    return is_leader
+
+
+@edits("member-assigned-twice", "GRP031", "a leader assigns to each member once", ("SyncGroup",))
+def _twice(value: Any, _: Any) -> bool:
+    value.assignments = [*value.assignments, *value.assignments[:1]]
+    return bool(value.assignments)
+
+
+@edits("no-heartbeat-interval", "GRP032", "a member is told when to heartbeat", HEARTBEATS, BROKER)
+def _no_interval(value: Any, _: Any) -> bool:
+    value.heartbeat_interval_ms = 0
+    return not value.error_code and value.member_epoch > 0
+
+
+@edits("fenced-at-join", "GRP033", "a member that joins is not fenced", HEARTBEATS, BROKER)
+def _fenced(value: Any, asked: Any) -> bool:
+    value.error_code = FENCED_MEMBER_EPOCH
+    return bool(asked.member_epoch == 0)
+
+
+@edits("zero-id-assigned", "GRP034", "topics that are assigned have an id", HEARTBEATS[:2], BROKER)
+def _zero(value: Any, _: Any) -> bool:
+    if value.assignment is None or not value.assignment.topic_partitions:
+        return False
+    value.assignment.topic_partitions[0].topic_id = bytes(16)
+    return True
+
+
+@edits("created-otherwise", "ADM017", "a topic is created as asked for", ("CreateTopics",), BROKER, (5, 6, 7))
+def _otherwise(value: Any, asked: Any) -> bool:
+    topic, made = asked.topics[0], value.topics[0]
+    if made.error_code or made.num_partitions < 0 or (topic.num_partitions <= 0 and not topic.assignments):
+        return False
+    made.num_partitions += 50
+    return True
+
+
+@edits(
+    "created-twice",
+    "ADM018",
+    "a topic that stands twice is refused",
+    ("CreateTopics",),
+    found_at=BROKER,
+)
+def _created_twice(value: Any, answer: Any) -> bool:
+    value.topics = [*value.topics, value.topics[0]]
+    return any(row.name == value.topics[0].name and not row.error_code for row in answer.topics)
+
+
+@edits("no-partitions-added", "ADM019", "a topic keeps partitions", ("CreatePartitions",))
+def _none_added(value: Any, answer: Any) -> bool:
+    value.topics[0].count = 0
+    return not any(row.error_code for row in answer.results)
+
+
+@edits("negative-log-size", "ADM020", "a log has a size", ("DescribeLogDirs",), BROKER)
+def _log_size(value: Any, _: Any) -> bool:
+    for result in value.results:
+        row = None if result.error_code else _partition(result)
+        if row is not None:
+            row.partition_size = -5
+            return True
+    return False
+
+
+@edits("deleted-less", "ADM021", "records are deleted up to the offset", ("DeleteRecords",), BROKER)
+def _deleted_less(value: Any, asked: Any) -> bool:
+    row, wanted = _partition(value), _partition(asked)
+    if row is None or wanted.offset < 1:
+        return False
+    row.low_watermark = wanted.offset - 1
+    return True
+
+
+@edits("unknown-quorum-leader", "KRF005", "the quorum is led by a replica", ("DescribeQuorum",), BROKER)
+def _quorum_leader(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    if row is None:
+        return False
+    row.leader_id = 999
+    return True
+
+
+@edits("bad-feature-range", "VER021", "features have a range", ("ApiVersions",), BROKER, (3, 4, 5))
+def _features(value: Any, _: Any) -> bool:
+    if not value.supported_features:
+        return False
+    row = value.supported_features[0]
+    row.min_version = row.max_version + 1
+    return True
