@@ -8,6 +8,8 @@ from typing import ClassVar
 from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim
+from kdissect.causes.ledger.symptom import errors as errors_of
 from kdissect.model.cause import Certainty, Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.stats.client import Client
@@ -31,12 +33,18 @@ class Cause:
     explains: ClassVar[tuple[str, ...]] = ()
     explains_by: ClassVar[frozenset[str]] = frozenset({"client", "group", "topic", "id"})
     """Which kinds of party a cause must have in common with what follows from it."""
+    claims: ClassVar[tuple[Claim, ...]] = ()
+    """The symptoms that it explains; of its effects (`explains`) it explains theirs, too."""
     may_be_missing_packets: ClassVar[bool] = True
     """Whether packets that were not captured may look the same; not where somebody says what is wrong."""
 
     def find(self, seen: Evidence) -> Iterable[FoundCause]:
         """Where it holds."""
         raise NotImplementedError
+
+    def own_claims(self) -> tuple[Claim, ...]:
+        """The symptoms that it explains itself."""
+        return self.claims
 
     def found(
         self,
@@ -82,6 +90,10 @@ class ErrorCause(Cause):
     codes: ClassVar[frozenset[int]]
     apis: ClassVar[frozenset[int] | None] = None
     least: ClassVar[int] = 1
+
+    def own_claims(self) -> tuple[Claim, ...]:
+        """Its error codes."""
+        return (errors_of(self.codes, self.apis), *self.claims)
 
     def alike(self, key: ErrorKey) -> Hashable:
         """What makes two errors one cause."""

@@ -8,7 +8,8 @@ from kdissect.causes.capture.capture_too_poor import CaptureTooPoor
 from kdissect.causes.cause import SECOND_NS, Cause
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.gathering import Gathering
-from kdissect.causes.evidence.vantage import looked_at, not_seen
+from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged
+from kdissect.causes.laws.laws import refuted_by
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import CAUSES_SHOWN, Certainty, Diagnosis, Effect, FoundCause, Party, in_order
 
@@ -26,7 +27,7 @@ def diagnose(
 ) -> Diagnosis:
     """What is wrong. `wanted` tells by its parties whether a cause is of interest."""
     seen = Evidence(gathering)
-    found = folded(_held_against_capture([one for cause in causes for one in cause.find(seen)]))
+    found = folded(_held_against_capture(found_by(causes, seen)))
     if wanted is not None:
         found = [one for one in found if wanted(one.parties)]
     ranked = in_order(found)
@@ -38,7 +39,25 @@ def diagnose(
         tuple(files),
         seen.first_ns,
         seen.last_ns,
+        nothing_judged=nothing_judged(seen),
     )
+
+
+def found_by(causes: Iterable[Cause], seen: Evidence) -> list[FoundCause]:
+    """What causes say of a capture, in their order, if no law refutes it (`Evidence.refuted`).
+
+    Each claims the symptoms that it explains.
+    """
+    found = []
+    for cause in causes:
+        for one in cause.find(seen):
+            refuted = refuted_by(one, seen)
+            if refuted is not None:
+                seen.refuted.append(refuted)
+                continue
+            found.append(one)
+            seen.ledger.claim(one, cause.own_claims(), _CLAIMS_OF_EFFECTS[cause.id], cause.explains_by)
+    return found
 
 
 def _held_against_capture(found: list[FoundCause]) -> list[FoundCause]:
@@ -53,6 +72,12 @@ def _held_against_capture(found: list[FoundCause]) -> list[FoundCause]:
 
 _LACKS = "packets are missing from the capture, which may look the same"
 _MAY_BE_MISSING = {cause.id for cause in ALL_CAUSES if cause.may_be_missing_packets} - {CaptureTooPoor.id}
+_CLAIMS_OF_EFFECTS = {
+    cause.id: tuple(
+        claim for effect in ALL_CAUSES if effect.id in cause.explains for claim in effect.own_claims()
+    )
+    for cause in ALL_CAUSES
+}
 _EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}
 _NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 

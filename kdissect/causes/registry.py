@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from kdissect.causes.cause import Cause, ErrorCause
+from kdissect.causes.general.general_cause import GeneralCause
 
 # Modules below `kdissect.causes`. What a module holds comes in the order it stands there.
 _MODULES = (
@@ -67,7 +68,17 @@ _MODULES = (
     "versions.old_client",
     "versions.version_refused",
     "versions.version_removed_by_upgrade",
+    # Last: they report what no other cause claims.
+    "general.failed_connections",
+    "general.unreadable_bytes",
+    "general.reported_trouble",
+    "general.failing_requests",
+    "general.unanswered_requests",
+    "general.late_responses",
 )
+
+
+_BASES = (ErrorCause, GeneralCause)
 
 
 def _causes() -> tuple[Cause, ...]:
@@ -75,7 +86,7 @@ def _causes() -> tuple[Cause, ...]:
     for name in _MODULES:
         module = import_module(f"kdissect.causes.{name}")
         for value in vars(module).values():
-            is_cause = isinstance(value, type) and issubclass(value, Cause) and value is not ErrorCause
+            is_cause = isinstance(value, type) and issubclass(value, Cause) and value not in _BASES
             if is_cause and value.__module__ == module.__name__:
                 found.append(value())
     return tuple(found)

@@ -112,6 +112,29 @@ def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
     return sorted(causes, key=rank)
 
 
+class RefutedCause(NamedTuple):
+    """A cause that is not printed: what it would say, the law, and what in the capture contradicts it."""
+
+    sentence: str
+    law: str
+    against: str
+
+
+class Explanation(NamedTuple):
+    """The evidence for and against one cause, whether it is printed or not.
+
+    `laws` are those that it must survive, `symptoms` those that it may explain, each with what became of it.
+    """
+
+    id: str
+    title: str
+    given: tuple[FoundCause, ...]
+    refuted: tuple[RefutedCause, ...]
+    laws: tuple[str, ...]
+    symptoms: tuple[str, ...]
+    files: tuple[str, ...]
+
+
 class Diagnosis(NamedTuple):
     """What is wrong in captures, the worst first; what was looked at, and what could not be.
 
@@ -127,3 +150,5 @@ class Diagnosis(NamedTuple):
     first_ns: int
     last_ns: int
     against: tuple[str, ...] = ()
+    nothing_judged: str = ""
+    """Why nothing could be judged, as a headline; empty if there was Kafka to judge."""

@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+from kdissect.causes.laws.laws import LAWS
+from kdissect.causes.ledger.normal import NORMAL, normal_list
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.schema.citations import is_place
 from tests.causes.test_healthy import FALSE_ALARMS, HEALTHY
@@ -29,13 +31,26 @@ def cause_list() -> str:
     )
 
 
+def law_list() -> str:
+    rows = [
+        f"| `{law.id}` | {law.says} | {', '.join(f'`{one}`' for one in sorted(law.causes))} |" for law in LAWS
+    ]
+    return "\n".join(["| law | says | about |", "|---|---|---|", *rows])
+
+
 def false_alarm_list() -> str:
     rows = [f"- `{name}`: `{cause}`: {why}" for name, cause, why in FALSE_ALARMS]
     return "\n".join([f"{len(FALSE_ALARMS)} in {len(HEALTHY)} captures.", *rows])
 
 
 @pytest.mark.parametrize(
-    ("section", "content"), [("causes", cause_list()), ("false alarms", false_alarm_list())]
+    ("section", "content"),
+    [
+        ("causes", cause_list()),
+        ("normal", normal_list()),
+        ("laws", law_list()),
+        ("false alarms", false_alarm_list()),
+    ],
 )
 def test_generated_sections(section: str, content: str) -> None:
     begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
@@ -53,6 +68,12 @@ def test_there_are_forty_causes_with_their_sources() -> None:
     for cause in ALL_CAUSES:
         assert cause.cites and all(is_place(cited) for cited in cause.cites), cause.id
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", cause.id)
+
+
+def test_what_is_normal_has_a_source_and_laws_are_about_causes() -> None:
+    assert all(row.reason and row.cites and all(map(is_place, row.cites)) for row in NORMAL)
+    known = {cause.id for cause in ALL_CAUSES}
+    assert all(law.causes <= known for law in LAWS)
 
 
 def test_what_is_explained_is_a_cause() -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from tests.causes.diagnosing import capture, diagnosed, ids
 
-# By their stories and truth files: clients of every kind at work, without a fault that was brought about.
+# By their stories and truth files: clients of every kind at work, without a fault that was brought about. Not
+# tansu_kp202_admin: tansu answers OffsetFetch with a body that ends early, and the client leaves.
 HEALTHY = (
     "kafka28_java_generations_late", "kafka28_java_logs", "kafka28zk_franz_late", "kafka37_snapshot",
     "kafka40_java_share", "kafka44_aiokafka_admin", "kafka44_aiokafka_groups", "kafka44_aiokafka_produce",
@@ -16,8 +17,8 @@ HEALTHY = (
     "kafka44_kp3_groups", "kafka44_kp3_produce", "kafka44_kp3_transactions", "kafka44_rdkafka_admin",
     "kafka44_rdkafka_groups", "kafka44_rdkafka_produce", "kafka44_rdkafka_transactions",
     "kafka44_sarama_admin", "kafka44_sarama_groups", "kafka44_sarama_produce", "kafka44_sarama_transactions",
-    "kafka44_segmentio_admin", "kafka44_segmentio_groups", "kafka44_segmentio_produce", "tansu_kp202_admin",
-    "tansu_rdk216_acks", "tansu_rdk216_kip848", "tansu_rdk216_share",
+    "kafka44_segmentio_admin", "kafka44_segmentio_groups", "kafka44_segmentio_produce", "tansu_rdk216_acks",
+    "tansu_rdk216_kip848", "tansu_rdk216_share",
 )  # fmt: skip
 # Capture, cause, and why it is told: docs/why.md prints them. There may be one.
 FALSE_ALARMS: tuple[tuple[str, str, str], ...] = ()

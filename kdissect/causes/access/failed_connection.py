@@ -8,6 +8,7 @@ from typing import ClassVar
 from kdissect.causes.cause import Cause, joined, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.session.problem import Reason
@@ -24,6 +25,10 @@ class FailedConnection(Cause):
     explains_by = frozenset({"host"})
     reasons: ClassVar[tuple[Reason, ...]] = ()
     least: ClassVar[int] = 1
+
+    def own_claims(self) -> tuple[Claim, ...]:
+        """Connections that failed for its reasons."""
+        return (Claim(SymptomKind.CONNECTION, details=frozenset(map(str, self.reasons))), *self.claims)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """What happened, for people."""
@@ -60,7 +65,7 @@ def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str],
     """Problems by host of the client and end that it connected to."""
     found: dict[tuple[str, str], list[ConnectionProblem]] = {}
     for one in seen.problems(*reasons):
-        host = one.connection.client_text.rpartition(":")[0]
+        host = one.connection.client_text.rpartition(":")[0].strip("[]")
         found.setdefault((host, one.connection.broker_text), []).append(one)
     return found
 

@@ -7,7 +7,9 @@ from collections.abc import Hashable
 from kdissect.causes.cause import ErrorCause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Severity
+from kdissect.session.problem import Reason
 
 _SASL_AUTHENTICATION_FAILED = 58  # org.apache.kafka.common.protocol.Errors
 _SASL_AUTHENTICATE = 36
@@ -27,6 +29,7 @@ class LoginRefused(ErrorCause):
     )
     cites = ("KIP-152 Motivation", "org.apache.kafka.common.protocol.Errors#SASL_AUTHENTICATION_FAILED")
 
+    claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.LOGIN_REFUSED)}),)
     explains = ("connection-churn", "metadata-storm", "broker-closes")
 
     def alike(self, key: ErrorKey) -> Hashable:

@@ -7,7 +7,9 @@ from collections.abc import Hashable
 from kdissect.causes.cause import ErrorCause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Severity
+from kdissect.session.problem import Reason
 
 _UNSUPPORTED_SASL_MECHANISM = 33  # org.apache.kafka.common.protocol.Errors
 
@@ -26,6 +28,7 @@ class MechanismRefused(ErrorCause):
     )
     cites = ("KIP-43 Motivation", "KIP-152 Motivation")
 
+    claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.MECHANISM_REFUSED)}),)
     explains = ("connection-churn", "metadata-storm", "broker-closes")
 
     def alike(self, key: ErrorKey) -> Hashable:

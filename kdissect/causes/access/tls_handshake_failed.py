@@ -8,6 +8,7 @@ from kdissect.causes.access.failed_connection import LOOKS, FailedConnection, of
 from kdissect.causes.cause import times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.session.problem import Reason
@@ -31,6 +32,8 @@ class TlsHandshakeFailed(FailedConnection):
         " ssl.enabled.protocols."
     )
     cites = ("RFC 8446 section 6.2",)
+
+    claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.CLOSED_AT_ONCE)}),)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """Who, and where."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
@@ -30,6 +31,10 @@ class BrokerCloses(Cause):
         "org.apache.kafka.network.SocketServerConfigs#MAX_CONNECTIONS_CONFIG",
         "org.apache.kafka.network.SocketServerConfigs#CONNECTIONS_MAX_IDLE_MS_CONFIG",
     )
+    claims = (
+        Claim(SymptomKind.UNANSWERED, details={BROKER}),
+        Claim(SymptomKind.CONNECTION, details={str(Reason.CLOSED_AT_ONCE)}),
+    )
     explains = ("connection-churn", "unanswered-requests")
     explains_by = frozenset({"client", "broker"})
 
@@ -40,7 +45,9 @@ class BrokerCloses(Cause):
             info = one.connection
             at, clients = found.setdefault(info.broker_text, (Seen(), {}))
             at.add(Packets(info.id, -1, one.problem.fact, info.start_ns), one.problem.age_ns)
-            clients[Client(None, info.client_id, None, info.client_text.rpartition(":")[0])] = None
+            clients[Client(None, info.client_id, None, info.client_text.rpartition(":")[0].strip("[]"))] = (
+                None
+            )
         told = {connection for at, _ in found.values() for connection in at.connections}
         for key, link in seen.gathering.links.items():
             for ended in link.ended if link.exchanges else ():  # what cannot be read may end itself

@@ -8,6 +8,7 @@ from kdissect.causes.cause import SECOND_NS, Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.links import Ended, Link, LinkKey
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import MOVING_ERRORS, Claim, SymptomKind, errors
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -17,6 +18,7 @@ from kdissect.stats.client import Client
 _TOGETHER_NS = 8 * SECOND_NS  # a broker that shuts down ends its connections within seconds
 _LEAST = 2  # connections
 _AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
+_WHILE_AWAY = frozenset(map(str, (*_AWAY, Reason.CLOSED_AT_ONCE, Reason.PROBE)))
 
 
 class BrokerRestarted(Cause):
@@ -33,6 +35,12 @@ class BrokerRestarted(Cause):
     cites = (
         "org.apache.kafka.common.protocol.Errors#NOT_LEADER_OR_FOLLOWER",
         "spec/000 ControlledShutdown API",
+    )
+    claims = (
+        Claim(SymptomKind.UNANSWERED),
+        Claim(SymptomKind.CONNECTION, details=_WHILE_AWAY),
+        Claim(SymptomKind.LATE),
+        errors(MOVING_ERRORS),
     )
     explains = (
         "leader-moved",

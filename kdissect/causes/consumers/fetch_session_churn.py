@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, client_text, joined
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.ledger.symptom import errors
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.stats.client import Client
@@ -35,6 +36,7 @@ class FetchSessionChurn(Cause):
         " fetchers. Without a session each Fetch names all partitions."
     )
     cites = ("KIP-227 Motivation",)
+    claims = (errors({70, 71, 106}),)  # FETCH_SESSION_ID_NOT_FOUND ... (Errors)
     explains = ("spinning-consumer",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

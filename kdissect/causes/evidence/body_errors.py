@@ -9,15 +9,20 @@ from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.stats.client import text_of
 
 MOST = 200  # errors of one response that are told apart
+MESSAGE_KEPT = 200  # characters of a broker's message
 _PARTITION = ("partition_index", "partition", "index")
 
 
 class BodyError(NamedTuple):
-    """An error code, and what it is about: a topic by name or id (16 bytes), the partition."""
+    """An error code, and what it is about: a topic by name or id (16 bytes), the partition.
+
+    `message` is the broker's explanation, empty where the version has none or the broker sent none.
+    """
 
     code: int
     topic: str | bytes | None
     partition: int | None
+    message: str
 
 
 def body_errors(answer: Any) -> list[BodyError]:
@@ -39,11 +44,17 @@ def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> I
         if field.is_error:
             for code in item if isinstance(item, list) else (item,):
                 if code:
-                    yield BodyError(code, topic, partition)
+                    yield BodyError(code, topic, partition, _message(value))
             continue
         for element in item if isinstance(item, list) else (item,):
             if isinstance(element, Value):
                 yield from _errors(element, topic, partition)
+
+
+def _message(value: Value) -> str:
+    """The broker's words beside an error code."""
+    said = sent(value, "error_message")
+    return text_of(said)[:MESSAGE_KEPT] if said else ""
 
 
 def _named(value: Value) -> str | bytes | None:

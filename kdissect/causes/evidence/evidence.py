@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.ledger import Ledger
+from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import Party
 from kdissect.schema.error_codes import error_name
@@ -19,6 +21,9 @@ from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
 from kdissect.stats.traffic import Tally
+
+if TYPE_CHECKING:
+    from kdissect.causes.laws.law import Refuted
 
 Row = dict[str, Any]
 
@@ -75,11 +80,18 @@ class Evidence:
     def __init__(self, gathering: Gathering) -> None:
         self.gathering = gathering
         self.first_ns, self.last_ns = gathering.first_ns, gathering.last_ns
+        self.refuted: list[Refuted] = []
+        """Causes that a law refutes: they are not printed."""
 
     @property
     def span_ns(self) -> int:
         """From the first packet of a connection to the last."""
         return max(self.last_ns - self.first_ns, 0)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """All symptoms, and which of them a cause claims."""
+        return Ledger(symptoms_of(self))
 
     @cached_property
     def groups(self) -> list[Row]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
+from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.evidence.watching_judge import WAITING
 from kdissect.decoders.generated.values import sent
@@ -38,6 +39,17 @@ class ErrorKey(NamedTuple):
     topic: str | None
     group: str | None
     txn: str | None
+
+
+class TroubleKey(NamedTuple):
+    """Trouble that a broker reports without an error code: to one client, about one group."""
+
+    capture_set: str
+    api_key: int
+    client: Client
+    broker: str
+    group: str | None
+    trouble: ReportedTrouble
 
 
 class LateKey(NamedTuple):
@@ -97,6 +109,9 @@ class ExchangeLog:
         self._names = names
         self.clients = Clients()
         self.errors: Table[ErrorKey, Seen] = Table(KEYS_KEPT)
+        self.messages: Table[ErrorKey, str] = Table(KEYS_KEPT)
+        """The broker's first message about errors, for errors that have one."""
+        self.troubles: Table[TroubleKey, Seen] = Table(KEYS_KEPT)
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
@@ -123,7 +138,7 @@ class ExchangeLog:
         if view.key == _CREATE_TOPICS and view.request is not None and len(self.created) < KEYS_KEPT:
             self.created |= {text_of(topic.name) for topic in view.request.topics or ()}
         if view.response is not None:
-            tells = self._errors(view, client)
+            tells = self._errors(view, client) | self._troubles(view, client)
             if view.key == apis.FETCH:
                 tells |= self._fetch(view, client)
         return self._late(view, client) or tells
@@ -149,10 +164,23 @@ class ExchangeLog:
                 continue
             told.add(key)
             self.errors.get_or(key, Seen).add(packets, max(view.exchange.latency_ns or 0, 0))
+            if error.message and key not in self.messages:
+                self.messages.put(key, error.message)
             if view.key == _METADATA and topic and error.code in (3, 5) and _creates(request, error.code):
                 place = info.capture_set, client, topic
                 if place not in self.may_create:
                     self.may_create.put(place, packets)
+        return True
+
+    def _troubles(self, view: ExchangeView, client: Client) -> bool:
+        found = trouble_in(view.key, view.response)
+        if not found:
+            return False
+        info, packets = view.info, packets_of(view.evidence)
+        group = None if view.request is None else asked(view.request)[0]
+        for trouble in found:
+            key = TroubleKey(info.capture_set, view.key, client, info.broker_text, group, trouble)
+            self.troubles.get_or(key, Seen).add(packets)
         return True
 
     # times
@@ -238,6 +266,7 @@ def _late_ns(view: ExchangeView) -> int:
     latency = exchange.latency_ns
     if (
         latency is None
+        or (view.key == apis.FETCH and view.request is None)  # how long it may wait is not known
         or request is None
         or response is None
         or (view.key in WAITING and view.key != apis.FETCH)

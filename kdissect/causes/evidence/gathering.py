@@ -78,6 +78,7 @@ class Gathering:
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
+        self.broken = self._judge.broken
 
     # events
 
@@ -154,6 +155,7 @@ class Gathering:
             self.racks.learn(ExchangeView(exchange))
 
     def _close(self, info: ConnectionInfo) -> None:
+        self.broken.close(info)
         if self._counter is not None:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1

@@ -55,6 +55,7 @@ class Link:
         "silent",
         "starts",
         "trips",
+        "trips_by_handshake",
         "zero_windows",
     )
 
@@ -68,6 +69,8 @@ class Link:
         self.ended: list[Ended] = []
         self.trips: list[tuple[int, str]] = []
         """Round trips of connections, with their ids."""
+        self.trips_by_handshake: list[int] = []
+        """Round trips that the handshake shows, which no end delays."""
         self.first_id = ""
 
     @property
@@ -113,6 +116,9 @@ class Link:
             trip = tcp.times.trips.round_trip_ns
             if trip is not None and len(self.trips) < _TIMES_KEPT:
                 self.trips.append((trip, info.id))
+                parts = tcp.times.trips.client, tcp.times.trips.broker
+                if all(part.by_handshake for part in parts):
+                    self.trips_by_handshake.append(trip)
 
 
 def is_broken_off(info: ConnectionInfo) -> bool:
@@ -136,7 +142,7 @@ class Links:
 
     def add(self, info: ConnectionInfo) -> None:
         """A connection is over."""
-        host = info.client_text.rpartition(":")[0]
+        host = info.client_text.rpartition(":")[0].strip("[]")
         key = LinkKey(info.capture_set, host, info.client_id, info.broker_text)
         self._links.get_or(key, Link).add(info)
 

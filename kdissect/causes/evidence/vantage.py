@@ -30,6 +30,20 @@ def looked_at(seen: Evidence) -> Iterator[str]:
         yield ", ".join(named)
 
 
+def nothing_judged(seen: Evidence) -> str:
+    """Why nothing can be judged, as a headline; empty if the capture holds Kafka exchanges."""
+    gathering = seen.gathering
+    total = sum(gathering.kinds.values())
+    if gathering.traffic.total.exchanges or gathering.kinds[ConnectionKind.KAFKA]:
+        return ""
+    if not total:
+        return "nothing was judged: the capture holds no TCP connection"
+    if gathering.kinds[ConnectionKind.NO_DATA] == total:
+        return f"nothing was judged: {plural(total, 'connection')}, and none of them carried a byte"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(gathering.kinds.items()))
+    return f"nothing was judged: no Kafka was found in {plural(total, 'connection')} ({kinds})"
+
+
 def not_seen(seen: Evidence) -> Iterator[str]:
     """What hides causes."""
     facts = seen.gathering.blind.facts()

@@ -1,4 +1,6 @@
-"""A judge that judges nothing: its guards mark the exchanges that a cause may ask for, its histories learn.
+"""A judge that marks the exchanges that a cause may ask for; its histories learn.
+
+Of the rules of `check` it applies those about bytes that the other end cannot read (`broken_bytes`).
 
 Exchanges that no guard marks, and of which no machine tells anything, pass as rows (`rules.judging`).
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
+from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.rules.guards import Exceeds, ExchangeFact, Guard, LaterThan, Longer, Other
@@ -69,6 +72,18 @@ class _MarkCreation(_Mark):
     guard: ClassVar[Guard | None] = (Longer(("topics",), 0),)
 
 
+class _MarkStatus(_Mark):
+    code, name = "WHY008", "group-status"
+    on = (("StreamsGroupHeartbeat", RESPONSE),)
+    guard: ClassVar[Guard | None] = (Longer(("status",), 0),)
+
+
+class _MarkChallenge(_Mark):
+    code, name = "WHY009", "challenge"
+    on = (("SaslAuthenticate", RESPONSE),)
+    guard: ClassVar[Guard | None] = (Longer(("auth_bytes",), 0),)
+
+
 class _MarkUnanswered(ExchangeRule):
     """Marks what was not answered."""
 
@@ -101,6 +116,8 @@ MARKS: tuple[Rule, ...] = (
     _MarkHeldReader(),
     _MarkRack(),
     _MarkCreation(),
+    _MarkStatus(),
+    _MarkChallenge(),
     _MarkUnanswered(),
     _MarkLate(),
 )
@@ -116,9 +133,10 @@ class WatchingJudge(Judge):
         show: Callable[[Exchange], bool],
         tell: Callable[[Fact, ConnectionView | None], object],
         report: Callable[[ConnectionProblem], object],
-        rules: Sequence[Rule] = MARKS,
+        rules: Sequence[Rule] = (*MARKS, *WIRE_RULES),
     ) -> None:
         super().__init__(rules)
+        self.findings = self.broken = BrokenBytes()
         self._show, self._tell, self._report = show, tell, report
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:

@@ -43,9 +43,14 @@ class DuplicateStaticMember(ErrorCause):
 
     def sentence(self, errors: Errors) -> str:
         """Which group, and who was shut out."""
+        group, often = quoted(errors.names("group")), times(errors.seen.times)
+        if all(key.code == _UNRELEASED_INSTANCE_ID for key in errors.keys):  # KIP-848
+            return (
+                f"{clients_text(errors.clients)} may not join group {group} ({often}): a member that is there"
+                " has the same group.instance.id, and did not release it."
+            )
         return (
-            f"{clients_text(errors.clients)} was shut out of group {quoted(errors.names('group'))}"
-            f" {times(errors.seen.times)}:"
+            f"{clients_text(errors.clients)} was shut out of group {group} {often}:"
             " another member came with the same group.instance.id."
         )
 

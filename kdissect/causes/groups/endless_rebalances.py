@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import SECOND_NS, Cause, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.groups.group_story import GroupStory, stories, who
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.engine.times import ns_of
 from kdissect.model.cause import Cost, FoundCause
 from kdissect.report.quantities import duration
@@ -28,6 +29,7 @@ class EndlessRebalances(Cause):
         "have not polled: max.poll.interval.ms bounds it."
     )
     cites = ("KIP-62 Motivation", "KIP-848 Motivation")
+    claims = (errors(GROUP_ERRORS),)
     explains = ("stuck-consumer", "lag-slow-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

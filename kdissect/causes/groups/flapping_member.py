@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.groups.group_story import GroupStory, stories, who
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import FoundCause
 
 _WENT = ("member_left", "member_lost")
@@ -28,6 +29,7 @@ class FlappingMember(Cause):
         "KIP-345 Motivation",
         "org.apache.kafka.clients.consumer.ConsumerConfig#GROUP_INSTANCE_ID_CONFIG",
     )
+    claims = (errors(GROUP_ERRORS),)
     explains = ("endless-rebalances", "member-crashed", "connection-churn")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

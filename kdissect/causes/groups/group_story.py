@@ -24,7 +24,7 @@ _STEPS = (
     "ModernFact.fenced",
     "ModernFact.refused",
 )
-_ROUTINE = frozenset({"first_member"})
+_TOLD = 2  # heartbeats: one may have been on its way
 
 
 class Rebalance(NamedTuple):
@@ -97,6 +97,22 @@ def stories(seen: Evidence) -> list[GroupStory]:
     for known in seen.facts(*_STEPS):
         facts.setdefault(known.fact.key[1], []).append(known.fact)
     return [GroupStory(row, facts.get(row["group"], [])) for row in seen.groups]
+
+
+def held_up(story: GroupStory) -> dict[str, int]:
+    """Members that did not join a rebalance in time though they lived, with their heartbeats meanwhile.
+
+    Their heartbeats were answered REBALANCE_IN_PROGRESS: they were not silent.
+    """
+    found: dict[str, int] = {}
+    for row in rows_of(story, "failures"):
+        if row["api"] != "Heartbeat" or row["error"] != "REBALANCE_IN_PROGRESS" or row["count"] < _TOLD:
+            continue
+        name, first_ns, last_ns = row["client_id"] or "", ns_of(row["first"]), ns_of(row["last"])
+        for one in story.brought_about("member_lost", name=name):
+            if one.time_ns <= first_ns and last_ns <= one.time_ns + one.took_ns:
+                found[name] = row["count"]
+    return found
 
 
 def _rebalance(row: dict[str, Any]) -> Rebalance:

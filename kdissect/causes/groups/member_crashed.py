@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.groups.group_story import GroupStory, Rebalance, rows_of, stories, who
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import Cost, FoundCause
 
 _LOST = "member_lost"
@@ -27,6 +28,7 @@ class MemberCrashed(Cause):
         "KIP-62 Motivation",
         "org.apache.kafka.clients.consumer.ConsumerConfig#SESSION_TIMEOUT_MS_CONFIG",
     )
+    claims = (errors(GROUP_ERRORS),)
     explains = ("endless-rebalances", "unanswered-requests", "stuck-consumer", "lag-slow-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

@@ -8,6 +8,7 @@ from kdissect.causes.cause import Cause, quoted
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.groups.flapping_member import flapping
 from kdissect.causes.groups.group_story import stories, who
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import FoundCause
 from kdissect.model.wording import plural
 
@@ -31,6 +32,7 @@ class RollingRestart(Cause):
         "KIP-848 Motivation",
         "org.apache.kafka.clients.consumer.ConsumerConfig#GROUP_INSTANCE_ID_CONFIG",
     )
+    claims = (errors(GROUP_ERRORS),)
     explains = ("endless-rebalances", "member-crashed", "connection-churn")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.groups.group_story import rows_of, stories, who
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause
 
 _INVALID_SESSION_TIMEOUT = 26  # org.apache.kafka.common.protocol.Errors
@@ -30,6 +31,7 @@ class SessionTimeoutTooShort(Cause):
         "org.apache.kafka.clients.consumer.ConsumerConfig#SESSION_TIMEOUT_MS_CONFIG",
         "org.apache.kafka.common.protocol.Errors#INVALID_SESSION_TIMEOUT",
     )
+    claims = (Claim(SymptomKind.ERROR, {*GROUP_ERRORS, _INVALID_SESSION_TIMEOUT}),)
     explains = (
         "endless-rebalances",
         "flapping-member",

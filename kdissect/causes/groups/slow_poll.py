@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, times
 from kdissect.causes.evidence.evidence import Evidence
-from kdissect.causes.groups.group_story import GroupStory, rows_of, stories, who
+from kdissect.causes.groups.group_story import GroupStory, held_up, rows_of, stories, who
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import FoundCause
 
 _SILENT = 2  # times that one comes back which says nothing of it
@@ -27,6 +28,7 @@ class SlowPoll(Cause):
         "KIP-62 Motivation",
         "org.apache.kafka.clients.consumer.ConsumerConfig#MAX_POLL_INTERVAL_MS_CONFIG",
     )
+    claims = (errors(GROUP_ERRORS),)
     explains = (
         "endless-rebalances",
         "flapping-member",
@@ -39,6 +41,7 @@ class SlowPoll(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each member of each group."""
         for story in stories(seen):
+            yield from self._held_up(story)
             for name, says in _slow(story).items():
                 left = story.brought_about("member_left", name=name) or story.brought_about("member_left")
                 back = story.brought_about("member_joined", name=name)[1:]
@@ -64,6 +67,21 @@ class SlowPoll(Cause):
                     f"groups {{files}} --group '{story.name}'",
                     why,
                 )
+
+    def _held_up(self, story: GroupStory) -> Iterator[FoundCause]:
+        """Members that lived and did not join: they do that with the next poll."""
+        for name, beats in held_up(story).items():
+            lost = story.brought_about("member_lost", name=name)
+            yield self.found(
+                f"Consumer '{name}' of group '{story.name}' did not join a rebalance within the rebalance"
+                f" timeout: {times(beats)} its heartbeats were answered REBALANCE_IN_PROGRESS, and it joins"
+                " only when it polls.",
+                who(story),
+                story.of_member(name),
+                story.seen(lost),
+                story.cost(lost),
+                f"groups {{files}} --group '{story.name}'",
+            )
 
 
 def _slow(story: GroupStory) -> dict[str, bool]:

@@ -8,6 +8,8 @@ from kdissect.causes.cause import Cause, client_text, quoted, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
+from kdissect.history.api_keys import PRODUCE
 from kdissect.model.cause import Certainty, Cost, FoundCause, Party, Severity
 from kdissect.stats.client import Client
 
@@ -27,6 +29,7 @@ class DuplicateWrites(Cause):
         "org.apache.kafka.clients.producer.ProducerConfig#ENABLE_IDEMPOTENCE_CONFIG",
         "org.apache.kafka.clients.producer.ProducerConfig#DELIVERY_TIMEOUT_MS_CONFIG",
     )
+    claims = (Claim(SymptomKind.UNANSWERED, apis={PRODUCE}),)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client."""

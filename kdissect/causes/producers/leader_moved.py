@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
+from kdissect.history.api_keys import PRODUCE
 from kdissect.model.cause import Cost, Severity
 
 # Not the leader, and a former one by its epoch (org.apache.kafka.common.protocol.Errors).
@@ -29,6 +31,7 @@ class LeaderMoved(ErrorCause):
         "to the brokers then. Clients ask for metadata and go on by themselves."
     )
     cites = ("org.apache.kafka.common.protocol.Errors#NOT_LEADER_OR_FOLLOWER", "KIP-320 Motivation")
+    claims = (Claim(SymptomKind.LATE, apis={PRODUCE}),)  # records wait for the new leader
     explains = ("sequence-gap", "duplicate-writes", "metadata-storm", "unanswered-requests")
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Errors
+from kdissect.causes.ledger.symptom import errors as errors_of
 from kdissect.model.cause import Cost, Severity
 
 # Too few before the append, and behind it (org.apache.kafka.common.protocol.Errors).
@@ -17,6 +18,7 @@ class NotEnoughReplicas(ErrorCause):
     title = "Too few replicas are in sync to write"
     severity = Severity.STOPS
     codes = _TOO_FEW
+    claims = (errors_of({7}, {0}),)  # REQUEST_TIMED_OUT (Errors) of Produce: replicas did not follow in time
     help = (
         "Bring back the brokers that hold the other replicas, or see why they lag (kafka-topics.sh"
         " --describe "

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -28,6 +29,7 @@ class LossyNetwork(Cause):
         " MTU, a limit of the cloud's network."
     )
     cites = ("RFC 6298 section 3",)
+    claims = (Claim(SymptomKind.LATE), Claim(SymptomKind.UNANSWERED))
     explains = ("slow-broker", "unanswered-requests", "session-timeout-too-short")
     explains_by = frozenset({"client", "broker"})
 

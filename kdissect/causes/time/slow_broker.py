@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import SECOND_NS, Cause, clients_text, joined
 from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.causes.time.late_answers import late_by_broker
 from kdissect.model.cause import Cost, FoundCause, Party
 from kdissect.model.wording import plural
@@ -33,6 +34,7 @@ class SlowBroker(Cause):
         "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
         "org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",
     )
+    claims = (Claim(SymptomKind.LATE),)
     explains = ("unanswered-requests",)
     explains_by = frozenset({"client", "group", "topic", "id", "broker"})
 

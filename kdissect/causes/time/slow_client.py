@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, client_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.stats.client import Client
 
@@ -24,6 +25,7 @@ class SlowClient(Cause):
         " See what it does at that time; a thread of its own for Kafka's client helps."
     )
     cites = ("RFC 9293 section 3.8.6",)
+    claims = (Claim(SymptomKind.LATE),)
     explains = ("stuck-consumer", "lag-slow-consumer", "slow-broker")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

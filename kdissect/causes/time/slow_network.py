@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -27,6 +28,7 @@ class SlowNetwork(Cause):
         " that fewer of them wait for the way."
     )
     cites = ("RFC 6298 section 3", "org.apache.kafka.clients.producer.ProducerConfig#LINGER_MS_CONFIG")
+    claims = (Claim(SymptomKind.LATE),)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client and broker."""

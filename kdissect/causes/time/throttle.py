@@ -8,6 +8,7 @@ from typing import ClassVar
 from kdissect.causes.cause import Cause, client_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Party
 from kdissect.report.quantities import duration
 from kdissect.stats.client import Client
@@ -24,6 +25,7 @@ class Throttled(Cause):
 
     what: ClassVar[str]
     cites = CITES
+    claims = (Claim(SymptomKind.LATE), Claim(SymptomKind.UNANSWERED))
     may_be_missing_packets = False
     explains = ("lag-slow-consumer",)
 

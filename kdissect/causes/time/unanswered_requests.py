@@ -8,6 +8,7 @@ from kdissect.causes.cause import SECOND_NS, Cause, clients_text, joined
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.watching_judge import WAITING
+from kdissect.causes.ledger.symptom import CLIENT, NOBODY, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -32,6 +33,7 @@ class UnansweredRequests(Cause):
         "org.apache.kafka.clients.NetworkClient#handleTimedOutRequests",
         "org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",
     )
+    claims = (Claim(SymptomKind.UNANSWERED, details={CLIENT, NOBODY}),)
     explains = ("connection-churn", "sequence-gap")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from kdissect.causes.cause import Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.causes.versions.version_refused import HELP
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.schema.protocol_messages import api_name
@@ -24,6 +25,7 @@ class VersionRemoved(Cause):
     severity = Severity.STOPS
     help = HELP
     cites = ("KIP-896 Motivation", "KIP-35 Motivation")
+    claims = (Claim(SymptomKind.UNANSWERED, details={BROKER}),)
     explains = ("broker-closes", "connection-churn", "unanswered-requests", "metadata-storm", "old-client")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:

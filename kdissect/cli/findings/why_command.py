@@ -9,6 +9,8 @@ from importlib import import_module
 from kdissect.causes.compared import against
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
+from kdissect.causes.explain import explain
+from kdissect.causes.registry import cause_by
 from kdissect.cli.event_loop import read_and_show
 from kdissect.cli.findings.cause_reading import read_causes, with_path
 from kdissect.cli.input_states import report
@@ -19,6 +21,7 @@ from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_output, printing
 from kdissect.cli.output import Output
 from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Party
+from kdissect.report.causes.explanation import explanation_text
 from kdissect.report.causes.json import causes_schema
 
 # Name -> module and function. A module is imported when its format is asked for.
@@ -48,6 +51,9 @@ def run(arguments: Sequence[str]) -> int:
     good = None if options.against is None else _good(parser, options)
     dissection = open_filtered(parser, options)
 
+    if options.explain is not None and cause_by(options.explain) is None:
+        parser.error(f"--explain: there is no cause '{options.explain}': docs/why.md lists all causes")
+
     def body(output: Output) -> None:
         gathering = Gathering(dissection.topics, reporting_filter(options, dissection))
 
@@ -58,7 +64,12 @@ def run(arguments: Sequence[str]) -> int:
 
         def finish(output: Output) -> None:
             gathering.finish()
-            show(output)
+            if options.explain is None:
+                show(output)
+            else:
+                output.write_text(
+                    explanation_text(explain(gathering, dissection.file_names, options.explain)), "    more  "
+                )
 
         read_and_show(dissection, options, output, lambda: read_causes(dissection, gathering), finish)
 
@@ -78,6 +89,9 @@ def _parser() -> ArgumentParser:
         ))  # fmt: skip
     about("--against", metavar="GOOD", help=(
         "only causes that are not in this capture, or cost twice as much as there"
+    ))  # fmt: skip
+    about("--explain", metavar="ID", help=(
+        "print the evidence for and against one cause as text, also if the cause is not printed"
     ))  # fmt: skip
     report = parser.add_argument_group("the page").add_argument
     report("--all", action="store_true", help=f"all causes; default: the first {CAUSES_SHOWN}")

@@ -170,7 +170,7 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     known.settled = _NO_PAIRS
     ranges = ranges_of(answer)
     if answer.error_code == codes.NONE:
-        known.offered = _honest(ranges)
+        known.offered = honest(ranges)
         known.offered_by = view.evidence
         known.features = {
             row.name: row.max_version_level for row in getattr(answer, "finalized_features", ())
@@ -203,7 +203,8 @@ def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
     return dict(rows)
 
 
-def _honest(ranges: dict[int, Range]) -> dict[int, Range]:
+def honest(ranges: dict[int, Range]) -> dict[int, Range]:
+    """The ranges without versions of Produce that Kafka 4.0 and later name and do not have (KIP-896)."""
     low, high = ranges.get(apis.PRODUCE, (-1, -1))
     if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
         return _ranges((ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}).items())

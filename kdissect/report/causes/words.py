@@ -18,6 +18,12 @@ def headline(diagnosis: Diagnosis) -> str:
     """One line: how much is wrong."""
     count = len(diagnosis.causes) + diagnosis.left_out
     than = ", ".join(diagnosis.against)
+    if diagnosis.nothing_judged:
+        return (
+            f"{diagnosis.nothing_judged}: {plural(count, 'cause')} of trouble"
+            if count
+            else diagnosis.nothing_judged
+        )
     if not count:
         return f"nothing is worse than in {than}" if than else "nothing wrong was found"
     new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""

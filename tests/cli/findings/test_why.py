@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
+from kdissect.cli.diagnostics import USAGE
 from tests.causes.diagnosing import capture
-from tests.support.console import TXN
+from tests.support.console import CHECKOUT, TXN
 
 ERRORS = capture("kafka44_java_errors")
 
@@ -59,3 +60,20 @@ def test_nothing_wrong_says_what_was_looked_at(capfd: pytest.CaptureFixture[str]
     assert out.startswith("nothing wrong was found")
     assert "looked at" in out
     assert main(["why", TXN, "--json"]) == 0
+
+
+def test_explain_lists_what_is_for_and_against_a_cause(capfd: pytest.CaptureFixture[str]) -> None:
+    cases = CHECKOUT / "tests" / "causes" / "cases"
+    assert main(["why", "--explain", "slow-network", str(cases / "no_bare_acks.pcap.gz")]) == 0
+    page = capfd.readouterr().out
+    assert "not printed" in page
+    assert "no handshake in the capture shows a round trip" in page
+    assert main(["why", "--explain", "requests-fail", str(cases / "e_rf.pcapng.gz")]) == 0
+    page = capfd.readouterr().out
+    assert "printed 1 time" in page
+    assert "266 of 266 CreateTopics" in page
+
+
+def test_explain_refuses_what_is_no_cause(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--explain", "no-such-cause", capture("kafka44_java_refused")]) == USAGE
+    assert "there is no cause 'no-such-cause'" in capfd.readouterr().err

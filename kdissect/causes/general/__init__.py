@@ -1,0 +1,1 @@
+"""Causes of last resort: each reports the symptoms of one kind that no other cause claims."""

@@ -1,0 +1,55 @@
+"""`responses-late`: responses that come late, and no other cause explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import joined
+from kdissect.causes.general.general_cause import GeneralCause, Together
+from kdissect.causes.ledger.symptom import ALL_CLIENTS, Symptom, SymptomKind
+from kdissect.model.cause import Cost, Severity
+from kdissect.model.wording import plural
+from kdissect.report.quantities import duration
+
+
+class ResponsesLate(GeneralCause):
+    """Waits for one broker; network, throttle and waits by design do not count."""
+
+    id = "responses-late"
+    title = "Responses come late"
+    severity = Severity.DELAYS
+    kind = SymptomKind.LATE
+    may_be_missing_packets = True
+    help = (
+        "See what the broker did at that time: a pause of its JVM or machine, its disks, other replicas"
+        " (acks=all). The metrics RequestQueueTimeMs, LocalTimeMs and RemoteTimeMs distinguish them."
+    )
+    cites = ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",)
+
+    def alike(self, symptom: Symptom) -> Hashable:
+        """A broker."""
+        return symptom.broker
+
+    def sentence(self, found: Together) -> str:
+        """How many waited for how long, and whether they all waited at one time."""
+        seen = found.seen
+        apis = joined(list(dict.fromkeys(one.api for one in found.symptoms)))
+        still = ""
+        if all(one.detail == ALL_CLIENTS for one in found.symptoms) and seen.span_ns < seen.longest_ns:
+            still = " All clients of the broker waited at one time, as they do if it stands still."
+        return (
+            f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late:"
+            f" clients waited {duration(seen.time_ns)} in all, {duration(seen.longest_ns)} at most.{still}"
+        )
+
+    def not_surer(self, found: Together) -> str:
+        """From outside a busy broker and a stopped one look equal."""
+        return "the packets show the wait, not what the broker waited for"
+
+    def cost(self, found: Together) -> Cost:
+        """The time."""
+        return Cost(time_ns=found.seen.time_ns)
+
+    def command(self, found: Together) -> str:
+        """Times by broker."""
+        return "stats {files} --by broker,api --split"

@@ -1,0 +1,58 @@
+"""All laws: one table."""
+
+from __future__ import annotations
+
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
+from kdissect.causes.laws.law import Law, Refuted
+from kdissect.causes.laws.network_laws import handshake_shows_round_trip
+from kdissect.causes.laws.producer_laws import another_producer_came, leader_is_another
+from kdissect.causes.laws.version_laws import version_is_offered
+from kdissect.model.cause import FoundCause
+
+LAWS: tuple[Law, ...] = (
+    Law(
+        "round-trip",
+        "the handshake shows the round trip: acknowledgements of data may be delayed",
+        frozenset({"slow-network"}),
+        handshake_shows_round_trip,
+    ),
+    Law(
+        "version-offered",
+        "a broker has the versions that it offers in its response to ApiVersions",
+        frozenset({"version-refused", "version-removed-by-upgrade"}),
+        version_is_offered,
+    ),
+    Law(
+        "other-members",
+        "a member holds up others only if its group has other members",
+        frozenset({"flapping-member", "rolling-restart"}),
+        group_has_other_members,
+    ),
+    Law(
+        "silent-member",
+        "a member that sends heartbeats is not silent",
+        frozenset({"session-timeout-too-short", "member-crashed"}),
+        lost_members_were_silent,
+    ),
+    Law(
+        "other-producer",
+        "two producers use a transactional id only if the broker gave it to two",
+        frozenset({"fenced-producer"}),
+        another_producer_came,
+    ),
+    Law(
+        "other-leader",
+        "leaders moved only if another node leads afterwards",
+        frozenset({"leader-moved"}),
+        leader_is_another,
+    ),
+)
+
+
+def refuted_by(cause: FoundCause, seen: Evidence) -> Refuted | None:
+    """The first law that refutes a cause, with what contradicts it; None if the cause survives."""
+    for law in LAWS:
+        if cause.id in law.causes and (against := law.refutes(cause, seen)):
+            return Refuted(cause, law, against)
+    return None

@@ -1,0 +1,25 @@
+"""Laws about times of the network."""
+
+from __future__ import annotations
+
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.laws.law import named
+from kdissect.model.cause import FoundCause
+from kdissect.report.quantities import duration
+
+
+def handshake_shows_round_trip(cause: FoundCause, seen: Evidence) -> str:
+    """An end may delay an acknowledgement of data, but not that of the handshake."""
+    hosts, brokers, clients = named(cause, "host"), named(cause, "broker"), named(cause, "client") or {""}
+    links = [
+        link
+        for key, link in seen.gathering.links.items()
+        if key.host in hosts and key.broker in brokers and (key.client_id or "") in clients
+    ]
+    shown = [trip for link in links for trip in link.trips_by_handshake]
+    measured = [link.trip_ns for link in links if link.trip_ns is not None]
+    if measured and not shown:
+        return "no handshake in the capture shows a round trip: an end may have delayed its acknowledgements"
+    if shown and 2 * min(shown) < min(measured):
+        return f"the handshake took {duration(min(shown))}"
+    return ""

@@ -1,0 +1,45 @@
+"""Laws about producers and leaders."""
+
+from __future__ import annotations
+
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.laws.law import named
+from kdissect.model.cause import FoundCause
+
+_PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
+_OF_BROKERS = (
+    "AddPartitionsManager"  # org.apache.kafka.server: the client id of brokers that verify transactions
+)
+
+
+def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
+    """Two producers use an id only if the id was given to two."""
+    ids = named(cause, "id")
+    fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
+    rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids - fenced]
+    for row in rows:
+        users = [name for name in row["client_ids"] if not name.startswith(_OF_BROKERS)]
+        if row["taken"] <= 1 and len(users) <= 1 and len(rows) == len(ids):
+            return (
+                f"transactional id '{row['transactional_id']}' was given to one producer:"
+                " the epoch that it sends is not the one that it received last"
+            )
+    return ""
+
+
+def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
+    """Leaders moved only if another node leads afterwards."""
+    topics = named(cause, "topic")
+    leaders: dict[tuple[object, ...], set[int]] = {}
+    later = False
+    for known in seen.facts("LeaderFact.learned", "LeaderFact.changed"):
+        fact = known.fact
+        if fact.key[1] not in topics:
+            continue
+        later |= fact.evidence.answered_ns >= cause.since_ns
+        if fact.seen[0] >= 0:
+            leaders.setdefault(fact.key, set()).add(fact.seen[0])
+    if not later or not leaders or any(len(nodes) > 1 for nodes in leaders.values()):
+        return ""
+    nodes = sorted(set().union(*leaders.values()))
+    return f"no other node leads afterwards than before: node {', '.join(map(str, nodes))}"

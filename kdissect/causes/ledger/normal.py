@@ -1,0 +1,240 @@
+"""Symptoms that are normal: one table, each row with its reason and the source of it.
+
+`why` says that nothing is wrong only if every symptom that is left is in this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from kdissect.causes.evidence.watching_judge import WAITING
+from kdissect.causes.ledger.symptom import ADMINISTRATION, CLIENT, NOBODY, Symptom, SymptomKind
+from kdissect.model.wording import plural
+from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_keys, api_name
+from kdissect.session.problem import Reason
+
+_SECOND_NS = 1_000_000_000
+_ALL = 1.0
+
+
+class Normal(NamedTuple):
+    """Symptoms of one kind that are normal. None: whatever it is.
+
+    `most` limits the occurrences for one client, `share` their part of the client's requests of that API.
+    `span_ns` limits the time from the first to the last, `longest_ns` the longest wait, `sum_ns` all waits.
+    `goes_on`: only if the client received other responses later.
+    """
+
+    kind: SymptomKind
+    reason: str
+    cites: tuple[str, ...]
+    codes: Collection[int] | None = None
+    apis: Collection[int] | None = None
+    details: Collection[str] | None = None
+    most: int | None = None
+    share: float = _ALL
+    span_ns: int | None = None
+    longest_ns: int | None = None
+    sum_ns: int | None = None
+    goes_on: bool = False
+
+    def covers(self, symptom: Symptom) -> bool:
+        """Whether a symptom is one of these."""
+        seen = symptom.seen
+        return (
+            symptom.kind is self.kind
+            and (self.codes is None or symptom.code in self.codes)
+            and (self.apis is None or symptom.api_key in self.apis)
+            and (self.details is None or symptom.detail in self.details)
+            and (self.most is None or seen.times <= self.most)
+            and (self.share >= _ALL or seen.times <= self.share * symptom.total)
+            and (self.span_ns is None or seen.span_ns <= self.span_ns)
+            and (self.longest_ns is None or seen.longest_ns <= self.longest_ns)
+            and (self.sum_ns is None or seen.time_ns <= self.sum_ns)
+            and (symptom.goes_on or not self.goes_on)
+        )
+
+
+_ERRORS = "org.apache.kafka.common.protocol.Errors#"
+_ERROR, _CONNECTION, _UNANSWERED = SymptomKind.ERROR, SymptomKind.CONNECTION, SymptomKind.UNANSWERED
+
+# NON_EMPTY_GROUP, ELECTION_NOT_NEEDED, RESOURCE_NOT_FOUND and others: what a request is about is not there,
+# is there already, or needs no change (Errors).
+_NOTHING_TO_DO = frozenset(
+    {3, 25, 36, 57, 61, 62, 64, 66, 68, 69, 84, 85, 86, 91, 92, 95, 96, 100, 102, 105, 116, 136}
+)
+
+NORMAL: tuple[Normal, ...] = (
+    Normal(
+        _ERROR, "the broker gives a new member its id, and the member joins again",
+        ("KIP-394 Motivation",), codes={79}, apis={11},
+    ),
+    Normal(
+        _ERROR, "a rebalance is in progress: the member joins again",
+        (f"{_ERRORS}REBALANCE_IN_PROGRESS",), codes={27}, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "a rebalance or a leave ended the generation: the member joins again",
+        (f"{_ERRORS}ILLEGAL_GENERATION", f"{_ERRORS}UNKNOWN_MEMBER_ID"),
+        codes={22, 25}, most=3, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the member receives the new epoch of its group with its next heartbeat",
+        ("KIP-848 Motivation",), codes={113}, most=3, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the client asks the coordinator that it knew before it looks for the new one",
+        (f"{_ERRORS}NOT_COORDINATOR", f"{_ERRORS}COORDINATOR_NOT_AVAILABLE"),
+        codes={14, 15, 16}, span_ns=10 * _SECOND_NS, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the topic is being created: the client asks again",
+        (f"{_ERRORS}LEADER_NOT_AVAILABLE", f"{_ERRORS}UNKNOWN_TOPIC_OR_PARTITION"),
+        codes={3, 5, 100}, apis={3}, span_ns=5 * _SECOND_NS, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "leaders or their epochs changed: the client asks for metadata and goes on",
+        (f"{_ERRORS}NOT_LEADER_OR_FOLLOWER", "KIP-320 Motivation"),
+        codes={6, 74, 75, 100}, most=10, share=0.5, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the controller changed: the client looks for the new one",
+        (f"{_ERRORS}NOT_CONTROLLER",), codes={41}, most=5, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the broker names its versions of ApiVersions, and the client asks again",
+        ("KIP-511 Proposed Changes",), codes={35}, apis={18}, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the broker dropped the session, and the client begins another one",
+        (f"{_ERRORS}FETCH_SESSION_ID_NOT_FOUND", "KIP-227 Motivation", "KIP-932 Motivation"),
+        codes={70, 71, 106, 122, 123}, share=0.5,
+    ),
+    Normal(
+        _ERROR, "the transaction before is still being completed: the client tries again",
+        (f"{_ERRORS}CONCURRENT_TRANSACTIONS",), codes={51}, share=0.9, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "the broker has the batch already: the retry succeeded",
+        (f"{_ERRORS}DUPLICATE_SEQUENCE_NUMBER",), codes={46},
+    ),
+    Normal(
+        _ERROR, "offsets of an open transaction are being completed: the client asks again",
+        (f"{_ERRORS}UNSTABLE_OFFSET_COMMIT",), codes={88}, most=20, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "an administrator asks for, creates or removes what is (not) there: the program reports it",
+        (f"{_ERRORS}forCode",), codes=_NOTHING_TO_DO, details={ADMINISTRATION}, most=5,
+    ),
+    Normal(
+        _ERROR, "the broker does not have a feature: the program reports it",
+        ("KIP-584 Motivation",), codes={42}, apis={57}, details={ADMINISTRATION}, most=3,
+    ),
+    Normal(
+        _ERROR, "a request of an administrator is refused: the program reports it and goes on",
+        (f"{_ERRORS}forCode",), details={ADMINISTRATION}, most=3, goes_on=True,
+    ),
+    Normal(
+        SymptomKind.TROUBLE, "the group forms: the broker waits for members or creates internal topics",
+        ("KIP-1071 Motivation",), codes={0, 3, 5}, apis={88}, most=20, goes_on=True,
+    ),
+    Normal(
+        _UNANSWERED, "the request was open when the capture ended",
+        ("spec/000 Network",), details={NOBODY}, longest_ns=5 * _SECOND_NS,
+    ),
+    Normal(
+        _UNANSWERED, "the broker holds such a request by design",
+        ("org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_WAIT_MS_CONFIG",), apis=WAITING,
+    ),
+    Normal(
+        _UNANSWERED, "the client ended, and left a request open",
+        ("spec/000 Network",), details={CLIENT}, longest_ns=_SECOND_NS,
+    ),
+    Normal(
+        _CONNECTION, "the client was started before its broker",
+        ("spec/000 Network",), details={Reason.REFUSED, Reason.NO_ANSWER}, most=3, goes_on=True,
+    ),
+    Normal(
+        _CONNECTION, "a health check, or a client that ended",
+        ("spec/000 Network",), details={Reason.PROBE}, most=4,
+    ),
+    Normal(
+        SymptomKind.BROKEN, "the other end skips bytes behind the fields that it knows",
+        ("spec/000 Versioning and Compatibility",), details={"FRM006"},
+    ),
+    Normal(
+        SymptomKind.BROKEN, "the client guesses the version of a response that refuses ApiVersions",
+        ("KIP-511 Proposed Changes",), details={"VER004", "VER005"}, goes_on=True,
+    ),
+    Normal(
+        SymptomKind.LATE, "the broker holds such a request by design",
+        ("org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_WAIT_MS_CONFIG",), apis=WAITING - {1},
+    ),
+    Normal(
+        SymptomKind.LATE, "a short pause",
+        ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",), longest_ns=_SECOND_NS,
+    ),
+    Normal(
+        SymptomKind.LATE, "few pauses of some seconds in all",
+        ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",), sum_ns=2 * _SECOND_NS,
+    ),
+    Normal(
+        SymptomKind.LATE, "to create topics, to log in and to complete transactions takes time",
+        ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",),
+        apis=api_keys() - {0, 1, 2, 8, 9, 12}, longest_ns=10 * _SECOND_NS,
+    ),
+)  # fmt: skip
+
+
+def reason_why_normal(symptom: Symptom) -> str | None:
+    """Why a symptom is normal; None if it is not."""
+    return next((row.reason for row in NORMAL if row.covers(symptom)), None)
+
+
+def normal_list() -> str:
+    """The table as Markdown, for docs/why.md."""
+    rows = [
+        f"| {row.kind} | {_which(row)} | {_limits(row)} | {row.reason} | {'; '.join(row.cites)} |"
+        for row in NORMAL
+    ]
+    return "\n".join(["| symptom | which | as long as | reason | source |", "|---|---|---|---|---|", *rows])
+
+
+def _which(row: Normal) -> str:
+    parts = []
+    if row.codes is not None:
+        named = row.kind is SymptomKind.ERROR
+        parts.append(", ".join(error_name(code) if named else f"status {code}" for code in sorted(row.codes)))
+    if row.apis is not None:
+        parts.append("of " + _apis(row.apis))
+    if row.details is not None:
+        closed = row.kind is SymptomKind.UNANSWERED
+        parts.append(", ".join(f"closed by {one}" if closed else one for one in sorted(row.details)))
+    return " ".join(parts) or "all"
+
+
+def _apis(keys: Collection[int]) -> str:
+    """APIs by name, or those that are left out if they are fewer."""
+    all_but = api_keys() - set(keys)
+    is_most = len(all_but) < len(keys)
+    names = ", ".join(api_name(key) or str(key) for key in sorted(all_but if is_most else keys))
+    return f"all APIs but {names}" if is_most else names
+
+
+def _limits(row: Normal) -> str:
+    parts = []
+    if row.most is not None:
+        parts.append(f"{plural(row.most, 'time')} at most for one client")
+    if row.share < _ALL:
+        parts.append(f"{100 * row.share:.0f} % of the requests at most")
+    if row.span_ns is not None:
+        parts.append(f"within {row.span_ns // _SECOND_NS} s")
+    if row.longest_ns is not None:
+        parts.append(f"{row.longest_ns // _SECOND_NS} s at most")
+    if row.sum_ns is not None:
+        parts.append(f"{row.sum_ns // _SECOND_NS} s in all at most")
+    if row.goes_on:
+        parts.append("the client goes on")
+    return ", ".join(parts) or "always"

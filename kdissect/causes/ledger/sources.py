@@ -1,0 +1,185 @@
+"""From what one pass gathered to symptoms: one function for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
+from kdissect.model.cause import Packets
+from kdissect.schema.protocol_messages import api_name
+from kdissect.session.problem import Reason
+from kdissect.stats.client import Client
+
+if TYPE_CHECKING:
+    from kdissect.causes.evidence.evidence import Evidence
+
+# Requests that were sent on such a connection are among the unanswered ones.
+_SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
+# What clients ask before they work.
+_PRELIMINARY = frozenset(
+    {"ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "FindCoordinator", "DescribeCluster"}
+)
+
+
+def symptoms_of(seen: Evidence) -> Iterator[Symptom]:
+    """All symptoms of a capture."""
+    work = _Work(seen)
+    yield from _errors(seen, work)
+    yield from _troubles(seen, work)
+    failed = list(_connections(seen))
+    yield from failed
+    yield from _unanswered(seen, work, {name for one in failed for name in one.seen.connections})
+    yield from _broken(seen)
+    yield from _late(seen, work)
+
+
+# What producers, consumers and members of groups send, besides what precedes it.
+_WORK_KEYS = frozenset({0, 1, 11, 12, 14, 24, 25, 26, 28, 68, 76, 78, 79, 88})
+_ALSO_WORK_KEYS = frozenset(
+    {2, 3, 8, 9, 10, 13, 17, 18, 22, 23, 36, 60, 71, 72}
+)  # administrators send them, too
+_WORK = frozenset(filter(None, map(api_name, _WORK_KEYS)))
+
+_SOON_NS = 1_000_000_000  # before the capture ends
+_HALF = 0.5  # of the requests of an API
+_BUSY = 10  # requests of a client that a broker serves
+_PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
+
+
+class _Work:
+    """What each client did: requests by API, and the last time that it received a response without error."""
+
+    def __init__(self, seen: Evidence) -> None:
+        self._sent: dict[tuple[str, str, str], int] = {}
+        self._end_ns = seen.last_ns
+        self._last: dict[tuple[str, str], int] = {}
+        self._asked: dict[tuple[str, str, str], int] = {}
+        self._workers: set[tuple[str, str]] = set()
+        for (api, client_id, host, _), tally in seen.tallies:
+            key = api, client_id, host
+            self._sent[key] = self._sent.get(key, 0) + tally.exchanges
+            if api in _WORK:
+                self._workers.add(key[1:])
+            if tally.exchanges > tally.failed and api in _PRELIMINARY:
+                self._asked[key] = max(self._asked.get(key, 0), tally.last_ns or 0)
+            elif tally.exchanges > tally.failed:
+                last_ns = max(self._last.get(key[1:], 0), tally.last_ns or 0)
+                self._last[key[1:]] = last_ns
+
+    def sent(self, client: Client, api_key: int) -> int:
+        """Requests of an API that a client sent to any broker."""
+        return self._sent.get((api_name(api_key) or "", client.client_id or "", client.address), 0)
+
+    def administers(self, client: Client, api_key: int) -> bool:
+        """Whether a request is one of an administrator."""
+        if api_key in _WORK_KEYS:
+            return False
+        return api_key not in _ALSO_WORK_KEYS or (client.client_id or "", client.address) not in self._workers
+
+    def goes_on(self, client: Client, api_key: int, seen: Seen) -> bool:
+        """Whether a client still worked after the last occurrence, or found what it asked for."""
+        who = client.client_id or "", client.address
+        asked_ns = self._asked.get((api_name(api_key) or "", *who), 0)
+        if max(self._last.get(who, 0), asked_ns) > seen.last_ns:
+            return True
+        is_last = self._end_ns - seen.last_ns < _SOON_NS  # nobody knows how it went on
+        return is_last and seen.times < _HALF * self.sent(client, api_key)
+
+
+def _errors(seen: Evidence, work: _Work) -> Iterator[Symptom]:
+    log = seen.gathering.log
+    for key, at in log.errors.items():
+        yield Symptom(
+            SymptomKind.ERROR, key.capture_set, key.client, key.broker, at, key.api_key, key.code,
+            ADMINISTRATION if work.administers(key.client, key.api_key) else "",
+            message=log.messages.peek(key) or "", topic=key.topic, group=key.group, txn=key.txn,
+            total=work.sent(key.client, key.api_key), goes_on=work.goes_on(key.client, key.api_key, at),
+        )  # fmt: skip
+
+
+def _troubles(seen: Evidence, work: _Work) -> Iterator[Symptom]:
+    for key, at in seen.gathering.log.troubles.items():
+        yield Symptom(
+            SymptomKind.TROUBLE, key.capture_set, key.client, key.broker, at, key.api_key, key.trouble.status,
+            message=key.trouble.text, group=key.group, total=work.sent(key.client, key.api_key),
+            goes_on=work.goes_on(key.client, key.api_key, at),
+        )  # fmt: skip
+
+
+def _connections(seen: Evidence) -> Iterator[Symptom]:
+    """Connections that failed; those on which a request waited are symptoms of that request."""
+    found: dict[tuple[str, str, str, str, Reason], tuple[Seen, str]] = {}
+    names: dict[tuple[str, str, str, str, Reason], str | None] = {}
+    for one in seen.gathering.problems:
+        info, reason = one.connection, one.problem.reason
+        if reason in _SENT_REQUESTS and info.unanswered:
+            continue
+        host = info.client_text.rpartition(":")[0]
+        key = info.capture_set, host, info.client_id or "", info.broker_text, reason
+        names[key] = info.client_id
+        at, _ = found.setdefault(key, (Seen(), one.problem.fact))
+        at.add(
+            Packets(info.id, -1, f"{info.client_text} > {info.broker_text}", info.start_ns),
+            one.problem.age_ns,
+        )
+    for key, (at, fact) in found.items():
+        capture_set, host, _, broker, reason = key
+        client = Client(None, names[key], None, host.strip("[]"))
+        links = [link for of, link in seen.gathering.links.of_broker(capture_set, broker) if of.host == host]
+        yield Symptom(
+            SymptomKind.CONNECTION, capture_set, client, broker, at, detail=str(reason), message=fact,
+            total=at.times + sum(link.opened for link in links if link.exchanges),
+            goes_on=any(link.exchanges and link.last_ns > at.last_ns for link in links),
+        )  # fmt: skip
+
+
+def _unanswered(seen: Evidence, work: _Work, failed: set[str]) -> Iterator[Symptom]:
+    for key, at in seen.unanswered():
+        if at.connections <= failed:
+            continue
+        yield Symptom(
+            SymptomKind.UNANSWERED, key.capture_set, key.client, key.broker, at, key.api_key,
+            detail=key.closed_by or NOBODY, total=work.sent(key.client, key.api_key),
+            goes_on=work.goes_on(key.client, key.api_key, at),
+        )  # fmt: skip
+
+
+def _broken(seen: Evidence) -> Iterator[Symptom]:
+    for key, broken in seen.gathering.broken.found.items():
+        client = Client(None, key.client_id, None, key.host.strip("[]"))
+        yield Symptom(
+            SymptomKind.BROKEN, key.capture_set, client, key.broker, broken.seen, detail=key.code,
+            message=f"expected {broken.expected}, seen {broken.saw}", total=broken.left.times,
+            goes_on=not broken.left.times,
+        )  # fmt: skip
+
+
+def _late(seen: Evidence, work: _Work) -> Iterator[Symptom]:
+    """Late responses; `detail` is empty if the broker served another client meanwhile."""
+    late = seen.late()
+    waiting: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for key, _ in late:
+        client = key.client.client_id or "", key.client.address
+        waiting.setdefault((key.capture_set, key.broker), set()).add(client)
+    for key, at in late:
+        clients = waiting[key.capture_set, key.broker]
+        yield Symptom(
+            SymptomKind.LATE, key.capture_set, key.client, key.broker, at, key.api_key,
+            detail="" if _serves_others(seen, key.broker, clients, at) else ALL_CLIENTS,
+            total=work.sent(key.client, key.api_key), goes_on=work.goes_on(key.client, key.api_key, at),
+        )  # fmt: skip
+
+
+def _serves_others(seen: Evidence, broker: str, clients: set[tuple[str, str]], at: Seen) -> bool:
+    """Whether a client that did not wait was busy with a broker at that time."""
+    return any(
+        to == broker
+        and api in _PROMPT
+        and (client_id, host) not in clients
+        and tally.exchanges >= _BUSY
+        and (tally.first_ns or 0) <= at.last_ns
+        and (tally.last_ns or 0) >= at.first_ns
+        for (api, client_id, host, to), tally in seen.tallies
+    )

@@ -1,0 +1,83 @@
+"""Captures that nobody tuned causes to: the true cause or the general symptom is first, nothing is false.
+
+Made by hand after public reports, or recorded (`*_real`) from Apache Kafka 4.4.0.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kdissect.report.causes.words import headline
+from tests.causes.diagnosing import diagnosed, ids
+
+CASES = Path(__file__).with_name("cases")
+
+
+class Answer(NamedTuple):
+    """The cause that is first, words of its sentence, and causes that the packets contradict."""
+
+    capture: str
+    first: str
+    words: tuple[str, ...] = ()
+    not_told: tuple[str, ...] = ()
+
+
+VERSIONS = ("version-refused", "version-removed-by-upgrade")
+ANSWERS = (
+    Answer("e_rf.pcapng.gz", "requests-fail",
+           ("266 of 266 CreateTopics", "INVALID_REPLICATION_FACTOR", "Unable to replicate the partition")),
+    Answer("misroute.pcapng.gz", "requests-fail", ("16 of 17 ApiVersions", "REBOOTSTRAP_REQUIRED")),
+    Answer("produce_timed_out.pcap.gz", "requests-fail", ("20 of 20 Produce", "REQUEST_TIMED_OUT")),
+    Answer("produce_invalid_request.pcap.gz", "requests-fail", ("20 of 20 Produce", "INVALID_REQUEST")),
+    Answer("fenced_rejoin_loop.pcap.gz", "requests-fail", ("FENCED_MEMBER_EPOCH", "'payments'")),
+    Answer("telemetry_loop.pcap.gz", "requests-fail", ("PushTelemetry", "UNKNOWN_SUBSCRIPTION_ID")),
+    Answer("x_features_not_finalized_real.pcapng.gz", "requests-fail",
+           ("ConsumerGroupHeartbeat", "UNSUPPORTED_VERSION"), VERSIONS),
+    Answer("txn_epoch_not_taken_real.pcap.gz", "requests-fail", ("INVALID_PRODUCER_EPOCH", "'tx-9'"),
+           ("fenced-producer",)),
+    Answer("streams_missing_topics_real.pcap.gz", "broker-reports-trouble",
+           ("Source topics clicks are missing.",)),
+    Answer("oauth_rejected_challenge.pcap.gz", "broker-reports-trouble", ("invalid_token",), VERSIONS),
+    Answer("out_of_order.pcap.gz", "unreadable-bytes", ("PAI002",)),
+    Answer("fetch_v11_no_replica.pcap.gz", "unreadable-bytes", ("VER012",)),
+    Answer("truncated_request.pcap.gz", "unreadable-bytes", ("FRM001",)),
+    Answer("proxy_apiversions_v4body.pcap.gz", "requests-fail", ("ApiVersions", "UNSUPPORTED_VERSION")),
+    Answer("http_answers.pcap.gz", "connections-fail", ("the broker speaks HTTP",)),
+    Answer("broker_frozen_15_clients_real.pcap.gz", "responses-late",
+           ("15 responses", "All clients of the broker")),
+    Answer("hang_8s_real.pcap.gz", "responses-late", ("8.00 s at most", "All clients"), ("leader-moved",)),
+    Answer("slow_disk_real.pcap.gz", "responses-late", ("(Produce)",)),
+    Answer("slow_poll_rdkafka_real.pcap.gz", "slow-poll", ("'pay2-1'", "REBALANCE_IN_PROGRESS"),
+           ("session-timeout-too-short", "member-crashed")),
+    Answer("unreleased_instance.pcap.gz", "duplicate-static-member", ("did not release it",)),
+    Answer("broker_killed_real.pcap.gz", "broker-restarted", (), VERSIONS),
+    Answer("sasl_missing_real.pcap.gz", "broker-closes", (), VERSIONS),
+    Answer("noreauth_real.pcap.gz", "broker-closes", (), VERSIONS),
+    Answer("lb_rst_idle_real.pcap.gz", "broker-closes", (), VERSIONS),
+    Answer("eventhubs_v4_reset.pcap.gz", "broker-closes"),
+    Answer("snap128.pcap.gz", "capture-too-poor", (), ("slow-broker",)),
+)  # fmt: skip
+HEALTHY = ("batch_job_group_real", "nat_both_sides", "no_bare_acks")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.capture.partition(".")[0])
+def test_the_first_line_is_right(answer: Answer) -> None:
+    found = diagnosed(CASES / answer.capture)
+    assert ids(found)[:1] == [answer.first]
+    assert all(word in found.causes[0].sentence for word in answer.words), found.causes[0].sentence
+    told = {*ids(found), *(effect.id for cause in found.causes for effect in cause.effects)}
+    assert told.isdisjoint(answer.not_told)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_captures_have_no_cause(name: str) -> None:
+    assert ids(diagnosed(CASES / f"{name}.pcap.gz")) == []
+
+
+def test_a_capture_without_kafka_is_not_called_right() -> None:
+    found = diagnosed(CASES / "proxy_v1_works.pcap.gz")
+    assert headline(found) == "nothing was judged: no Kafka was found in 1 connection (1 unknown)"
