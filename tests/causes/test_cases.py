@@ -12,6 +12,8 @@ import pytest
 
 from kdissect.report.causes.words import headline
 from tests.causes.diagnosing import diagnosed, ids
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import pcap_bytes
 
 CASES = Path(__file__).with_name("cases")
 
@@ -78,6 +80,9 @@ def test_healthy_captures_have_no_cause(name: str) -> None:
     assert ids(diagnosed(CASES / f"{name}.pcap.gz")) == []
 
 
-def test_a_capture_without_kafka_is_not_called_right() -> None:
-    found = diagnosed(CASES / "proxy_v1_works.pcap.gz")
-    assert headline(found) == "nothing was judged: no Kafka was found in 1 connection (1 unknown)"
+def test_a_capture_without_kafka_is_not_called_right(tmp_path: Path) -> None:
+    talk = Conversation()
+    talk.client(b"some other protocol").broker(b"and its answer")
+    path = tmp_path / "other.pcap"
+    path.write_bytes(pcap_bytes(talk.packets))
+    assert headline(diagnosed(path)) == "nothing was judged: no Kafka was found in 1 connection (1 unknown)"

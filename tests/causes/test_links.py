@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.causes.evidence.links import Ended, Link, is_broken_off
+from kdissect.net.streams.round_trips import Part
 from kdissect.session.info import ConnectionKind
 
 SECOND = 1_000_000_000
@@ -78,13 +79,14 @@ def test_a_connection_without_exchanges_was_not_idle() -> None:
 
 
 def test_the_round_trip_is_the_median_of_those_known() -> None:
-    def timed(trip_ns: int | None) -> Any:
-        trips = SimpleNamespace(round_trip_ns=trip_ns)
+    def timed(trip_ns: int | None, is_whole: bool = True) -> Any:
+        trips = SimpleNamespace(round_trip_ns=trip_ns, client=Part(trip_ns, True), broker=Part(0, is_whole))
         return connection(tcp=tcp(times=SimpleNamespace(delayed_ns=5, trips=trips)))
 
-    found = link(timed(30), timed(None), timed(10), timed(0))
+    found = link(timed(30), timed(None), timed(10, is_whole=False), timed(0))
     assert found.trips == [(30, "c1"), (10, "c1"), (0, "c1")]
     assert found.trip_ns == 10
+    assert found.trips_by_handshake == [30, 0]
     assert found.delayed_ns == 20
 
 

@@ -35,7 +35,7 @@ class BrokerReportsTrouble(GeneralCause):
         where = f" of group {quoted(groups)}" if groups else ""
         what = " the login was refused:" if first.code is None else ""
         return (
-            f"{found.brokers} responded {times(found.seen.times)} to {first.api} requests of {found.who}"
+            f"{found.brokers} responded {times(found.seen.times)} to {first.api} of {found.who}"
             f"{where} without an error code, but with a report of trouble:{what} {found.messages}."
         )
 
