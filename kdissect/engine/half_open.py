@@ -32,6 +32,7 @@ NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
 # The health of its TCP: one packet.
 ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 ONE_SYN_OF_BROKER = ONE_SYN._replace(broker_packets=1)
+LONE_SYNS = (ONE_SYN, ONE_SYN_OF_BROKER)
 
 
 def opened_by(segment: PlainSegment, ref: int, time_ns: int, place: tuple[int, int]) -> HalfOpen | None:
