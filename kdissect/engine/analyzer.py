@@ -31,6 +31,7 @@ from kdissect.engine.flows import (
 )
 from kdissect.engine.half_open import (
     ONE_SYN,
+    ONE_SYN_OF_BROKER,
     HalfOpen,
     followed_by,
     is_one_syn,
@@ -541,7 +542,8 @@ class Analyzer:
         self._flows.pop(flow, None)
         if isinstance(connection, bytes):
             info = self._info(flow, *opening_of(connection))
-            info.over_ns, info.close, info.tcp = over_at_ns, Close(None, how, time_ns), ONE_SYN
+            info.over_ns, info.close = over_at_ns, Close(None, how, time_ns)
+            info.tcp = ONE_SYN_OF_BROKER if info.client_direction else ONE_SYN
             self._events.append(ConnectionClosed(info))
             return
         self.ended = connection.info

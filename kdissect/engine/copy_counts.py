@@ -1,6 +1,6 @@
 """Connections of which another capture set has the copy that is read: counts by capture set, and examples."""
 
-from collections.abc import Iterator
+from collections import Counter
 from typing import Any
 
 from kdissect.session.info import ConnectionInfo
@@ -33,26 +33,27 @@ class CopyCounts:
 class _Kind:
     def __init__(self) -> None:
         self._total = 0
-        self._by_sets: dict[tuple[str, str | None], tuple[list[int], list[dict[str, str]]]] = {}
+        self._counts: Counter[tuple[str, str | None]] = Counter()
+        self._examples: dict[tuple[str, str | None], list[dict[str, str]]] = {}
 
     def add(self, info: ConnectionInfo, read: str) -> None:
         self._total += 1
         sets = info.capture_set, info.read_from
-        if sets not in self._by_sets and len(self._by_sets) >= MAX_PAIRS:
+        if sets not in self._counts and len(self._counts) >= MAX_PAIRS:
             return
-        count, examples = self._by_sets.setdefault(sets, ([0], []))
-        count[0] += 1
+        self._counts[sets] += 1
+        examples = self._examples.setdefault(sets, [])
         if len(examples) < EXAMPLES_KEPT:
             examples.append({"connection": info.id, "same_as": read})
 
     def facts(self) -> dict[str, Any]:
-        return {"total": self._total, "by_capture_set": list(self._rows())}
-
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        for (capture_set, read_from), ((count,), examples) in self._by_sets.items():
-            yield {
+        rows = [
+            {
                 "capture_set": capture_set,
                 "read_from": read_from,
                 "connections": count,
-                "examples": examples,
+                "examples": self._examples[capture_set, read_from],
             }
+            for (capture_set, read_from), count in self._counts.items()
+        ]
+        return {"total": self._total, "by_capture_set": rows}

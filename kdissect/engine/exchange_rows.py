@@ -301,7 +301,7 @@ def anomaly_row(anomaly: Anomaly) -> Row:
 
 
 def ends_row(info: ConnectionInfo) -> Row:
-    """Capture set, client, broker and what stands behind them, as part of a row."""
+    """Capture set, client, broker, the client of a proxy and processes, as part of a row."""
     return {
         "capture_set": info.capture_set,
         "client": info.client_text,

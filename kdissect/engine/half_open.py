@@ -11,7 +11,7 @@ from __future__ import annotations
 from struct import Struct, error
 
 from kdissect.model.packets.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
-from kdissect.session.info import TcpSummary
+from kdissect.session.info import ConnectionInfo, TcpSummary
 
 HalfOpen = bytes
 
@@ -31,6 +31,13 @@ _CONTROL = SYN | FIN | RST | ACK
 NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
 # The health of its TCP: one packet.
 ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+ONE_SYN_OF_BROKER = ONE_SYN._replace(broker_packets=1)
+
+
+def was_one_syn(info: ConnectionInfo) -> bool:
+    """Whether a connection that is over was held as one packet: nothing else is known of it."""
+    # By identity: one that was kept whole may have equal numbers, and anomalies beside them.
+    return info.tcp is ONE_SYN or info.tcp is ONE_SYN_OF_BROKER
 
 
 def opened_by(segment: PlainSegment, ref: int, time_ns: int, place: tuple[int, int]) -> HalfOpen | None:

@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
-from kdissect.model.anomaly import Anomaly
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+
+STREAM_ENDED = "the stream ended"  # why a frame is cut, in the detail of its anomaly
 
 
 class RequestHeader(NamedTuple):
@@ -76,3 +78,9 @@ class Frame:
 
     def __setstate__(self, anomalies: list[Anomaly] | None) -> None:
         self.anomalies = anomalies
+
+
+def is_cut_by_end(frame: Frame) -> bool:
+    """Whether nothing but the end of its stream cut a frame: all that was sent of it was captured."""
+    cuts = (note.detail for note in frame.anomalies or () if note.kind is AnomalyKind.CUT_FRAME)
+    return any(f": {STREAM_ENDED}" in detail for detail in cuts)

@@ -74,15 +74,15 @@ class ListEnds:
         return [self._listed(number) for number in numbers]
 
     def _listed(self, number: int) -> Listed:
+        is_of_tap = is_tap(OwnCaptures(self._setup.inputs, (number,)))
         captures = OwnCaptures(self._setup.inputs, (number,))
-        analyzer = _Lister(Shard(0, 1), self._setup.ports)
+        analyzer = _Lister(is_of_tap, Shard(0, 1), self._setup.ports)
         guard = Guard(captures.files, analyzer)
         for packets in captures.batches():
             for _ in guard.fed(packets, analyzer):
                 pass
         found = None if len(analyzer.ends) >= MAX_LISTED else frozenset(analyzer.ends)
         secrets = (data for file in captures.own for kind, data in file.secrets if kind == TLS_KEY_LOG)
-        is_of_tap = is_tap(OwnCaptures(self._setup.inputs, (number,)))
         return Listed(number, found, tuple(secrets), frozenset(analyzer.keys) if is_of_tap else None)
 
 
@@ -203,17 +203,18 @@ def copies_to_find(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[
 
 
 class _Lister(ShardAnalyzer):
-    """Analyses nothing, and notes all ends that come; those of a tap, too, which are few (`keys`)."""
+    """Analyses nothing, and notes all ends that come; `keys` are those of a tap, which are few."""
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, is_of_tap: bool, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._is_of_tap = is_of_tap
         self.ends: set[bytes] = set()
         self.keys: set[bytes] = set()
 
     def _takes(self, flow: bytes) -> bool:
         if len(self.ends) < MAX_LISTED:
             self.ends.add(ends_hash(flow))
-        if len(self.keys) < MAX_ENDS:
+        if self._is_of_tap and len(self.keys) < MAX_ENDS:
             self.keys.add(ends_key(flow))
         return False
 

@@ -270,7 +270,7 @@ class ConnectionAnalyzer:
                     return
                 detection = self._detection
         if detection is None:
-            self._pass_gap(direction, length, snapped, ref, time_ns)
+            self._readers[direction].gap(length, snapped, ref, time_ns)
             return
         kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
         if kind is not None and detection.client is not None:
@@ -470,9 +470,6 @@ class ConnectionAnalyzer:
             if self._readers[client].is_open and detection.begins_with_token(client):
                 conversation.begin_with_tokens()
             detection.replay(self._readers, client)
-
-    def _pass_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        self._readers[direction].gap(length, snapped, ref, time_ns)
 
     def _tell(self, kind: ConnectionKind, client: int) -> None:
         """Kind and roles are known to the outside from here on."""

@@ -10,14 +10,13 @@ from kdissect.decoders.bodies import body_fits, response_fits
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
-from kdissect.model.frame import Frame, RequestHeader
+from kdissect.model.frame import Frame, RequestHeader, is_cut_by_end
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
-from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Losses, Pairing, PairingState
 from kdissect.session.request_kind import (

@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.frame import Frame
+from kdissect.model.frame import STREAM_ENDED, Frame
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, Filling, Hole, Part, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
@@ -34,7 +34,6 @@ _TRUST_AFTER = 2
 # Bytes by which a frame grows until the store is told; small ones are never counted, they cost nothing so.
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
-_ENDED = "the stream ended"
 _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
 TakeFrame = Callable[[Frame, bool], bool]
@@ -411,7 +410,7 @@ class FrameReader:
         if self.mode is Mode.FRAMES and self._size >= 0:
             self._connection.ending(how, time_ns)
             missing = "bytes missing inside the frame, and " if self._holed else ""
-            self._deliver_cut(f"{missing}{_ENDED} ({how}) inside the frame")
+            self._deliver_cut(f"{missing}{STREAM_ENDED} ({how}) inside the frame")
 
     # the compiled engine
 
@@ -637,12 +636,6 @@ class _Once:
     def __call__(self, _frame: Frame, _doubtful: bool) -> bool:
         self._reader.hand_to(self._take)
         return True
-
-
-def is_cut_by_end(frame: Frame) -> bool:
-    """Whether nothing but the end of its stream cut a frame: all that was sent of it was captured."""
-    cuts = (note.detail for note in frame.anomalies or () if note.kind is AnomalyKind.CUT_FRAME)
-    return any(f": {_ENDED}" in detail for detail in cuts)
 
 
 def _cut_frame(frame: Frame, why: str) -> Anomaly:

@@ -92,7 +92,9 @@ class _Seldom(Generic[_T]):
         return value
 
     def __set__(self, info: "ConnectionInfo", value: _T | None) -> None:
-        info._seldom = {**info._seldom, self._name: value}  # noqa: SLF001  of the class that this serves
+        seldom = info._seldom  # noqa: SLF001  of the class that this serves
+        if value is not None or self._name in seldom:
+            info._seldom = {**seldom, self._name: value}  # noqa: SLF001  of the class that this serves
 
 
 class ConnectionInfo:

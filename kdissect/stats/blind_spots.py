@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import Any
 
+from kdissect.model.frame import is_cut_by_end
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionKind
 
 _CLEAR = frozenset({ConnectionKind.KAFKA, ConnectionKind.NO_DATA})

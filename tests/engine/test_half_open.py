@@ -8,11 +8,13 @@ import pytest
 from benchmarks.hostile_load import ACK, FIN, PSH, START_NS, SYN, Wire, request, response, syn_flood
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.flows import Connection
+from kdissect.engine.half_open import ONE_SYN, ONE_SYN_OF_BROKER, was_one_syn
 from kdissect.model.endpoint import Ports
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.model.packets.segment import PlainSegment
+from kdissect.session.events import ConnectionClosed
 from tests.engine.test_in_order import blocks, each, plain
 
 RST = 4
@@ -96,6 +98,22 @@ def test_who_goes_is_who_was_heard_longest_ago(
         gone.append(told(analyzer, given))
     assert gone[0] == gone[1]
     assert "was given up" in str(gone[0])
+
+
+@pytest.mark.parametrize("said", [(0, b"", SYN), (1, b"", SYN | ACK)])
+@pytest.mark.parametrize("holds_syns", [True, False])
+def test_equal_numbers_do_not_make_a_connection_one_packet(
+    said: tuple[int, bytes, int], holds_syns: bool
+) -> None:
+    """Rows of those that are one packet are made without a look at anything else."""
+    analyzer = Analyzer(Ports((9092,)))
+    analyzer._holds_syns = holds_syns
+    data = Wire(1).say(*said)
+    analyzer.feed_batch([(1, START_NS, 1, data, len(data))])
+    (closed,) = analyzer.close({"": START_NS + 3600 * SECOND_NS})
+    assert isinstance(closed, ConnectionClosed)
+    assert closed.connection.tcp in (ONE_SYN, ONE_SYN_OF_BROKER)
+    assert was_one_syn(closed.connection) is holds_syns
 
 
 def test_a_handshake_is_half_open_and_any_more_is_not() -> None:

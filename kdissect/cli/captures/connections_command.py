@@ -28,7 +28,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
 from kdissect.engine.copy_counts import CopyCounts
-from kdissect.engine.half_open import ONE_SYN
+from kdissect.engine.half_open import was_one_syn
 from kdissect.engine.times import rfc3339
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
@@ -196,7 +196,7 @@ class ConnectionLines:
         # Hot: a row of a connection costs ten times what its line from a pattern does.
         if self._made is not None:
             return self._form.line(self._made.of_connection(info) | connection_row(number, info))
-        if self._delimited and info.tcp is ONE_SYN and not info.names and info.close is not None:
+        if self._delimited and was_one_syn(info) and not info.names and info.close is not None:
             kind = info.capture_set, info.close.how
             pattern = self._patterns.get(kind) or self._pattern(kind, info)
             if pattern != _NONE:

@@ -168,16 +168,23 @@ def is_first_of_kind(exchange: Exchange) -> bool:
     )
 
 
-def is_refused_by_close(exchange: Exchange) -> bool:
-    """Whether the broker closed right behind a request, and did not answer it."""
+def promptly_closed_ns(exchange: Exchange) -> int | None:
+    """Return the time from a request to the broker's close right after it; None if there was no such close.
+
+    A broker that may have refused a PROXY protocol header says nothing about the request.
+    """
     close, request = exchange.close, exchange.request
-    if close is None or close.by != _BROKER or request is None or exchange.response is not None:
+    if close is None or close.by != _BROKER or request is None or exchange.connection.is_unheard_after_proxy:
+        return None
+    after_ns = close.time_ns - request.end_time_ns
+    return after_ns if after_ns <= PROMPT_NS else None
+
+
+def is_refused_by_close(exchange: Exchange) -> bool:
+    """Whether the broker closed right after a request, and did not answer it."""
+    if exchange.response is not None or exchange.api_key is None or promptly_closed_ns(exchange) is None:
         return False
-    if exchange.connection.is_unheard_after_proxy:
-        return False
-    if any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ()):
-        return False
-    return exchange.api_key is not None and close.time_ns - request.end_time_ns <= PROMPT_NS
+    return not any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ())
 
 
 def _key(view: ExchangeView) -> tuple[str, str, str]:

@@ -52,10 +52,8 @@ class StreamSink(Protocol):
     ) -> Hole | None:
         """The next `length` bytes were not captured (`UNKNOWN_LENGTH`: who knows how many).
 
-        `can_fill`: the caller keeps the hole that this returns, and fills or forgets it.
-
-        `snapped` when a snap length cut them (then the packet is `ref`). Gives what `fill` needs, if the
-        bytes may still be of use.
+        `snapped` when a snap length cut them (then the packet is `ref`). `can_fill`: the caller keeps what
+        this returns, and fills or forgets it. Returns what `fill` needs, if the bytes may still be of use.
         """
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:

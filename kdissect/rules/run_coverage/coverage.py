@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from kdissect.model.finding import Who
+from kdissect.model.frame import is_cut_by_end
 from kdissect.rules.finding_evidence import Labels
 from kdissect.rules.kinds import ExchangeRule, UndecodableRule
 from kdissect.rules.run_coverage.rule_coverage import Exercises
 from kdissect.rules.run_coverage.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
-from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 Peer = tuple[Who, str, str | None, str | None, str | None]

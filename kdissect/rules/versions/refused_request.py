@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 
 from kdissect.history.api_keys import BETWEEN_BROKERS
-from kdissect.history.connections.refused_requests import PROMPT_NS, RefusalFact, is_first_of_kind
+from kdissect.history.connections.refused_requests import (
+    RefusalFact,
+    is_first_of_kind,
+    promptly_closed_ns,
+)
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule, FactRule
@@ -20,13 +24,10 @@ _LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
 
 def _prompt_close(exchange: Exchange) -> str:
     """How, and how soon: `fin after 2.0 ms`; empty where the broker did not close, or later."""
-    close, request = exchange.close, exchange.request
-    if close is None or close.by != Who.BROKER or request is None:
+    after_ns = promptly_closed_ns(exchange)
+    if after_ns is None or exchange.close is None:
         return ""
-    if exchange.connection.is_unheard_after_proxy:
-        return ""
-    after_ns = close.time_ns - request.end_time_ns
-    return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= PROMPT_NS else ""
+    return f"{exchange.close.how} after {after_ns / 1e6:.1f} ms"
 
 
 class OldProduceRefused(ExchangeRule):

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self, Union
 
 from kdissect.history.connections.negotiated_versions import ranges_of
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.frame import Frame
+from kdissect.model.frame import Frame, is_cut_by_end
 from kdissect.model.packets.packet import NEVER_NS, Moment, is_before
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.rule import REQUEST, RESPONSE
@@ -16,7 +16,6 @@ from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.rules.views.misplaced_end import MisplacedEnd
 from kdissect.session.exchange import Exchange, State
-from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo
 
 API_VERSIONS = 18  # org.apache.kafka.common.protocol.ApiKeys

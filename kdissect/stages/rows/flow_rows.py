@@ -12,7 +12,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.exchange_rows import Row, topic_id_text, wire_topics
-from kdissect.engine.half_open import ONE_SYN
+from kdissect.engine.half_open import was_one_syn
 from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.record_rows import RecordRows, record_topic, timestamp_type
 from kdissect.engine.records.record_sets import RecordSet, record_sets
@@ -52,7 +52,7 @@ class OneSynRows:
     def add(self, info: ConnectionInfo, order: bytes) -> bool:
         """Add the row of a connection; False, and nothing is added, of one of which more was seen."""
         # Hot: a row by itself costs ten times as much.
-        if info.tcp is not ONE_SYN or info.names or info.close is None:
+        if not was_one_syn(info) or info.names or info.close is None:
             return False
         if self._first is None:
             self._first = batch_of(TABLES["connections"], [self._row_of(info, order)])

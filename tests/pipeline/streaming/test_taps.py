@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.cli.parquet_tables.watch_run import _WatchLine
 from kdissect.model.packets.packet import Packet
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_stream
@@ -96,6 +95,9 @@ def _compare(
 
 def test_a_batch_names_a_capture_of_kdissect_tap(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A stream compares sequence numbers, which a tap invents: it says so once for each capture set."""
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    from kdissect.cli.parquet_tables.watch_run import _WatchLine
+
     folder = tmp_path / "in"
     folder.mkdir()
     stream = Stream(settings_of(tmp_path, folder))

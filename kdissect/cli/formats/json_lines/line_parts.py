@@ -131,7 +131,7 @@ def text_or_null(text: str | None) -> str:
 
 
 def ends_of(connection: ConnectionInfo) -> str:
-    """Capture set, both ends, what is behind them and who asks: from kind to client id."""
+    """Capture set, both ends, the client of a proxy, processes and who asks: from kind to client id."""
     ends = (
         f',"capture_set":{text_or_null(connection.capture_set)},'
         f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
