@@ -112,8 +112,17 @@ def folded(found: Sequence[FoundCause]) -> list[FoundCause]:
     ]
 
 
+def _names(found: FoundCause, kind: str) -> set[str]:
+    return {one.name for one in found.parties if one.kind == kind}
+
+
 def _follows(cause: FoundCause, effect: FoundCause) -> bool:
     explains, kinds = _EXPLAINS.get(cause.id, _NOTHING)
-    if effect.id not in explains or not any(one.kind in kinds for one in cause.parties & effect.parties):
+    common = {one.kind for one in cause.parties & effect.parties} & kinds
+    if effect.id not in explains or not common:
         return False
+    if common == {"client"} and _names(effect, "client") - _names(cause, "client"):
+        return False  # it befell others, too
+    if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):
+        return False  # a host that cannot use one broker may have other trouble with another
     return cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS

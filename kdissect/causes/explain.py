@@ -12,7 +12,7 @@ from kdissect.causes.laws.laws import LAWS
 from kdissect.causes.ledger.normal import reason_why_normal
 from kdissect.causes.ledger.symptom import Symptom
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.model.cause import Explanation, RefutedCause
+from kdissect.model.cause import Explanation
 
 _MOST = 20  # symptoms that are listed
 
@@ -26,11 +26,7 @@ def explain(gathering: Gathering, files: Sequence[str], cause_id: str) -> Explan
         cause_id,
         causes[0].title,
         tuple(one for one in found if one.id == cause_id),
-        tuple(
-            RefutedCause(one.cause.sentence, one.law.says, one.against)
-            for one in seen.refuted
-            if one.cause.id == cause_id
-        ),
+        tuple(one for one in seen.refuted if one.id == cause_id),
         tuple(law.says for law in LAWS if cause_id in law.causes),
         tuple(_symptoms(seen, causes)),
         tuple(files),
@@ -43,7 +39,7 @@ def _symptoms(seen: Evidence, causes: Sequence[Cause]) -> list[str]:
     for number, symptom in enumerate(seen.ledger.symptoms):
         if any(claim.covers(symptom) for cause in causes for claim in cause.own_claims()):
             by, normal = seen.ledger.claimed.get(number), reason_why_normal(symptom)
-            state = f"explained by {by}" if by else f"normal: {normal}" if normal else "not explained"
+            state = f"explained by {by.id}" if by else f"normal: {normal}" if normal else "not explained"
             found.append(f"{_text(symptom)}: {state}")
     return found[:_MOST]
 

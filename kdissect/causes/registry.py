@@ -13,6 +13,7 @@ _MODULES = (
     "access.cluster_denied",
     "access.connection_refused",
     "access.group_denied",
+    "access.login_missing",
     "access.login_refused",
     "access.mechanism_refused",
     "access.plaintext_to_tls",
@@ -20,7 +21,6 @@ _MODULES = (
     "access.tls_handshake_failed",
     "access.tls_to_plaintext",
     "access.topic_denied",
-    "brokers.broker_closes",
     "brokers.broker_restarted",
     "brokers.coordinator_unavailable",
     "brokers.health_probe",
@@ -68,6 +68,8 @@ _MODULES = (
     "versions.old_client",
     "versions.version_refused",
     "versions.version_removed_by_upgrade",
+    # After all that says why a broker closes.
+    "brokers.broker_closes",
     # Last: they report what no other cause claims.
     "general.failed_connections",
     "general.unreadable_bytes",

@@ -115,6 +115,7 @@ def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
 class RefutedCause(NamedTuple):
     """A cause that is not printed: what it would say, the law, and what in the capture contradicts it."""
 
+    id: str
     sentence: str
     law: str
     against: str

@@ -56,7 +56,7 @@ ANSWERS = (
            ("session-timeout-too-short", "member-crashed")),
     Answer("unreleased_instance.pcap.gz", "duplicate-static-member", ("did not release it",)),
     Answer("broker_killed_real.pcap.gz", "broker-restarted", (), VERSIONS),
-    Answer("sasl_missing_real.pcap.gz", "broker-closes", (), VERSIONS),
+    Answer("sasl_missing_real.pcap.gz", "login-missing", ("or closes for another reason",), VERSIONS),
     Answer("noreauth_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("lb_rst_idle_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("eventhubs_v4_reset.pcap.gz", "broker-closes"),

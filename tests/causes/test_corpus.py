@@ -23,7 +23,7 @@ FAULTS = {
     "kafka44_missteps_raw": {"sequence-gap"},
     "kafka44_connect_plain": {
         "advertised-address", "login-refused", "mechanism-refused", "tls-to-plaintext",
-        "version-refused",
+        "login-missing",
     },
     "kafka44_connect_tls": {"plaintext-to-tls", "tls-handshake-failed"},
     "kafka44_java_racks": {"not-enough-replicas"},

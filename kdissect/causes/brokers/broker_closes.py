@@ -39,26 +39,32 @@ class BrokerCloses(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
-        found: dict[str, tuple[Seen, dict[Client, None]]] = {}
+        """Each broker; clients apart whose trouble another cause explains, with that cause."""
+        found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None]]] = {}
+
+        def put(broker: str, client: Client, packets: Packets, took_ns: int = 0) -> None:
+            why = next(seen.ledger.claims_on(client, broker), None)
+            key = broker, frozenset() if why is None else why.parties
+            at, clients = found.setdefault(key, (Seen(), {}))
+            at.add(packets, took_ns)
+            clients[client] = None
+
+        known = set()
         for one in seen.problems(Reason.CLOSED_AT_ONCE):
             info = one.connection
-            at, clients = found.setdefault(info.broker_text, (Seen(), {}))
-            at.add(Packets(info.id, -1, one.problem.fact, info.start_ns), one.problem.age_ns)
-            clients[Client(None, info.client_id, None, info.client_text.rpartition(":")[0].strip("[]"))] = (
-                None
-            )
-        told = {connection for at, _ in found.values() for connection in at.connections}
+            client = Client(None, info.client_id, None, info.client_text.rpartition(":")[0].strip("[]"))
+            packets = Packets(info.id, -1, one.problem.fact, info.start_ns)
+            put(info.broker_text, client, packets, one.problem.age_ns)
+            known.add(info.id)
         for key, link in seen.gathering.links.items():
             for ended in link.ended if link.exchanges else ():  # what cannot be read may end itself
                 is_back = any(start > ended.time_ns for start, _ in link.starts)
-                if ended.connection in told or not (ended.unanswered or is_back):
+                if ended.connection in known or not (ended.unanswered or is_back):
                     continue
-                at, clients = found.setdefault(key.broker, (Seen(), {}))
                 what = "with requests under way" if ended.unanswered else "while the client had use for it"
-                at.add(Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns))
-                clients[Client(None, key.client_id, None, key.host)] = None
-        for broker, (at, clients) in found.items():
+                packets = Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns)
+                put(key.broker, Client(None, key.client_id, None, key.host), packets)
+        for (broker, _), (at, clients) in found.items():
             if at.times < _LEAST:
                 continue
             yield self.found(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
@@ -12,7 +12,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.history.connections.connection_problems import ConnectionProblem
-from kdissect.model.cause import Party
+from kdissect.model.cause import Party, RefutedCause
 from kdissect.schema.error_codes import error_name
 from kdissect.session.problem import Reason
 from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
@@ -21,9 +21,6 @@ from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
 from kdissect.stats.traffic import Tally
-
-if TYPE_CHECKING:
-    from kdissect.causes.laws.law import Refuted
 
 Row = dict[str, Any]
 
@@ -80,7 +77,7 @@ class Evidence:
     def __init__(self, gathering: Gathering) -> None:
         self.gathering = gathering
         self.first_ns, self.last_ns = gathering.first_ns, gathering.last_ns
-        self.refuted: list[Refuted] = []
+        self.refuted: list[RefutedCause] = []
         """Causes that a law refutes: they are not printed."""
 
     @property
@@ -91,7 +88,7 @@ class Evidence:
     @cached_property
     def ledger(self) -> Ledger:
         """All symptoms, and which of them a cause claims."""
-        return Ledger(symptoms_of(self))
+        return Ledger(symptoms_of(self.gathering, self.tallies, self.last_ns))
 
     @cached_property
     def groups(self) -> list[Row]:

@@ -18,14 +18,6 @@ class Law(NamedTuple):
     refutes: Callable[[FoundCause, Evidence], str]
 
 
-class Refuted(NamedTuple):
-    """A cause that is not printed, the law, and what contradicts it."""
-
-    cause: FoundCause
-    law: Law
-    against: str
-
-
 def named(cause: FoundCause, kind: str) -> set[str]:
     """The names of the parties of one kind that a cause concerns."""
     return {party.name for party in cause.parties if party.kind == kind}

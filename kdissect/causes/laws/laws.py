@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
-from kdissect.causes.laws.law import Law, Refuted
+from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.network_laws import handshake_shows_round_trip
 from kdissect.causes.laws.producer_laws import another_producer_came, leader_is_another
 from kdissect.causes.laws.version_laws import version_is_offered
-from kdissect.model.cause import FoundCause
+from kdissect.model.cause import FoundCause, RefutedCause
 
 LAWS: tuple[Law, ...] = (
     Law(
@@ -50,9 +50,9 @@ LAWS: tuple[Law, ...] = (
 )
 
 
-def refuted_by(cause: FoundCause, seen: Evidence) -> Refuted | None:
+def refuted_by(cause: FoundCause, seen: Evidence) -> RefutedCause | None:
     """The first law that refutes a cause, with what contradicts it; None if the cause survives."""
     for law in LAWS:
         if cause.id in law.causes and (against := law.refutes(cause, seen)):
-            return Refuted(cause, law, against)
+            return RefutedCause(cause.id, cause.sentence, law.says, against)
     return None

@@ -8,7 +8,7 @@ from kdissect.model.cause import FoundCause
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
 _OF_BROKERS = (
-    "AddPartitionsManager"  # org.apache.kafka.server: the client id of brokers that verify transactions
+    "AddPartitionsManager"  # the client id of brokers that verify transactions
 )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from kdissect.causes.ledger.normal import reason_why_normal
 from kdissect.causes.ledger.symptom import Claim, Symptom, SymptomKind
 from kdissect.model.cause import FoundCause
+from kdissect.stats.client import Client
 
 _BEFORE_NS = 5_000_000_000  # packets of several brokers: an effect may be seen before its cause
 _AFTER_NS = 120_000_000_000  # as long as an effect follows from a cause (`diagnose.folded`)
@@ -14,11 +15,11 @@ _OF_CLIENTS = frozenset({"client", "group", "topic", "id"})
 
 
 class Ledger:
-    """Symptoms, each with the id of the cause that claims it."""
+    """Symptoms, each with the cause that claims it."""
 
     def __init__(self, symptoms: Iterable[Symptom]) -> None:
         self.symptoms = list(symptoms)
-        self.claimed: dict[int, str] = {}
+        self.claimed: dict[int, FoundCause] = {}
         """By the number of the symptom."""
 
     def claim(
@@ -30,13 +31,14 @@ class Ledger:
         follow from it: they need a party in common of one of the kinds `by`.
         """
         for number in self.claimable(cause, own, also, by):
-            self.claimed.setdefault(number, cause.id)
+            self.claimed.setdefault(number, cause)
 
     def claimable(
         self, cause: FoundCause, own: Collection[Claim], also: Collection[Claim], by: Collection[str]
     ) -> list[int]:
         """The numbers of the symptoms that a cause explains."""
         found = []
+        names_clients = any(party.kind == "client" for party in cause.parties)
         for number, symptom in enumerate(self.symptoms):
             seen = symptom.seen
             is_then = (
@@ -45,12 +47,25 @@ class Ledger:
             if not is_then:
                 continue
             common = {party.kind for party in cause.parties & symptom.parties}
-            is_own = bool(common & _OF_CLIENTS) or common >= {"host", "broker"}
+            # A cause of one client does not explain what others on the same host meet.
+            is_of_host = symptom.client.client_id is None or not names_clients
+            is_own = bool(common & _OF_CLIENTS) or (is_of_host and common >= {"host", "broker"})
+            # A host that cannot use one broker may have other trouble with another.
+            kinds = common & set(by)
+            is_effect = bool(kinds - {"host"}) or (bool(kinds) and "broker" in common)
             if (is_own and any(one.covers(symptom) for one in own)) or (
-                common & set(by) and any(one.covers(symptom) for one in also)
+                is_effect and any(one.covers(symptom) for one in also)
             ):
                 found.append(number)
         return found
+
+    def claims_on(self, client: Client, broker: str) -> Iterator[FoundCause]:
+        """Yield the causes that claim symptoms of a client at a broker."""
+        for number, cause in self.claimed.items():
+            symptom = self.symptoms[number]
+            is_client = symptom.client.client_id == client.client_id
+            if is_client and symptom.client.address == client.address and symptom.broker == broker:
+                yield cause
 
     def open(self, kind: SymptomKind) -> list[Symptom]:
         """Symptoms of one kind that no cause claims and that are not normal."""

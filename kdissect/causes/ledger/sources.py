@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
+from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
 from kdissect.model.cause import Packets
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
+from kdissect.stats.traffic import Tally
 
-if TYPE_CHECKING:
-    from kdissect.causes.evidence.evidence import Evidence
+Tallies = Collection[tuple[tuple[str, str, str, str], Tally]]
+"""Exchanges by API, client id, host of the client, broker."""
 
 # Requests that were sent on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
@@ -23,16 +24,16 @@ _PRELIMINARY = frozenset(
 )
 
 
-def symptoms_of(seen: Evidence) -> Iterator[Symptom]:
-    """All symptoms of a capture."""
-    work = _Work(seen)
-    yield from _errors(seen, work)
-    yield from _troubles(seen, work)
-    failed = list(_connections(seen))
+def symptoms_of(gathering: Gathering, tallies: Tallies, last_ns: int) -> Iterator[Symptom]:
+    """Yield all symptoms of a capture whose last packet has the time `last_ns`."""
+    work = _Work(tallies, last_ns)
+    yield from _errors(gathering, work)
+    yield from _troubles(gathering, work)
+    failed = list(_connections(gathering))
     yield from failed
-    yield from _unanswered(seen, work, {name for one in failed for name in one.seen.connections})
-    yield from _broken(seen)
-    yield from _late(seen, work)
+    yield from _unanswered(gathering, work, {name for one in failed for name in one.seen.connections})
+    yield from _broken(gathering)
+    yield from _late(gathering, tallies, work)
 
 
 # What producers, consumers and members of groups send, besides what precedes it.
@@ -51,13 +52,13 @@ _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "H
 class _Work:
     """What each client did: requests by API, and the last time that it received a response without error."""
 
-    def __init__(self, seen: Evidence) -> None:
+    def __init__(self, tallies: Tallies, last_ns: int) -> None:
         self._sent: dict[tuple[str, str, str], int] = {}
-        self._end_ns = seen.last_ns
+        self._end_ns = last_ns
         self._last: dict[tuple[str, str], int] = {}
         self._asked: dict[tuple[str, str, str], int] = {}
         self._workers: set[tuple[str, str]] = set()
-        for (api, client_id, host, _), tally in seen.tallies:
+        for (api, client_id, host, _), tally in tallies:
             key = api, client_id, host
             self._sent[key] = self._sent.get(key, 0) + tally.exchanges
             if api in _WORK:
@@ -88,8 +89,8 @@ class _Work:
         return is_last and seen.times < _HALF * self.sent(client, api_key)
 
 
-def _errors(seen: Evidence, work: _Work) -> Iterator[Symptom]:
-    log = seen.gathering.log
+def _errors(seen: Gathering, work: _Work) -> Iterator[Symptom]:
+    log = seen.log
     for key, at in log.errors.items():
         yield Symptom(
             SymptomKind.ERROR, key.capture_set, key.client, key.broker, at, key.api_key, key.code,
@@ -99,8 +100,8 @@ def _errors(seen: Evidence, work: _Work) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _troubles(seen: Evidence, work: _Work) -> Iterator[Symptom]:
-    for key, at in seen.gathering.log.troubles.items():
+def _troubles(seen: Gathering, work: _Work) -> Iterator[Symptom]:
+    for key, at in seen.log.troubles.items():
         yield Symptom(
             SymptomKind.TROUBLE, key.capture_set, key.client, key.broker, at, key.api_key, key.trouble.status,
             message=key.trouble.text, group=key.group, total=work.sent(key.client, key.api_key),
@@ -108,11 +109,11 @@ def _troubles(seen: Evidence, work: _Work) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _connections(seen: Evidence) -> Iterator[Symptom]:
+def _connections(seen: Gathering) -> Iterator[Symptom]:
     """Connections that failed; those on which a request waited are symptoms of that request."""
     found: dict[tuple[str, str, str, str, Reason], tuple[Seen, str]] = {}
     names: dict[tuple[str, str, str, str, Reason], str | None] = {}
-    for one in seen.gathering.problems:
+    for one in seen.problems:
         info, reason = one.connection, one.problem.reason
         if reason in _SENT_REQUESTS and info.unanswered:
             continue
@@ -127,7 +128,7 @@ def _connections(seen: Evidence) -> Iterator[Symptom]:
     for key, (at, fact) in found.items():
         capture_set, host, _, broker, reason = key
         client = Client(None, names[key], None, host.strip("[]"))
-        links = [link for of, link in seen.gathering.links.of_broker(capture_set, broker) if of.host == host]
+        links = [link for of, link in seen.links.of_broker(capture_set, broker) if of.host == host]
         yield Symptom(
             SymptomKind.CONNECTION, capture_set, client, broker, at, detail=str(reason), message=fact,
             total=at.times + sum(link.opened for link in links if link.exchanges),
@@ -135,8 +136,8 @@ def _connections(seen: Evidence) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _unanswered(seen: Evidence, work: _Work, failed: set[str]) -> Iterator[Symptom]:
-    for key, at in seen.unanswered():
+def _unanswered(seen: Gathering, work: _Work, failed: set[str]) -> Iterator[Symptom]:
+    for key, at in seen.log.unanswered.items():
         if at.connections <= failed:
             continue
         yield Symptom(
@@ -146,8 +147,8 @@ def _unanswered(seen: Evidence, work: _Work, failed: set[str]) -> Iterator[Sympt
         )  # fmt: skip
 
 
-def _broken(seen: Evidence) -> Iterator[Symptom]:
-    for key, broken in seen.gathering.broken.found.items():
+def _broken(seen: Gathering) -> Iterator[Symptom]:
+    for key, broken in seen.broken.found.items():
         client = Client(None, key.client_id, None, key.host.strip("[]"))
         yield Symptom(
             SymptomKind.BROKEN, key.capture_set, client, key.broker, broken.seen, detail=key.code,
@@ -156,9 +157,9 @@ def _broken(seen: Evidence) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _late(seen: Evidence, work: _Work) -> Iterator[Symptom]:
+def _late(seen: Gathering, tallies: Tallies, work: _Work) -> Iterator[Symptom]:
     """Late responses; `detail` is empty if the broker served another client meanwhile."""
-    late = seen.late()
+    late = list(seen.log.late.items())
     waiting: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for key, _ in late:
         client = key.client.client_id or "", key.client.address
@@ -167,12 +168,12 @@ def _late(seen: Evidence, work: _Work) -> Iterator[Symptom]:
         clients = waiting[key.capture_set, key.broker]
         yield Symptom(
             SymptomKind.LATE, key.capture_set, key.client, key.broker, at, key.api_key,
-            detail="" if _serves_others(seen, key.broker, clients, at) else ALL_CLIENTS,
+            detail="" if _serves_others(tallies, key.broker, clients, at) else ALL_CLIENTS,
             total=work.sent(key.client, key.api_key), goes_on=work.goes_on(key.client, key.api_key, at),
         )  # fmt: skip
 
 
-def _serves_others(seen: Evidence, broker: str, clients: set[tuple[str, str]], at: Seen) -> bool:
+def _serves_others(tallies: Tallies, broker: str, clients: set[tuple[str, str]], at: Seen) -> bool:
     """Whether a client that did not wait was busy with a broker at that time."""
     return any(
         to == broker
@@ -181,5 +182,5 @@ def _serves_others(seen: Evidence, broker: str, clients: set[tuple[str, str]], a
         and tally.exchanges >= _BUSY
         and (tally.first_ns or 0) <= at.last_ns
         and (tally.last_ns or 0) >= at.first_ns
-        for (api, client_id, host, to), tally in seen.tallies
+        for (api, client_id, host, to), tally in tallies
     )

@@ -55,6 +55,7 @@ class RefusalFact(StrEnum):
     """What can be learned of refused requests."""
 
     CLOSED_AGAIN = "closed_again"  # behind the same request as the last times
+    CLOSED_BEFORE_LOGIN = "closed_before_login"  # the same; advertised, alone, only ApiVersions before it
     ADVERTISED_CLOSED = "advertised_closed"  # the same; advertised, alone, and not for lack of a login
     VERSION_REFUSED_AGAIN = (
         "version_refused_again"  # ApiVersions in a version that was refused the last times
@@ -64,13 +65,14 @@ class RefusalFact(StrEnum):
 class Refusals(NamedTuple):
     """How often one request was refused in a row, and when and where that was last.
 
-    `advertised` counts the last ones in a row for which nothing but the request can be the reason.
+    `alike` counts the last ones in a row that were refused in the same way as the last one.
     """
 
     times: int
     last_ns: int
     by: Evidence
-    advertised: int = 0
+    how: RefusalFact
+    alike: int
 
 
 class RefusedRequests:
@@ -109,24 +111,26 @@ class RefusedRequests:
         if not is_first_of_kind(exchange):
             self._refused.get_or(_key(view), dict).pop((view.key, view.version), None)
             return []
-        return self._refuse(view, RefusalFact.CLOSED_AGAIN, close.time_ns, close.how)
+        return self._refuse(view, self._how(view), close.time_ns, close.how)
 
-    def _is_only_reason(self, view: ExchangeView) -> bool:
-        """Whether a request that was closed is advertised, waited alone, and lacks no login."""
+    def _how(self, view: ExchangeView) -> RefusalFact:
+        """What the connection shows of a request that was closed: it is advertised and waited alone, or not."""
         low, high = (self._advertised.peek(view.info.id) or {}).get(view.key, (0, -1))
-        kinds = list(view.info.api_versions_seen)
-        before = {key for key, _ in kinds[: kinds.index((view.key, view.version))]}
-        has_login = view.key in PRELIMINARY or bool(before - PRELIMINARY - {apis.SASL_AUTHENTICATE})
-        return (
-            low <= view.version <= high
-            and view.request is not None
+        is_alone = (
+            view.request is not None
             and view.exchange.state is State.UNANSWERED
             and view.exchange.ordinal == view.info.complete
-            and view.key not in WAITING
-            and has_login
         )
+        if not is_alone or not low <= view.version <= high or view.key in WAITING:
+            return RefusalFact.CLOSED_AGAIN
+        kinds = list(view.info.api_versions_seen)
+        before = {key for key, _ in kinds[: kinds.index((view.key, view.version))]}
+        if view.key in PRELIMINARY or before - PRELIMINARY - {apis.SASL_AUTHENTICATE}:
+            return RefusalFact.ADVERTISED_CLOSED
+        is_before_login = before <= {apis.API_VERSIONS} and view.info.mechanism is None
+        return RefusalFact.CLOSED_BEFORE_LOGIN if is_before_login else RefusalFact.CLOSED_AGAIN
 
-    def _refuse(self, view: ExchangeView, what: RefusalFact, now_ns: int, seen: str) -> list[Fact]:
+    def _refuse(self, view: ExchangeView, how: RefusalFact, now_ns: int, seen: str) -> list[Fact]:
         known, kind = self._refused.get_or(_key(view), dict), (view.key, view.version)
         before, times = known.get(kind), 1
         began_ns = view.info.start_ns
@@ -137,14 +141,15 @@ class RefusedRequests:
             times = before.times + 1 if began_ns - before.last_ns <= soon_ns else 1
         elif len(known) >= KINDS_KEPT:
             del known[next(iter(known))]
-        advertised = 0
-        if what is RefusalFact.CLOSED_AGAIN and self._is_only_reason(view):
-            advertised = 1 + (0 if before is None or times == 1 else before.advertised)
-        known[kind] = Refusals(times, now_ns, view.evidence, advertised)
+        alike = 1 + (before.alike if before is not None and times > 1 and before.how is how else 0)
+        known[kind] = Refusals(times, now_ns, view.evidence, how, alike)
         if times < AGAIN or before is None:
             return []
-        if advertised >= AGAIN:
-            what, times = RefusalFact.ADVERTISED_CLOSED, advertised
+        what = how
+        if alike >= AGAIN:
+            times = alike
+        elif how is not RefusalFact.VERSION_REFUSED_AGAIN:
+            what = RefusalFact.CLOSED_AGAIN
         detail = f"{plural(times, 'time')} in a row, each on a connection of its own"
         return [view.fact(what, kind, sure=view.is_whole, seen=str(seen), earlier=before.by, detail=detail)]
 

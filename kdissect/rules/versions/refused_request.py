@@ -186,7 +186,7 @@ class ClosedAgain(FactRule):
         "kafka.network.Processor#processCompletedReceives",
         "org.apache.kafka.network.Processor#parseRequestHeader",
     )
-    facts = (RefusalFact.CLOSED_AGAIN,)
+    facts = (RefusalFact.CLOSED_AGAIN, RefusalFact.CLOSED_BEFORE_LOGIN)
     expects = "an answer, if the broker has the version and the client may ask"
 
 

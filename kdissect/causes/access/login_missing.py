@@ -1,0 +1,64 @@
+"""`login-missing`: a client sends requests without a login to a listener that wants SASL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause, clients_text, joined, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.schema.protocol_messages import api_name
+from kdissect.stats.client import Client
+
+
+class LoginMissing(Cause):
+    """Requests in advertised versions on connections without a login, which the broker closes each time."""
+
+    id = "login-missing"
+    title = "A client does not log in"
+    severity = Severity.STOPS
+    help = (
+        "Set security.protocol of the client to SASL_PLAINTEXT or SASL_SSL, with sasl.mechanism and"
+        " sasl.jaas.config, or have it connect to a listener without SASL."
+    )
+    cites = (
+        "org.apache.kafka.clients.CommonClientConfigs#SECURITY_PROTOCOL_CONFIG",
+        "KIP-152 Motivation",
+    )
+    claims = (Claim(SymptomKind.UNANSWERED, details={BROKER}),)
+    explains = ("broker-closes", "connection-churn", "metadata-storm", "unanswered-requests")
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each broker."""
+        known: dict[str, tuple[Seen, dict[Client, None], dict[str, None]]] = {}
+        for fact, client, broker in seen.facts("RefusalFact.closed_before_login"):
+            if client is None:
+                continue
+            at, clients, apis = known.setdefault(broker, (Seen(), {}, {}))
+            at.add(packets_of(fact.evidence))
+            clients[client] = None
+            apis[api_name(fact.evidence.api_key or 0) or str(fact.evidence.api_key)] = None
+        for broker, (at, clients, apis) in known.items():
+            wants = _has_sasl(seen, broker)
+            who = clients_text(list(clients))
+            yield self.found(
+                f"{who} sent {joined(list(apis))} to {broker} without a login, and each time the broker closed"
+                f" the connection without a response ({times(at.times)} in a row or more): the listener wants"
+                f" SASL{', as other connections to it show' if wants else ', or closes for another reason'}.",
+                who,
+                parties_of(list(clients)) | {Party("broker", broker)},
+                at,
+                Cost(errors=at.times),
+                "connections {files} --problems",
+                "" if wants else "no connection to the listener shows whether it wants SASL",
+            )
+
+
+def _has_sasl(seen: Evidence, broker: str) -> bool:
+    """Whether a broker accepted a SaslHandshake; without SASL it refuses with ILLEGAL_SASL_STATE (KIP-43)."""
+    return any(
+        api == "SaslHandshake" and to == broker and tally.exchanges > tally.failed
+        for (api, _, _, to), tally in seen.tallies
+    )
