@@ -44,8 +44,8 @@ class LoginMissing(Cause):
             wants = _has_sasl(seen, broker)
             who = clients_text(list(clients))
             yield self.found(
-                f"{who} sent {joined(list(apis))} to {broker} without a login, and each time the broker closed"
-                f" the connection without a response ({times(at.times)} in a row or more): the listener wants"
+                f"{who} sent {joined(list(apis))} to {broker} without a login, and each time the broker"
+                f" closed the connection without a response ({times(at.times)} in a row or more): the listener wants"
                 f" SASL{', as other connections to it show' if wants else ', or closes for another reason'}.",
                 who,
                 parties_of(list(clients)) | {Party("broker", broker)},

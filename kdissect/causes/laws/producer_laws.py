@@ -7,9 +7,7 @@ from kdissect.causes.laws.law import named
 from kdissect.model.cause import FoundCause
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
-_OF_BROKERS = (
-    "AddPartitionsManager"  # the client id of brokers that verify transactions
-)
+_OF_BROKERS = "AddPartitionsManager"  # the client id of brokers that verify transactions
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
