@@ -43,10 +43,11 @@ class LoginMissing(Cause):
         for broker, (at, clients, apis) in known.items():
             wants = _has_sasl(seen, broker)
             who = clients_text(list(clients))
+            why = "as other connections to it show" if wants else "or closes for another reason"
             yield self.found(
                 f"{who} sent {joined(list(apis))} to {broker} without a login, and each time the broker"
-                f" closed the connection without a response ({times(at.times)} in a row or more): the listener wants"
-                f" SASL{', as other connections to it show' if wants else ', or closes for another reason'}.",
+                f" closed the connection without a response ({times(at.times)} in a row or more): the"
+                f" listener wants SASL, {why}.",
                 who,
                 parties_of(list(clients)) | {Party("broker", broker)},
                 at,

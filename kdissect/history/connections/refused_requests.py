@@ -114,7 +114,7 @@ class RefusedRequests:
         return self._refuse(view, self._how(view), close.time_ns, close.how)
 
     def _how(self, view: ExchangeView) -> RefusalFact:
-        """What the connection shows of a request that was closed: whether it is advertised and waited alone."""
+        """What a connection shows of a request that was closed: whether it is advertised and waited alone."""
         low, high = (self._advertised.peek(view.info.id) or {}).get(view.key, (0, -1))
         is_alone = (
             view.request is not None
