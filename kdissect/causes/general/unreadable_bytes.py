@@ -10,6 +10,7 @@ from kdissect.causes.ledger.symptom import Symptom, SymptomKind
 from kdissect.model.cause import Cost, Severity
 from kdissect.rules.registry import ALL_RULES
 
+_MOST = 0.5  # of the places
 _WHOSE = {rule.code: (rule.name, rule.who) for rule in ALL_RULES}
 
 
@@ -44,8 +45,10 @@ class UnreadableBytes(GeneralCause):
         )
 
     def weight(self, found: Together) -> Severity:
-        """Whether the other end left."""
-        return Severity.STOPS if found.total_left else Severity.WASTES
+        """Whether the other end left, most times or sometimes."""
+        if found.total_left > _MOST * found.seen.times:
+            return Severity.STOPS
+        return Severity.DELAYS if found.total_left else Severity.WASTES
 
     def cost(self, found: Together) -> Cost:
         """Each place."""
