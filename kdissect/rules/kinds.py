@@ -164,18 +164,23 @@ class FactRule(Rule):
     """Judges what a state machine of `history` found. `facts` are the kinds that break the rule.
 
     The machines know what the capture lacks: a fact that is not sure is inconclusive. `expects` and `sees`
-    put its two values into words.
+    put its two values into words. `ids_from`: of a rule that speaks of one topic, the first version that
+    names topics by id. A name may be that of a new topic by now.
     """
 
     needs = "the exchanges before it, none of them lost"
     facts: ClassVar[tuple[StrEnum, ...]] = ()
     expects: ClassVar[str] = "{}"
     sees: ClassVar[str] = "{}"
+    ids_from: ClassVar[int] = 0
 
     def check(self, fact: Fact) -> Iterable[Violation]:
         """The fault a fact stands for."""
         if not fact.sure:
             yield Violation(inconclusive="bytes are missing from the capture, or it began too late")
+            return
+        if (fact.evidence.api_version or 0) < self.ids_from:
+            yield Violation(inconclusive="the topic may have been created again under its name")
             return
         expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
         earlier = None if fact.earlier is None else (fact.earlier.connection, fact.earlier.ordinal)

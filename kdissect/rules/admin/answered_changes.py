@@ -1,23 +1,28 @@
 """Rules: what a broker says that it did with topics and records must be what it was asked for."""
 
+from collections import Counter
 from collections.abc import Iterator
 
+from kdissect.history.api_keys import CREATE_TOPICS, DESCRIBE_QUORUM
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.kinds import BodyRule
+from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
-from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.body_view import Body, body_of
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
+from kdissect.session.exchange import Exchange
 
+_FIRST_WITH_IDS = 7  # of CreateTopics (KIP-516)
 _NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
 
 
 class CreatedOtherwise(BodyRule):
     """A topic must be created as it was asked for.
 
-    The answer repeats the numbers of partitions and replicas, and gives the topic's id. -1 asks for the
-    default of the broker, and stands in the answer where the client may not see it.
+    The answer repeats the numbers of partitions and replicas. -1 asks for the default of the broker, and
+    stands in the answer where the client may not see it.
 
-    Example: 3 partitions asked for, 7 answered; or no error and a zero id.
+    Example: 3 partitions asked for, 7 answered.
 
     What to do: answer with what was made.
     """
@@ -33,7 +38,7 @@ class CreatedOtherwise(BodyRule):
     versions = Versions(5, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both counts and the id of each topic that was created."""
+        """Both counts of each topic that was created."""
         asked = body.other()
         if asked is None:
             return
@@ -48,7 +53,42 @@ class CreatedOtherwise(BodyRule):
                 seen = getattr(made, field)
                 if expected > 0 and seen not in (-1, expected):
                     yield body.violation(f"topics[{index}].{field}", f"{expected}, as asked for", str(seen))
-            if not asked.validate_only and getattr(made, "topic_id", None) == _NO_ID:
+
+
+class CreatedWithoutId(ExchangeRule):
+    """A topic must be created with an id.
+
+    Controllers with KRaft draw an id for each topic. Brokers with ZooKeeper do so from the inter-broker
+    protocol 2.8 on, and send zero before: they are left out. So the broker must have advertised
+    DescribeQuorum, which those do not have.
+
+    Example: no error and a zero id.
+
+    What to do: send the id of the topic.
+    """
+
+    code = "ADM023"
+    name = "created-without-id"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("KIP-516 Proposed Changes", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """CreateTopics from v7 on, whose answers have ids."""
+        return api_key == CREATE_TOPICS and (api_version or 0) >= _FIRST_WITH_IDS
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        """The id of each topic that was created."""
+        if DESCRIBE_QUORUM not in (view.advertised or ()):
+            return
+        body = body_of(exchange, RESPONSE)
+        asked = body.other() if body is not None and body.fits else None
+        if body is None or asked is None or asked.validate_only:
+            return
+        for index, made in enumerate(body.value.topics):
+            if not made.error_code and made.topic_id == _NO_ID:
                 yield body.violation(f"topics[{index}].topic_id", "the id of the topic", "zero")
 
 
@@ -74,10 +114,9 @@ class CreatedTwice(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Names that stand twice in the request, and their results."""
         asked = body.other()
-        names = [] if asked is None else [topic.name for topic in asked.topics]
-        twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+        named = Counter(() if asked is None else (topic.name for topic in asked.topics))
         for index, made in enumerate(body.value.topics):
-            if made.name in twice and not made.error_code:
+            if named[made.name] > 1 and not made.error_code:
                 yield body.violation(f"topics[{index}].error_code", f"an error: {made.name!r} twice", "0")
 
 
@@ -174,7 +213,7 @@ class OffsetOfEarlierTime(BodyRule):
 
     Example: 1700000000000 asked for, a record of 1600000000000 answered.
 
-    What to do: look up the time anew; indexes of times may be damaged.
+    What to do: look up the time again; indexes of times may be damaged.
     """
 
     code = "ADM022"

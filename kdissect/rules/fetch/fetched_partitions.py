@@ -72,7 +72,9 @@ class OnlyPartOfMessage(BodyRule):
     """A fetch up to v2 should ask for at least as many bytes as the largest message or batch has.
 
     Brokers cut the records at the size asked for. From v3 on they send the first batch whole. A client that
-    gets a part alone asks again for the same, and does not get on.
+    gets a part alone can read nothing: it fails, asks for the same again, or for more. What Apache Kafka
+    sends behind records that an old format has no place for, such as ends of transactions, is left out: it
+    has offset -1, and is longer than the answer on purpose.
 
     Example: max_bytes 1024, and 1024 bytes of a batch of 8 kB.
 
@@ -95,7 +97,8 @@ class OnlyPartOfMessage(BodyRule):
             records = bytes((partition.records or b"")[:_HEAD])
             size = _HEAD + int.from_bytes(records[8:], signed=True)
             held = len(partition.records or b"")
-            if len(records) == _HEAD and size > held and not partition.error_code:
+            is_filler = int.from_bytes(records[:8], signed=True) < 0
+            if len(records) == _HEAD and size > held and not is_filler and not partition.error_code:
                 seen = f"{held} of {plural(size, 'byte')}, and no more"
                 yield body.violation(f"{at}.records", "a message or batch that is whole", seen)
 

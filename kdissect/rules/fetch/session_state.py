@@ -111,7 +111,8 @@ class OffsetsBack(FactRule):
     """The high watermark and the log start of a partition should not go back.
 
     Told in one fetch session, by one broker. Records that were readable before are lost, or come back. Legal
-    after an unclean election, and where a topic was deleted and created again under its name.
+    after an unclean election. Inconclusive up to v12: a topic that was deleted and created again under its
+    name has a new log.
 
     Example: high watermark 500, then 6.
 
@@ -125,6 +126,7 @@ class OffsetsBack(FactRule):
     who = Who.BROKER
     cites = ("KIP-227 FetchRequest Metadata meaning", "KIP-320 Proposed Changes")
     facts = (FetchFact.OFFSET_BACK,)
+    ids_from = 13  # KIP-516
     expects = "{} or more, as told before"
     sees = "{}"
 

@@ -45,8 +45,9 @@ class NoHeartbeatInterval(BodyRule):
 class FencedAtJoin(BodyRule):
     """A member that joins must not be fenced.
 
-    A member that was fenced gives up its partitions, and joins again with epoch 0 and its id. The coordinator
-    compares epochs of those alone that are in the group. A client that is fenced again never gets in.
+    A member that was fenced gives up its partitions, and joins again with epoch 0 and its id. If the
+    coordinator still has it in a later epoch, and compares the two, the member cannot join before its session
+    times out. Apache Kafka 4.0 does so; 4.4 takes epoch 0.
 
     Example: member epoch 0, answered with FENCED_MEMBER_EPOCH.
 
@@ -56,7 +57,7 @@ class FencedAtJoin(BodyRule):
     code = "GRP033"
     name = "fenced-at-join"
     claim = Claim.DIFFERS
-    severity = Severity.ERROR
+    severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
     cites = ("KIP-848 Proposed Changes", *_CITES[1:])

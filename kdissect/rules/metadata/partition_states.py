@@ -72,7 +72,8 @@ class PartitionsMissing(BodyRule):
 
     Partitions are numbered without a gap. A client that is told of four with the numbers 0, 1, 2 and 903
     counts four of them, and sends records to one that does not exist. A topic without any partition cannot be
-    written.
+    written. Apache Kafka with ZooKeeper leaves out a partition none of whose replicas was up since the topic
+    was created.
 
     Example: partitions 0, 1 and 7.
 

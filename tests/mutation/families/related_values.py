@@ -1,9 +1,14 @@
 """Mutators of fields that go together within a body, or with the request."""
 
+import random
+from collections.abc import Iterator
 from typing import Any
 
-from tests.mutation.mutators import edits
-from tests.support.messages.traffic import BROKER
+from kdissect.history.api_keys import API_VERSIONS, CREATE_TOPICS, DESCRIBE_QUORUM
+from tests.mutation.corpus import side_of
+from tests.mutation.families.histories import before, places
+from tests.mutation.mutators import Mutant, changed, edits, mutator
+from tests.support.messages.traffic import BROKER, CLIENT
 
 HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
 LEADER_NOT_AVAILABLE, FENCED_MEMBER_EPOCH = 5, 110  # org.apache.kafka.common.protocol.Errors
@@ -154,6 +159,24 @@ def _otherwise(value: Any, asked: Any) -> bool:
         return False
     made.num_partitions += 50
     return True
+
+
+@mutator("created-without-id", "ADM023", "a topic has an id")
+def _without_id(rng: random.Random) -> Iterator[Mutant]:
+    """At brokers that tell by their APIs that they have KRaft."""
+    for _, scene in places(rng, CREATE_TOPICS, API_VERSIONS, oldest=7):
+        body, asked, offers = (
+            side_of(scene, BROKER),
+            side_of(scene, CLIENT),
+            before(scene, API_VERSIONS, BROKER),
+        )
+        if body is None or asked is None or asked.value().validate_only or not offers:
+            continue
+        value = body.value()
+        row = next((topic for topic in value.topics if not topic.error_code), None)
+        if row is not None and any(api.api_key == DESCRIBE_QUORUM for api in offers[-1].value().api_keys):
+            row.topic_id = bytes(16)
+            yield changed(body, body.encoded(value))
 
 
 @edits(

@@ -196,21 +196,28 @@ def _start_back(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _offset_back(rng: random.Random, field: str) -> Iterator[Mutant]:
-    """An answer before it told of higher offsets."""
-    for _, scene in places(rng, FETCH, each=20, oldest=7):
+    """An answer before it told of higher offsets; of topics with ids, for a name may be that of a new one."""
+    for _, scene in places(rng, FETCH, each=20, oldest=13):
         now, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
         if now is None or asked is None or asked.value().session_epoch <= 0:
             continue
         told = _partitions(now.value())
+        forgets = [each.scene.target for each in before(scene, FETCH, CLIENT) if _forgets(each.value())]
         for body in reversed(before(scene, FETCH, BROKER)):
             value = body.value()
             rows = _partitions(value)
             both = [name for name, row in rows.items() if name in told and getattr(told[name], field) >= 0]
             if value.session_id != now.value().session_id or value.error_code or not both:
                 continue
+            if any(target > body.scene.target for target in forgets):
+                continue  # of a partition that comes back nothing is known
             setattr(rows[both[0]], field, getattr(told[both[0]], field) + 1000)
             yield Mutant(scene, scene.talk().replace(body.scene.target, BROKER, body.encoded(value)))
             break
+
+
+def _forgets(asked: Any) -> bool:
+    return bool(asked.forgotten_topics_data)
 
 
 def _partitions(answer: Any) -> dict[tuple[Any, int], Any]:
@@ -241,6 +248,8 @@ def _given_before(rng: random.Random) -> Iterator[Mutant]:
         row, old = (first(answer.responses, "partition_responses") for answer in (value, last))
         if row is None or old is None or (_topic(value), row.index) != (_topic(last), old.index):
             continue
+        if isinstance(_topic(value), str):
+            continue  # a name may be that of a new topic
         if not row.error_code and not old.error_code and row.base_offset > old.base_offset >= 0:
             row.base_offset = old.base_offset
             yield changed(body, body.encoded(value))
