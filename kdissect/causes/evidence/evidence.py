@@ -136,13 +136,12 @@ class Evidence:
         log = self.gathering.log
         found = []
         for key, at in log.unanswered.items():
-            waiting = log.open.peek(key)
+            seen, waiting = at, log.open.peek(key)
             if waiting is not None:
                 seen = Seen()
                 seen.merge(at)
                 seen.longest_ns, seen.time_ns = waiting.waits(self.last_ns)
-                at = seen
-            found.append((key, at))
+            found.append((key, seen))
         return found
 
     def connection_of(self, client_id: str | None, host: str, broker: str) -> str:
