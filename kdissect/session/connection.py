@@ -574,6 +574,7 @@ class ConnectionAnalyzer:
             client.gaps + broker.gaps,
             client.gap_bytes + broker.gap_bytes,
             broker.packets,
+            client_zero_windows=client.zero_windows,
         )
         info.tcp = info.tcp._replace(times=self._times()) if info.tcp.packets > 1 else info.tcp
         info.tcp_log = None  # first: another thread that adds both must not count them twice

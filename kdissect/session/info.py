@@ -458,7 +458,8 @@ class TcpSummary(NamedTuple):
 
     `broker_packets` is 0, or as large as `packets`, where one direction was captured.
 
-    `times` is None of a connection with one packet, and where nobody asks for it.
+    `times` is None of a connection with one packet, and where nobody asks for it. `client_zero_windows` are
+    those of `zero_windows` that the client sent.
     """
 
     packets: int
@@ -473,3 +474,4 @@ class TcpSummary(NamedTuple):
     gap_bytes: int
     broker_packets: int
     times: TcpTimes | None = None
+    client_zero_windows: int = 0

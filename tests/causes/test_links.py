@@ -16,6 +16,7 @@ def tcp(**changed: Any) -> SimpleNamespace:
     """Counters of a connection: 300 bytes from the client, 700 from the broker."""
     counted = {
         "packets": 10, "client_bytes": 300, "broker_bytes": 700, "retransmissions": 2, "zero_windows": 3,
+        "client_zero_windows": 2,
         "resets": 1, "gap_bytes": 50, "times": None,
     }  # fmt: skip
     return SimpleNamespace(**counted | changed)
@@ -47,7 +48,8 @@ def test_sums() -> None:
     )
     assert (found.opened, found.begun_before, found.exchanges, found.silent) == (1, 1, 8, 1)
     assert (found.packets, found.bytes, found.retransmissions) == (20, 2000, 4)
-    assert (found.zero_windows, found.resets, found.gap_bytes) == (6, 2, 100)
+    assert (found.zero_windows, found.zero_windows_of_broker) == (4, 2)
+    assert (found.resets, found.gap_bytes) == (2, 100)
     assert (found.first_id, found.last_ns, found.starts) == ("c1", SECOND, [(0, "c1")])
     assert found.trip_ns is None
 
@@ -70,12 +72,7 @@ def test_short_ones_were_opened_and_ended_within_ten_seconds(changed: dict[str, 
 @pytest.mark.parametrize(("by", "count"), [("broker", 1), ("client", 0), (None, 0)])
 def test_what_the_broker_ended(by: str | None, count: int) -> None:
     found = link(connection(close=closed(by, at=3))).ended
-    assert found == [Ended(3 * SECOND, "c1", 1, "fin", 2 * SECOND)] * count
-
-
-def test_a_connection_without_exchanges_was_not_idle() -> None:
-    (ended,) = link(connection(exchanges=0, close=closed(at=3))).ended
-    assert ended.idle_ns == 0
+    assert found == [Ended(3 * SECOND, "c1", 1, "fin")] * count
 
 
 def test_the_round_trip_is_the_median_of_those_known() -> None:

@@ -17,6 +17,9 @@ _LEAST = 50  # records
 _SHARE = 0.4  # of what came while it was there: less is a moment's lead of the writers
 _TIME_NS = 8 * SECOND_NS
 _SILENT_NS = 6 * SECOND_NS
+_GONE_NS = (
+    10 * SECOND_NS
+)  # without a heartbeat: by default members send one every 3 s, or every 5 s (KIP-848)
 
 
 class LagSlowConsumer(Cause):
@@ -46,7 +49,9 @@ class LagSlowConsumer(Cause):
             last_ns = max(one.worked_ns for one in members)
             joined_ns = max(one.joined_ns for one in members) or seen.first_ns
             lasted_ns = seen.last_ns - joined_ns
-            is_there = last_ns and seen.last_ns - last_ns < max(_SILENT_NS, lasted_ns // 2)
+            beat_ns = max(one.heartbeat_ns for one in members)
+            is_gone = beat_ns and seen.last_ns - beat_ns > _GONE_NS
+            is_there = not is_gone and last_ns and seen.last_ns - last_ns < max(_SILENT_NS, lasted_ns // 2)
             if behind < max(_LEAST, _SHARE * ends) or lasted_ns < _TIME_NS or not is_there:
                 continue
             one = members[0]

@@ -69,7 +69,10 @@ def _named(value: Value) -> str | bytes | None:
 
 
 def asked(request: Any) -> tuple[str | None, str | None]:
-    """The group and the transactional id that a request names."""
+    """The group and the transactional id that a request names; None for a FindCoordinator with several."""
     group = sent(request, "group_id")
     txn = sent(request, "transactional_id") or sent(request, "v3_and_below_transactional_id")
+    kind, keys = sent(request, "key_type"), sent(request, "coordinator_keys") or [sent(request, "key")]
+    if kind is not None and len(keys) == 1:  # KIP-98: 0 is a group, 1 a transactional id
+        group, txn = (keys[0] if kind == 0 else group), (keys[0] if kind == 1 else txn)
     return (text_of(group) if group else None), (text_of(txn) if txn else None)

@@ -129,8 +129,17 @@ class Evidence:
         return list(self.gathering.log.late.items())
 
     def unanswered(self) -> list[tuple[UnansweredKey, Seen]]:
-        """Requests without an answer."""
-        return list(self.gathering.log.unanswered.items())
+        """Requests without an answer; of those that nobody ended with a close, the wait until the end."""
+        log = self.gathering.log
+        found = []
+        for key, at in log.unanswered.items():
+            seen, waiting = at, log.open.peek(key)
+            if waiting is not None:
+                seen = Seen()
+                seen.merge(at)
+                seen.longest_ns, seen.time_ns = waiting.waits(self.last_ns)
+            found.append((key, seen))
+        return found
 
     def connection_of(self, client_id: str | None, host: str, broker: str) -> str:
         """A connection of a client to a broker; empty where there is none."""

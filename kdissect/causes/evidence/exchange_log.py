@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kdissect.causes.evidence.body_errors import asked, body_errors
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
-from kdissect.causes.evidence.watching_judge import WAITING
+from kdissect.causes.evidence.watching_judge import FETCHES, WAITING
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.history import api_keys as apis
@@ -20,6 +20,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Packets
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, Clients, is_follower, text_of
 from kdissect.stats.watermarks import topic_of
 
@@ -71,6 +72,28 @@ class UnansweredKey(NamedTuple):
     closed_by: str | None
 
 
+class Open:
+    """Requests that wait when the capture ends: how many, and since when. Times are nanoseconds.
+
+    Since when: the end of the request, or of the wait that it asks for.
+    """
+
+    __slots__ = ("since_ns", "since_sum_ns", "times")
+
+    def __init__(self) -> None:
+        self.times = self.since_ns = self.since_sum_ns = 0
+
+    def add(self, since_ns: int) -> None:
+        """Another one."""
+        self.since_ns = min(self.since_ns, since_ns) if self.times else since_ns
+        self.times += 1
+        self.since_sum_ns += since_ns
+
+    def waits(self, end_ns: int) -> tuple[int, int]:
+        """The longest wait until the end of the capture, and all waits."""
+        return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
+
+
 class HeldKey(NamedTuple):
     """A last stable offset that stands still below the end of its partition."""
 
@@ -114,6 +137,8 @@ class ExchangeLog:
         self.troubles: Table[TroubleKey, Seen] = Table(KEYS_KEPT)
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
+        self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
+        """Of `unanswered`, those on connections that nobody closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -199,13 +224,19 @@ class ExchangeLog:
         request = exchange.request
         if request is None or exchange.state is not State.UNANSWERED or exchange.api_key is None:
             return False
-        if any(note.kind is AnomalyKind.GAP for note in exchange.anomalies or ()):
-            return False  # the answer may be among bytes that were not read
         info, close = view.info, exchange.close
+        is_known = all(note.kind is not AnomalyKind.GAP for note in exchange.anomalies or ())
+        if not is_known or bytes_are_missing(info, request.time_ns):
+            return False  # the answer may be among bytes that were not read
         by = None if close is None else close.by
-        end_ns = info.end_ns if close is None else close.time_ns
         key = UnansweredKey(info.capture_set, exchange.api_key, client, info.broker_text, by)
-        self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(end_ns - request.end_time_ns, 0))
+        if view.key in FETCHES and view.request is None:
+            return False  # how long it may wait is not known
+        since_ns = request.end_time_ns + _asked_wait_ns(view)
+        waited_ns = 0 if close is None or by is None else close.time_ns - since_ns
+        if by is None:
+            self.open.get_or(key, Open).add(since_ns)
+        self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(waited_ns, 0))
         return True
 
     # readers
@@ -260,6 +291,28 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
             yield topic, row
 
 
+_MISSING = (AnomalyKind.GAP, AnomalyKind.SKIPPED_BYTES)
+
+
+def bytes_are_missing(info: ConnectionInfo, since_ns: int) -> bool:
+    """Whether bytes of a connection were not captured, or not read, from a time on."""
+    counts = info.anomalies_so_far()
+    number = sum(counts[kind] for kind in _MISSING)
+    if not number:
+        return False
+    log = info.tcp_log
+    noted = [*info.anomalies, *(() if log is None else log.kept)]
+    times = [one.time_ns for one in noted if one.kind in _MISSING]
+    return len(times) < number or max(times) >= since_ns
+
+
+def _asked_wait_ns(view: ExchangeView) -> int:
+    """How long a request asks the broker to wait for records."""
+    if view.key not in FETCHES or view.request is None:
+        return 0
+    return max(sent(view.request, "max_wait_ms", 0) or 0, 0) * _MS
+
+
 def _late_ns(view: ExchangeView) -> int:
     """How long the broker took: without waits for records, the way, a throttle and what was sent again."""
     exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
@@ -275,8 +328,7 @@ def _late_ns(view: ExchangeView) -> int:
     latency -= exchange.broker_trip_ns or 0
     if exchange.delays:
         latency -= exchange.delay_within(request.end_time_ns, response.time_ns)
-    if view.key == apis.FETCH:
-        latency -= max(sent(view.request, "max_wait_ms", 0) or 0, 0) * _MS
+    latency -= _asked_wait_ns(view)
     throttle_ms = sent(view.response, "throttle_time_ms", 0) or 0
     if throttle_ms > 0 and not client_must_wait(view.key, view.version):
         latency -= throttle_ms * _MS

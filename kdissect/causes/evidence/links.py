@@ -31,7 +31,6 @@ class Ended(NamedTuple):
     connection: str
     unanswered: int
     how: str
-    idle_ns: int
 
 
 class Link:
@@ -57,12 +56,15 @@ class Link:
         "trips",
         "trips_by_handshake",
         "zero_windows",
+        "zero_windows_of_broker",
     )
 
     def __init__(self) -> None:
         self.opened = self.begun_before = self.exchanges = self.short = self.silent = 0
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
-        self.zero_windows = self.resets = self.gap_bytes = self.last_ns = 0
+        self.zero_windows = self.zero_windows_of_broker = 0
+        """Windows that the client closed, and those that the broker closed."""
+        self.resets = self.gap_bytes = self.last_ns = 0
         self.broken_off: list[tuple[int, str]] = []
         """TLS connections that were ended within the handshake, with their start."""
         self.starts: list[tuple[int, str]] = []
@@ -98,8 +100,7 @@ class Link:
         if is_broken_off(info) and len(self.broken_off) < _TIMES_KEPT:
             self.broken_off.append((info.start_ns, info.id))
         if close is not None and close.by == "broker" and len(self.ended) < _TIMES_KEPT:
-            idle_ns = 0 if not info.exchanges else close.time_ns - info.end_ns
-            self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how), idle_ns))
+            self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how)))
 
     def _health(self, info: ConnectionInfo) -> None:
         tcp = info.tcp
@@ -108,7 +109,8 @@ class Link:
         self.packets += tcp.packets
         self.bytes += tcp.client_bytes + tcp.broker_bytes
         self.retransmissions += tcp.retransmissions
-        self.zero_windows += tcp.zero_windows
+        self.zero_windows += tcp.client_zero_windows
+        self.zero_windows_of_broker += tcp.zero_windows - tcp.client_zero_windows
         self.resets += tcp.resets
         self.gap_bytes += tcp.gap_bytes
         if tcp.times is not None:

@@ -24,8 +24,10 @@ from kdissect.schema.protocol_messages import all_apis
 from kdissect.session.exchange import Exchange
 
 FETCH_LATE_NS = LATE_NS
-# APIs whose answers wait on purpose: for records, for the other members of a group.
-WAITING = frozenset({1, 11, 14, 59, 68, 76, 78, 88})
+# APIs whose answers wait on purpose: for the other members of a group; of FETCHES for records, as long as
+# the request says.
+FETCHES = frozenset({1, 78})
+WAITING = FETCHES | {11, 14, 59}
 
 
 def _error_fields() -> tuple[str, ...]:

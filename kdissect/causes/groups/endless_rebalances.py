@@ -44,10 +44,12 @@ class EndlessRebalances(Cause):
             some = some[1:]  # a group that starts
         if len(some) < _MANY or some[-1].time_ns - some[0].time_ns > _EVERY_NS * len(some):
             return
+        if story.is_resized:
+            return
         span_ns = some[-1].time_ns - some[0].time_ns
         yield self.found(
-            f"Group '{story.name}' rebalanced {times(len(some))} in {duration(span_ns)}; nobody reads"
-            " while it does.",
+            f"Group '{story.name}' rebalanced {times(len(some))} in {duration(span_ns)}; each time"
+            f" {story.stops}.",
             who(story),
             story.of_member(*story.came("member_left", "member_lost", "member_joined")),
             story.seen(some),
@@ -65,13 +67,11 @@ class EndlessRebalances(Cause):
         if seen.last_ns - since_ns < (_HELD_UP_NS if waiting else _OPEN_NS):
             return
         joined_names = [name for name in under_way["joined"] if name]
-        at = story.seen(story.rebalances[-1:]) if story.rebalances else story.seen([])
-        at.first_ns, at.last_ns, at.times = since_ns, seen.last_ns, max(at.times, 1)
+        at = story.seen_open(since_ns, seen.last_ns)
         held = f"it waits for {quoted(waiting)}" if waiting else "nobody is seen that it waits for"
         yield self.found(
             f"Group '{story.name}' has been rebalancing for {duration(seen.last_ns - since_ns)} when the"
-            f" capture ends: {held},"
-            " and nobody reads until then.",
+            f" capture ends: {held}, and {story.stops} until then.",
             who(story),
             story.of_member(*waiting, *joined_names),
             at,

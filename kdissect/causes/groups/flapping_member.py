@@ -40,9 +40,8 @@ class FlappingMember(Cause):
                 continue
             went = story.brought_about(*_WENT, name=name)
             yield self.found(
-                f"'{name}' left group '{story.name}' and came back {times(len(went))}; each time all"
-                " members of the group"
-                " stop and share out their partitions anew.",
+                f"'{name}' left group '{story.name}' and came back {times(len(went))}; each time"
+                f" {story.stops}.",
                 who(story),
                 story.of_member(name),
                 story.seen(went),

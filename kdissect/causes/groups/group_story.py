@@ -47,6 +47,29 @@ class GroupStory:
         self.rebalances = [_rebalance(one) for one in row["rebalances"]]
 
     @property
+    def is_incremental(self) -> bool:
+        """Whether members go on with the partitions that stay theirs (KIP-429, KIP-848)."""
+        return self.row["kind"] != "classic" or "cooperative" in (self.row["protocol"] or "")
+
+    @property
+    def stops(self) -> str:
+        """What a rebalance stops."""
+        return "reading stops on the partitions that move" if self.is_incremental else "the whole group stops"
+
+    @property
+    def is_resized(self) -> bool:
+        """Whether its rebalances are those of members that came once and left once.
+
+        An incremental rebalance takes two steps: the first gives partitions back, the second gives them out.
+        """
+        came, left = self.came("member_joined", "first_member"), self.came("member_left")
+        if self.came("member_lost") or max([0, *came.values(), *left.values()]) > 1:
+            return False
+        steps = 2 if self.is_incremental else 1
+        moves = self.brought_about("member_joined", "first_member", "member_left")
+        return len(self.rebalances) <= steps * len(moves)
+
+    @property
     def parties(self) -> frozenset[Party]:
         """The group and its coordinator."""
         found = {Party("group", self.name)}
@@ -88,6 +111,14 @@ class GroupStory:
                 packets = packets_of(at.evidence)._replace(time_ns=one.time_ns)
             seen.add(packets, one.took_ns)
         seen.evidence = list(dict.fromkeys(seen.evidence))[:EVIDENCE_KEPT]
+        return seen
+
+    def seen_open(self, since_ns: int, until_ns: int) -> Seen:
+        """A rebalance that is under way, with the packets of the last one that was completed."""
+        seen = self.seen(self.rebalances[-1:])
+        if not seen.times:
+            seen.add(Packets("", -1, f"group {self.name}", since_ns))
+        seen.first_ns, seen.last_ns = since_ns, until_ns
         return seen
 
 

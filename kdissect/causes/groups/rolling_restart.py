@@ -52,7 +52,7 @@ class RollingRestart(Cause):
             yield self.found(
                 f"{plural(len(again), 'member')} of group '{story.name}' ({quoted(again)}) went and came"
                 " again one after the"
-                f" other: {plural(len(rebalances), 'rebalance')}, in each of which the whole group stops.",
+                f" other: {plural(len(rebalances), 'rebalance')}, in each of which {story.stops}.",
                 who(story),
                 story.of_member(*again),
                 story.seen(rebalances),

@@ -58,8 +58,7 @@ class SlowPoll(Cause):
                 yield self.found(
                     f"Consumer '{name}' of group '{story.name}' left {times(max(len(left), 1))} because it"
                     " did not ask for"
-                    f" records in time ({because}); each time the whole group stops and shares out its"
-                    " partitions anew.",
+                    f" records in time ({because}); each time {story.stops}.",
                     who(story),
                     story.of_member(name),
                     story.seen(left or story.rebalances[-1:]),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.law import named
+from kdissect.causes.producers.fenced_producer import users
 from kdissect.model.cause import FoundCause
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
-_OF_BROKERS = "AddPartitionsManager"  # the client id of brokers that verify transactions
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
@@ -16,8 +16,7 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
     fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
     rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids - fenced]
     for row in rows:
-        users = [name for name in row["client_ids"] if not name.startswith(_OF_BROKERS)]
-        if row["taken"] <= 1 and len(users) <= 1 and len(rows) == len(ids):
+        if row["taken"] <= 1 and len(users(row)) <= 1 and len(rows) == len(ids):
             return (
                 f"transactional id '{row['transactional_id']}' was given to one producer:"
                 " the epoch that it sends is not the one that it received last"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from kdissect.causes.evidence.watching_judge import WAITING
-from kdissect.causes.ledger.symptom import ADMINISTRATION, CLIENT, NOBODY, Symptom, SymptomKind
+from kdissect.causes.evidence.watching_judge import FETCHES, WAITING
+from kdissect.causes.ledger.symptom import ADMINISTRATION, BROKER, CLIENT, NOBODY, Symptom, SymptomKind
 from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_keys, api_name
@@ -145,8 +145,13 @@ NORMAL: tuple[Normal, ...] = (
         ("spec/000 Network",), details={NOBODY}, longest_ns=5 * _SECOND_NS,
     ),
     Normal(
-        _UNANSWERED, "the broker holds such a request by design",
-        ("org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_WAIT_MS_CONFIG",), apis=WAITING,
+        _UNANSWERED, "the broker holds such a request by design: other members of the group have to join",
+        ("KIP-62 Motivation",), apis=WAITING - FETCHES,
+    ),
+    Normal(
+        _UNANSWERED, "a consumer has nearly always a request open when its connection ends",
+        ("org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_WAIT_MS_CONFIG",), apis=FETCHES,
+        details={BROKER},
     ),
     Normal(
         _UNANSWERED, "the client ended, and left a request open",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
-from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.evidence import Errors, Evidence, Row
 from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.model.cause import Severity
 
-_INVALID_PRODUCER_EPOCH, _PRODUCER_FENCED = 47, 90  # org.apache.kafka.common.protocol.Errors
+# org.apache.kafka.common.protocol.Errors
+_INVALID_PRODUCER_EPOCH, _INVALID_TXN_STATE, _PRODUCER_FENCED = 47, 48, 90
+# org.apache.kafka.server.transaction.AddPartitionsToTxnManager: its client id
+_OF_BROKERS = "AddPartitionsManager"
 _TRANSACTIONS = frozenset({24, 25, 26, 28})  # AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit
 
 
@@ -19,7 +22,7 @@ class FencedProducer(ErrorCause):
     id = "fenced-producer"
     title = "Two producers use one transactional id"
     severity = Severity.STOPS
-    codes = frozenset({_INVALID_PRODUCER_EPOCH, _PRODUCER_FENCED})
+    codes = frozenset({_INVALID_PRODUCER_EPOCH, _INVALID_TXN_STATE, _PRODUCER_FENCED})
     help = (
         "Run one producer for each transactional.id: derive the id from what is unique to the instance (its "
         "partition, the pod's ordinal), and stop the old instance before the new one starts."
@@ -36,7 +39,12 @@ class FencedProducer(ErrorCause):
         return key.txn or key.client
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """A producer without a transactional id raises its epoch by itself."""
+        """A producer without a transactional id raises its epoch by itself.
+
+        A transaction that timed out is in another state, too: then another client has taken the id.
+        """
+        if all(key.code == _INVALID_TXN_STATE for key in errors.keys):
+            return _is_taken(errors, seen)
         return any(
             key.txn or key.code == _PRODUCER_FENCED or key.api_key in _TRANSACTIONS for key in errors.keys
         )
@@ -55,3 +63,15 @@ class FencedProducer(ErrorCause):
         """The story of the id."""
         ids = errors.names("txn")
         return f"producers {{files}} --producer '{ids[0]}'" if ids else "producers {files}"
+
+
+def users(row: Row) -> set[str]:
+    """The clients that use a transactional id; brokers verify transactions under its name, too."""
+    return {name for name in row["client_ids"] if not name.startswith(_OF_BROKERS)}
+
+
+def _is_taken(errors: Errors, seen: Evidence) -> bool:
+    """Whether the id was given to another client than those that were refused."""
+    refused, ids = {client.client_id for client in errors.clients}, errors.names("txn")
+    rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids]
+    return any(row["taken"] > 1 and users(row) - refused for row in rows)

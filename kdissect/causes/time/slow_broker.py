@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kdissect.causes.cause import SECOND_NS, Cause, clients_text, joined
+from kdissect.causes.cause import SECOND_NS, Cause, client_text, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.causes.time.late_answers import late_by_broker
-from kdissect.model.cause import Cost, FoundCause, Party
+from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 from kdissect.schema.protocol_messages import api_name
+from kdissect.stats.client import Client
 
 _LEAST = 5  # answers
 _SUM_NS = 2 * SECOND_NS
 _SHARE = 0.08  # of what it was asked of that kind
 _DATA = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
+_WINDOWS = 5  # that a broker closes
+_BYTES = 1_000_000  # for each: who takes much has no room for a moment
 _APART_NS = SECOND_NS  # from the first to the last: what is over at once is the start of something
 
 
@@ -62,4 +66,41 @@ class SlowBroker(Cause):
                 Cost(time_ns=at.time_ns),
                 "stats {files} --by broker,api --split",
                 "from outside, a busy broker, its disks and its other replicas look the same",
+            )
+
+
+class BrokerDoesNotRead(Cause):
+    """Connections on which the broker had no room left."""
+
+    id = SlowBroker.id
+    title = "A broker does not read what it is sent"
+    help = (
+        "See whether a quota holds the producer back: with acks=0 no response says so, and the broker stops"
+        " reading. Else see what keeps the broker's request threads busy: its disks, its request queue."
+    )
+    cites = ("KIP-219 Motivation", "RFC 9293 section 3.8.6")
+    claims = SlowBroker.claims
+    explains = ("unanswered-requests", "lag-slow-consumer")
+    explains_by = frozenset({"client"})
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each client and broker."""
+        for key, link in seen.gathering.links.items():
+            count = link.zero_windows_of_broker
+            if count < max(_WINDOWS, link.bytes // _BYTES):
+                continue
+            at = Seen()
+            start_ns, connection = link.starts[0] if link.starts else (seen.first_ns, link.first_id)
+            at.add(Packets(connection, -1, f"{key.host} > {key.broker}", start_ns))
+            at.times, at.last_ns = count, max(at.last_ns, link.last_ns)
+            client = Client(None, key.client_id, None, key.host)
+            yield self.found(
+                f"Broker {key.broker} closed its TCP window {times(count)} on connections of"
+                f" {client_text(client)}: it did not read what it was sent, and the client had to wait.",
+                client_text(client),
+                parties_of([client]) | {Party("broker", key.broker)},
+                at,
+                Cost(retries=count),
+                "connections {files} -e client,broker,zero_windows",
+                "a busy broker and one that holds the client back by a quota look the same",
             )

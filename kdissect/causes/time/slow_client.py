@@ -12,10 +12,11 @@ from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.stats.client import Client
 
 _LEAST = 2
+_BYTES = 1_000_000  # for each: one that reads much, and in time, has no room for a moment
 
 
 class SlowClient(Cause):
-    """Connections on which an end had no room left."""
+    """Connections on which the client had no room left."""
 
     id = "slow-client"
     title = "A client does not read what it is sent"
@@ -31,7 +32,7 @@ class SlowClient(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client and broker."""
         for key, link in seen.gathering.links.items():
-            if link.zero_windows < _LEAST:
+            if link.zero_windows < max(_LEAST, link.bytes // _BYTES):
                 continue
             at = Seen()
             for (start_ns, connection), _ in zip(
@@ -49,5 +50,5 @@ class SlowClient(Cause):
                 at,
                 Cost(retries=link.zero_windows),
                 "connections {files} -e client,broker,zero_windows",
-                "which end closed its window is not told apart",
+                "a burst that is larger than its buffer looks the same for a moment",
             )

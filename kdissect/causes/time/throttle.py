@@ -16,6 +16,9 @@ from kdissect.stats.client import Client
 PRODUCE, FETCH = 0, 1
 CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions
 HEARTBEAT = 12
+# The longest throttle of the quota of requests: one window, a second unless it is set otherwise
+# (org.apache.kafka.server.quota.ClientRequestQuotaManager#maxThrottleTimeMs). Quotas of bytes have no limit.
+_WINDOW_MS = 1_000
 _LIGHT = 300  # bytes of a question and its answer, on the mean
 CITES = ("KIP-219 Motivation",)
 
@@ -27,7 +30,8 @@ class Throttled(Cause):
     cites = CITES
     claims = (Claim(SymptomKind.LATE), Claim(SymptomKind.UNANSWERED))
     may_be_missing_packets = False
-    explains = ("lag-slow-consumer",)
+    # A broker reads nothing of a client that has to wait: requests pile up, and clients give them up.
+    explains = ("lag-slow-consumer", "unanswered-requests", "duplicate-writes", "slow-broker")
 
     def concerns(self, api_key: int) -> bool:
         """Whether answers of an API tell of this quota."""
@@ -38,7 +42,10 @@ class Throttled(Cause):
         found: dict[Client, tuple[Seen, dict[str, None]]] = {}
         facts = seen.facts("ThrottleFact.throttled")
         by_requests = {client for fact, client, _ in facts if is_of_requests(fact.evidence.api_key or 0)}
-        by_requests |= {client for _, client, _ in facts if client is not None and _is_light(seen, client)}
+        longer = {client for fact, client, _ in facts if fact.seen > _WINDOW_MS}
+        by_requests |= {
+            client for _, client, _ in facts if client is not None and _is_light(seen, client)
+        } - longer
         for fact, client, broker in facts:
             api_key = fact.evidence.api_key or 0
             if client in by_requests and api_key not in CONTROLLER:
