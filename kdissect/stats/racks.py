@@ -40,7 +40,7 @@ _TELL_BROKERS = frozenset(
 
 def broker_token(info: ConnectionInfo) -> Token:
     """What stands for the rack of the broker of a connection."""
-    return _SEPARATOR.join((info.capture_set, info.broker_address, info.broker_text))
+    return _SEPARATOR.join((info.scope, info.broker_address, info.broker_text))
 
 
 def client_token(view: ExchangeView) -> Token | None:
@@ -48,7 +48,7 @@ def client_token(view: ExchangeView) -> Token | None:
     info, client_id = view.info, view.exchange.client_id
     if client_id is None:
         return None
-    return _SEPARATOR.join((info.capture_set, info.client.host, client_id))
+    return _SEPARATOR.join((info.scope, info.client.host, client_id))
 
 
 class Racks:
@@ -81,7 +81,7 @@ class Racks:
 
     def _learn_brokers(self, view: ExchangeView) -> None:
         is_request = view.key in (apis.BROKER_REGISTRATION, apis.UPDATE_METADATA)
-        exchange, capture_set = view.exchange, view.info.capture_set
+        exchange, capture_set = view.exchange, view.info.scope
         frame = exchange.request if is_request else exchange.response
         if frame is None:
             return
@@ -115,7 +115,7 @@ class Racks:
         if is_follower(view):
             state = sent(request, "replica_state", None)
             node = sent(request, "replica_id", -1) if state is None else state.replica_id
-            self._followers.put(token, (view.info.capture_set, node))
+            self._followers.put(token, (view.info.scope, node))
             return
         self._learn_client(view, sent(request, "rack_id", None))
         broker = view.info.broker_address

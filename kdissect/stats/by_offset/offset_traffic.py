@@ -22,12 +22,12 @@ from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.stats.by_group.group_links import ClientKey, client_key
-from kdissect.stats.by_group.positions import name_of
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
+from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
 ROWS_KEPT = 10_000  # of each kind, the last ones
@@ -126,7 +126,7 @@ class OffsetTraffic:
             self._commit(view, wanted)
         elif view.key == apis.END_TXN:
             if not view.response.error_code:
-                self._written.end(view.info.capture_set, view.request.producer_id, view.request.committed)
+                self._written.end(view.info.scope, view.request.producer_id, view.request.committed)
         else:
             self._causes(view)
 
@@ -137,12 +137,12 @@ class OffsetTraffic:
             self._keep_held(held)
 
     def _partition(self, view: ExchangeView, topic: Any, number: int) -> Partition:
-        return name_of(self._names, view.info, topic_of(topic)), number
+        return topic_key(self._names, view.info, topic_of(topic)), number
 
     def _fetch(self, view: ExchangeView, wanted: bool) -> None:
         request, client, client_id = view.request, client_key(view), view.exchange.client_id
         capture_set, is_committed = (
-            view.info.capture_set,
+            view.info.scope,
             sent(request, "isolation_level", 0) == _READ_COMMITTED,
         )
         for topic in request.topics or ():
@@ -244,7 +244,7 @@ class OffsetTraffic:
                 (batch,) = found
                 if batch.magic < _CURRENT_MAGIC or batch.faults:
                     continue
-                place = view.info.capture_set, *self._partition(view, topic, row.index)
+                place = view.info.scope, *self._partition(view, topic, row.index)
                 if batch.is_transactional:
                     holder = Holder(batch.producer_id, batch.producer_epoch, name, client_id, view.evidence)
                     self._offsets.written(place, row.base_offset, holder)
@@ -273,7 +273,7 @@ class OffsetTraffic:
                 if (topic_of(topic), row.partition_index) in refused:
                     continue
                 partition = self._partition(view, topic, row.partition_index)
-                offset, key = row.committed_offset, (info.capture_set, group, partition)
+                offset, key = row.committed_offset, (info.scope, group, partition)
                 before = self._committed.peek(key)
                 self._committed.put(key, offset)
                 for what, compared in self._oddities(view, key, offset, before, from_outside):
@@ -281,7 +281,7 @@ class OffsetTraffic:
                         self.count += 1
                         self.commits.append(
                             Commit(
-                                view.evidence, info.capture_set, group, view.exchange.client_id, partition,
+                                view.evidence, info.scope, group, view.exchange.client_id, partition,
                                 what, compared, offset,
                             )
                         )  # fmt: skip
@@ -318,7 +318,7 @@ class OffsetTraffic:
             for topic in view.response.topics or ():
                 for row in topic.partitions or ():
                     if row.error_code == NONE and row.end_offset >= 0:
-                        partition = text_of(topic.topic), row.partition
+                        partition = self._partition(view, topic, row.partition)
                         text = "the log ends there in its epoch"
                         self._positions.cause((client, partition), Cause(view.evidence, row.end_offset, text))
 
@@ -338,7 +338,7 @@ class OffsetTraffic:
                 text = _TIMES.get(timestamp) or (
                     f"the offset of {time}" if time else f"the offset of {timestamp}"
                 )
-                partition = text_of(topic.name), row.partition_index
+                partition = self._partition(view, topic, row.partition_index)
                 self._positions.cause((client, partition), Cause(view.evidence, offsets[0], f"to {text}"))
 
     def _fetched_commits(self, view: ExchangeView, client: ClientKey) -> None:
@@ -358,7 +358,7 @@ class OffsetTraffic:
 
     def _partition_of_commit(self, view: ExchangeView, topic: Any, number: int) -> Partition:
         name = sent(topic, "name")
-        return name_of(self._names, view.info, topic.topic_id if name is None else name), number
+        return topic_key(self._names, view.info, topic.topic_id if name is None else text_of(name)), number
 
     def _keep_jumps(self, jumps: list[Jump]) -> None:
         self.count += len(jumps)

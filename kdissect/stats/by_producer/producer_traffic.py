@@ -87,7 +87,7 @@ class ProducerTraffic:
         self._keep(self.history.add(event, parts))
 
     def _know(self, info: ConnectionInfo) -> None:
-        brokers = self._infos.setdefault(info.capture_set, {})
+        brokers = self._infos.setdefault(info.scope, {})
         if len(brokers) < BROKERS_KEPT:
             brokers.setdefault(info.broker_address, info)
 
@@ -135,7 +135,7 @@ class ProducerTraffic:
         if not self.is_selective:
             return
         view = ExchangeView(exchange)
-        capture_set = view.info.capture_set
+        capture_set = view.info.scope
         producer_ids, transactional_ids = _producers_named(view)
         for producer_id in producer_ids:
             self._wanted_producers.put((capture_set, producer_id), True)
