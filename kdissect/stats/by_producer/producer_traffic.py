@@ -25,6 +25,7 @@ from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import one_of_several
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.produced_batches import ProducedBatches
 from kdissect.stats.by_producer.producer_log import ProducerLog
@@ -120,6 +121,12 @@ class ProducerTraffic:
     def partition_text(self, capture_set: str, topic: str | bytes, partition: int) -> str:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
         return f"{self.topic_text(capture_set, topic)}-{partition}"
+
+    def cluster_facts(self, scope: str) -> dict[str, str]:
+        """The cluster of a scope as a fact; nothing if the capture set has one alone."""
+        info = next(iter(self._infos.get(scope, {}).values()), None)
+        cluster = None if info is None else one_of_several(info)
+        return {} if cluster is None else {"cluster": cluster}
 
     def topic_text(self, capture_set: str, topic: str | bytes) -> str:
         """A topic by name where it is known, else by its id."""
