@@ -140,14 +140,16 @@ class Identities:
 
     def cluster_of(self, info: ConnectionInfo) -> str | None:
         """The id of the cluster that a connection leads to; None if that is not known."""
-        if info.cluster_id is not None:
-            return info.cluster_id
-        places = (info.capture_set, info.broker_address), (info.capture_set, info.broker_text)
+        if info.cluster_id is None:  # kept: an address may become another cluster's
+            info.cluster_id = self.cluster_at(info.capture_set, info.broker_address, info.broker_text)
+        return info.cluster_id
+
+    def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
+        """The cluster that a broker belongs to now, by its address or its name with the port."""
         for known in (self._own, self._advertised):
-            for place in places:
-                cluster = known.get(place)
+            for address in addresses:
+                cluster = known.get((capture_set, address))
                 if cluster is not None:
-                    info.cluster_id = cluster  # an address may become another cluster's
                     return cluster
         return None
 

@@ -22,6 +22,7 @@ from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.stats.by_group.group_links import ClientKey, client_key
+from kdissect.stats.by_offset.former_topics import FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
@@ -49,6 +50,9 @@ _WATCHED = frozenset(
     }
 )
 _TIMES = {EARLIEST: "the earliest offset", LATEST: "the latest offset"}
+
+
+FORMER = "of a deleted topic of this name"
 
 
 class Commit(NamedTuple):
@@ -92,6 +96,7 @@ class OffsetTraffic:
         self._committed: Table[tuple[str, str, Partition], int] = Table(COMMITS_KEPT)
         self._ends: Table[Place, int] = Table(COMMITS_KEPT)
         """High watermarks."""
+        self._former = FormerTopics()
         self._passed = PassedBlocks(_is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -270,21 +275,33 @@ class OffsetTraffic:
         )
         for topic in view.request.topics or ():
             for row in topic.partitions or ():
-                if (topic_of(topic), row.partition_index) in refused:
-                    continue
                 partition = self._partition(view, topic, row.partition_index)
                 offset, key = row.committed_offset, (info.scope, group, partition)
+                is_refused = (topic_of(topic), row.partition_index) in refused
+                is_former = self._former.commit(info.scope, group, *partition, offset, is_refused)
+                if is_refused:
+                    continue
                 before = self._committed.peek(key)
                 self._committed.put(key, offset)
+                if is_former and (self._positions.behind((client_key(view), partition)) or 0) < offset:
+                    self._note_commit(view, group, partition, (FORMER, offset, offset), wanted)
+                    continue
                 for what, compared in self._oddities(view, key, offset, before, from_outside):
-                    if wanted:
-                        self.count += 1
-                        self.commits.append(
-                            Commit(
-                                view.evidence, info.scope, group, view.exchange.client_id, partition,
-                                what, compared, offset,
-                            )
-                        )  # fmt: skip
+                    self._note_commit(view, group, partition, (what, compared, offset), wanted)
+
+    def _note_commit(
+        self,
+        view: ExchangeView,
+        group: str,
+        partition: Partition,
+        found: tuple[str, int, int],
+        wanted: bool,
+    ) -> None:
+        """Keep a commit: what is out of the ordinary, the offset that it is compared with, and its own."""
+        if wanted:
+            self.count += 1
+            client_id = view.exchange.client_id
+            self.commits.append(Commit(view.evidence, view.info.scope, group, client_id, partition, *found))
 
     def _oddities(
         self,
