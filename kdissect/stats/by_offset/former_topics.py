@@ -28,12 +28,14 @@ class FormerTopics:
 
     def commit(
         self, scope: str, group: str, topic: str, partition: int, offset: int, is_refused: bool
-    ) -> bool:
-        """Take a commit. Return whether its offset is the last one of another topic of the name.
+    ) -> str | None:
+        """Take a commit. Return the topic before of the name if the offset is the last one committed for it.
 
         A refused commit counts as one for the topic before: the broker may not know the new topic yet.
         """
         key = scope, group, plain_name(topic), partition
         last = self._last.peek(key)
         self._last.put(key, (last[0] if is_refused and last is not None else topic, offset))
-        return not is_refused and last is not None and last[0] != topic and last[1] == offset > 0
+        if is_refused or last is None or last[0] == topic:
+            return None
+        return last[0] if last[1] == offset > 0 else None

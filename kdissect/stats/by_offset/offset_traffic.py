@@ -278,16 +278,27 @@ class OffsetTraffic:
                 partition = self._partition(view, topic, row.partition_index)
                 offset, key = row.committed_offset, (info.scope, group, partition)
                 is_refused = (topic_of(topic), row.partition_index) in refused
-                is_former = self._former.commit(info.scope, group, *partition, offset, is_refused)
+                former = self._former.commit(info.scope, group, *partition, offset, is_refused)
                 if is_refused:
                     continue
                 before = self._committed.peek(key)
                 self._committed.put(key, offset)
-                if is_former and (self._positions.behind((client_key(view), partition)) or 0) < offset:
+                if former is not None and self._is_unread(view, partition, offset, former):
                     self._note_commit(view, group, partition, (FORMER, offset, offset), wanted)
                     continue
                 for what, compared in self._oddities(view, key, offset, before, from_outside):
                     self._note_commit(view, group, partition, (what, compared, offset), wanted)
+
+    def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool:
+        """Whether a client did not read a partition up to an offset, as far as its Fetches were captured:
+        those for the former topic were.
+        """
+        client = client_key(view)
+        behind = self._positions.behind((client, partition))
+        if view.losses or behind is not None:
+            return not view.losses and behind is not None and behind < offset
+        knows = self._positions.knows
+        return not knows((client, partition)) and knows((client, (former, partition[1])))
 
     def _note_commit(
         self,

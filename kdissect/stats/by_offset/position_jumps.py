@@ -119,6 +119,10 @@ class PositionJumps:
         if reader is not None:
             reader.causes = [*reader.causes[1 - CAUSES_KEPT :], cause]
 
+    def knows(self, key: ReaderKey) -> bool:
+        """Whether a client was seen to read a partition."""
+        return self._readers.peek(key) is not None
+
     def behind(self, key: ReaderKey) -> int | None:
         """The offset that a client should ask for next; None where nobody knows."""
         reader = self._readers.peek(key)
