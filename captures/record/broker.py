@@ -35,7 +35,10 @@ _CLUSTER_ID = base64.urlsafe_b64encode(b"kdissect-corpus!").decode().rstrip("=")
 class Cluster:
     """The servers of one Spec; clients connect to `bootstrap`, those that authenticate to `sasl`."""
 
-    def __init__(self, spec: Spec, base: int, extensions: Path | None = None) -> None:
+    def __init__(
+        self, spec: Spec, base: int, extensions: Path | None = None, cluster_id: str = _CLUSTER_ID
+    ) -> None:
+        self.cluster_id = cluster_id
         self.spec = spec
         self.base = base
         self.nodes = [Node(number, base) for number in range(1, spec.nodes + 1)]
@@ -91,7 +94,7 @@ class Cluster:
             "kafka.tools.StorageTool",
             "format",
             "-t",
-            _CLUSTER_ID,
+            self.cluster_id,
             "-c",
             str(config),
         ]

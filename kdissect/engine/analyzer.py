@@ -61,6 +61,7 @@ from kdissect.net.store import Store
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event, Events
+from kdissect.session.identities import Identities
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Analyzer:
         brokers: Brokers | None = None,
     ) -> None:
         self.brokers = brokers or Brokers()
+        self.identities = Identities()
         self._duplicate_taps = duplicate_taps
         self._store = Store(limits)
         self.limits = self._store.limits
@@ -509,6 +511,7 @@ class Analyzer:
         if swapped:
             info.client_direction = 1
         info.opened_at = place
+        info.identities = self.identities
         return info
 
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Connection:

@@ -29,6 +29,7 @@ from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.stream_order import StreamOrder
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import learn_identities
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 _IN_STREAM_ORDER = (
@@ -279,6 +280,7 @@ class History:
     def _take_exchange(
         self, exchange: Exchange, before: Exchange | None, parts: Parts | None
     ) -> tuple[list[Exchange], list[Fact]]:
+        learn_identities(exchange)
         if not self._watches_all and self._goes_on(exchange):
             watchers = self._watching(exchange.api_key, exchange.api_version)
             return [exchange], self._take_own(exchange, watchers, parts)

@@ -53,6 +53,13 @@ def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style
     )
 
 
+def cluster_column(of: str = "") -> TableColumn:
+    """The cluster of the row, or of what the row has as `of`; nothing if the captures have one alone."""
+    return TableColumn(
+        "cluster", lambda row: Cell(printable((row[of] if of else row).get("cluster") or "")), rank=2
+    )
+
+
 _DATED, _OF_DAY = slice(0, 23), slice(11, 23)  # of RFC 3339, to a millisecond
 
 

@@ -24,6 +24,7 @@ from kdissect.net.streams.round_trips import RoundTrips
 if TYPE_CHECKING:
     from kdissect.model.packets.process import Process
     from kdissect.session.detection.proxy_header import ProxyHeader
+    from kdissect.session.identities import Identities
     from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
@@ -124,9 +125,11 @@ class ConnectionInfo:
         "client_id",
         "client_text",
         "close",
+        "cluster_id",
         "complete",
         "end_ns",
         "id",
+        "identities",
         "incomplete",
         "kind",
         "line_texts",
@@ -197,6 +200,10 @@ class ConnectionInfo:
         self._flow = flow
         self.capture_set = capture_set
         self.names = names
+        self.identities: Identities | None = None
+        """The clusters and topics of the analysis; None outside of one."""
+        self.cluster_id: str | None = None
+        """The cluster that the connection leads to, once `identities` know it."""
         self.line_texts: tuple[object, tuple[bytes, ...]] | None = None
         """Who writes lines, and what of them belongs to the connection (`cli.formats.line_filler`), once
         there was one.
@@ -281,6 +288,12 @@ class ConnectionInfo:
     def proxied(self) -> Endpoint | None:
         """The client that a proxy connected for; None where no PROXY protocol header has its address."""
         return None if self.proxy is None else self.proxy.source
+
+    @property
+    def scope(self) -> str:
+        """Where names of groups and topics are unique: capture set and cluster (`session.identities`)."""
+        identities = self.identities
+        return self.capture_set if identities is None else identities.scope(self)
 
     @property
     def proxied_text(self) -> str | None:

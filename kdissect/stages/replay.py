@@ -12,6 +12,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.identities import Identities
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 from kdissect.session.problem import Problem, Reason
 from kdissect.stages.forwarding import ASKED, EXCHANGE, Silenced
@@ -39,6 +40,7 @@ class Replay:
 
     def __init__(self) -> None:
         self._open: dict[str, ConnectionInfo] = {}
+        self._identities = Identities()
 
     @property
     def open(self) -> Collection[str]:
@@ -47,11 +49,14 @@ class Replay:
 
     def set_aside(self, connection: str) -> ConnectionInfo:
         """Give what is known of an open connection, which is known here no more."""
-        return self._open.pop(connection)
+        info = self._open.pop(connection)
+        info.identities = None  # it is pickled alone
+        return info
 
     def take_up(self, info: ConnectionInfo) -> None:
         """Know it again."""
         self._open[info.id] = info
+        info.identities = self._identities
 
     def events(
         self,
@@ -73,6 +78,7 @@ class Replay:
             info = open_.get(connection)
             if news is not None:
                 info = open_[connection] = _connection(connection, info, news)
+                info.identities = self._identities
             assert info is not None, f"the first event of connection {connection} is missing"
             *fields, silenced = rest
             if what == EXCHANGE:

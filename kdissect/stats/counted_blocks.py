@@ -137,7 +137,7 @@ class BlockCounter:
         """Capture set, and a number for all that each way is told from; None where it does not count."""
         if info.same_as is not None:
             return None
-        return info.capture_set, [way.place_of(info) for way in self._ways]
+        return info.scope, [way.place_of(info) for way in self._ways]
 
     def _changes(self) -> int:
         """How often changed what the groups of exchanges are told from, beside themselves."""
@@ -168,9 +168,9 @@ class _Way:
         self._numbers = count()
         self._parts = [OF_CONNECTION[name] for name in by if name in OF_CONNECTION]
         if "group" in by or CLIENT_RACK in by:
-            self._parts.append(lambda info: (info.capture_set, info.client.host))  # of `client_key_of`
+            self._parts.append(lambda info: (info.scope, info.client.host))  # of `client_key_of`
         if "topic" in by:
-            self._parts.append(lambda info: (info.capture_set, info.broker_address))  # `topic_names` asks
+            self._parts.append(lambda info: (info.scope, info.broker_address))  # `topic_names` asks
 
     def place_of(self, info: ConnectionInfo) -> int:
         """A number for all of a connection that exchanges are told apart by."""

@@ -14,7 +14,16 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks
-from kdissect.stats.racks import BROKER_RACK, CLIENT_RACK, RACKS, Racks, broker_token, client_token
+from kdissect.stats.racks import (
+    BROKER_RACK,
+    CLIENT_RACK,
+    CLUSTER,
+    RACKS,
+    Racks,
+    broker_token,
+    client_token,
+    cluster_token,
+)
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
 # `MANY`, so that one exchange does not become thousands of rows.
@@ -87,6 +96,10 @@ def _broker_rack(info: ConnectionInfo) -> Sequence[Value]:
     return (broker_token(info),)
 
 
+def _cluster(info: ConnectionInfo) -> Sequence[Value]:
+    return (cluster_token(info),)
+
+
 def _principal(info: ConnectionInfo) -> Sequence[Value]:
     return (info.principal,)
 
@@ -140,6 +153,7 @@ OF_CONNECTION: dict[str, ConnectionValues] = {
     "connection": _connection,
     "broker": _broker,
     BROKER_RACK: _broker_rack,
+    CLUSTER: _cluster,
     "principal": _principal,
     **{part: _of_processes(part) for part in ("process", "pid", "pod", "namespace", "container")},
 }
@@ -161,6 +175,7 @@ DIMENSIONS: dict[str, tuple[Values, str]] = {
     "broker": (_of_connection("broker"), "the broker's address"),
     CLIENT_RACK: (_client_rack, "the rack the client gave"),
     BROKER_RACK: (_of_connection(BROKER_RACK), "the rack its broker stands in"),
+    CLUSTER: (_of_connection(CLUSTER), "the id of the broker's cluster"),
     "principal": (_of_connection("principal"), "the user, where the mechanism shows it"),
     "topic": (_topic, "each topic of request and response"),
     "partition": (_partition, "each partition whose records the exchange carries"),

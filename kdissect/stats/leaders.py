@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
+from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import text_of
 
@@ -57,7 +58,7 @@ class Leaders:
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
-        exchange, capture_set = view.exchange, view.info.capture_set
+        exchange, capture_set = view.exchange, view.info.scope
         if view.key != apis.METADATA or exchange.response is None:
             return
         body = exchange.response.data[exchange.response_body_offset :]
@@ -107,12 +108,12 @@ class Leaders:
             return None
         return False
 
-    def coverage(self) -> dict[str, Coverage]:
-        """By topic, as far as Metadata answers say."""
+    def coverage(self) -> dict[tuple[str, str], Coverage]:
+        """By topic and cluster (empty for the first), as far as Metadata answers say."""
         self._catch_up()
-        found: dict[str, list[int]] = {}
+        found: dict[tuple[str, str], list[int]] = {}
         for (capture_set, name, _), leader in self._leaders.items():
-            counts = found.setdefault(name, [0, 0])
+            counts = found.setdefault((name, cluster_part(capture_set)), [0, 0])
             counts[0] += 1
             counts[1] += leader != _NO_LEADER and self.is_seen((capture_set, leader)) is False
         return {name: Coverage(*counts) for name, counts in found.items()}
@@ -128,7 +129,7 @@ class Leaders:
 
 def _number(info: ConnectionInfo, version: int, body: bytes) -> int:
     """Instead of the bytes of a Metadata answer."""
-    return hash((info.capture_set, version, body))
+    return hash((info.scope, version, body))
 
 
 def _is_address(host: str) -> bool:

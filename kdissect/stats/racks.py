@@ -2,8 +2,8 @@
 
 Brokers' racks are told by Metadata, DescribeCluster, BrokerRegistration and UpdateMetadata; clients' by their
 Fetches (KIP-392) and the heartbeats of newer groups; a follower's is that of its broker. Producers tell none.
-While exchanges are counted a rack may not be known yet, so that they are counted by tokens, which stand for a
-broker or a client, and get their names at the end (`Racks.namer`).
+While exchanges are counted a rack, or the cluster of a broker, may not be known yet, so that they are counted
+by tokens, which stand for a broker or a client, and get their names at the end (`Racks.namer`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,6 +13,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
+from kdissect.session.identities import TELLING, Identities, learn_identities
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.watermarks import topic_of
@@ -25,8 +26,8 @@ CLIENTS_KEPT = 20_000  # 300 bytes each
 ANSWERS_KEPT = 1024  # numbers
 TOLD_KEPT = 50_000  # partitions of clients that were told to read them elsewhere, and did not yet
 ROWS_KEPT = 10_000
-CLIENT_RACK, BROKER_RACK = "client_rack", "broker_rack"
-RACKS = frozenset((CLIENT_RACK, BROKER_RACK))
+CLIENT_RACK, BROKER_RACK, CLUSTER = "client_rack", "broker_rack", "cluster"
+RACKS = frozenset((CLIENT_RACK, BROKER_RACK, CLUSTER))
 """What is counted by tokens."""
 SEVERAL = "(several)"
 """For a client that told more than one rack: more than one process uses its address and client id."""
@@ -40,7 +41,7 @@ _TELL_BROKERS = frozenset(
 
 def broker_token(info: ConnectionInfo) -> Token:
     """What stands for the rack of the broker of a connection."""
-    return _SEPARATOR.join((info.capture_set, info.broker_address, info.broker_text))
+    return _SEPARATOR.join((info.scope, info.broker_address, info.broker_text))
 
 
 def client_token(view: ExchangeView) -> Token | None:
@@ -48,13 +49,20 @@ def client_token(view: ExchangeView) -> Token | None:
     info, client_id = view.info, view.exchange.client_id
     if client_id is None:
         return None
-    return _SEPARATOR.join((info.capture_set, info.client.host, client_id))
+    return _SEPARATOR.join((info.scope, info.client.host, client_id))
+
+
+def cluster_token(info: ConnectionInfo) -> Token:
+    """What represents the cluster of a connection: its id, or a broker if the connection has no id yet."""
+    if info.cluster_id is not None:
+        return info.cluster_id
+    return _SEPARATOR.join((info.capture_set, info.broker_address, info.broker_text))
 
 
 class Racks:
     """Learned from every exchange, in the order in which the analyzer reports them."""
 
-    api_keys = _TELL_BROKERS | _BEATS | {apis.FETCH}
+    api_keys = _TELL_BROKERS | _BEATS | {apis.FETCH, apis.API_VERSIONS}
 
     def __init__(self) -> None:
         self._of_address: Table[tuple[str, str], str | None] = Table(BROKERS_KEPT)
@@ -62,6 +70,7 @@ class Racks:
         """Address and rack."""
         self._of_client: Table[Token, tuple[str, ...]] = Table(CLIENTS_KEPT)
         self._followers: Table[Token, tuple[str, int]] = Table(CLIENTS_KEPT)
+        self._identities: Identities | None = None
         self._changes = 0
         self._told: Table[int, int] = Table(ANSWERS_KEPT)
         """What told of brokers, by a number for its bytes, and how many changes there were by then."""
@@ -72,6 +81,9 @@ class Racks:
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
+        if view.key in TELLING:
+            learn_identities(view.exchange)
+            self._identities = view.info.identities or self._identities
         if view.key == apis.FETCH:
             self._fetch(view)
         elif view.key in _BEATS:
@@ -81,7 +93,7 @@ class Racks:
 
     def _learn_brokers(self, view: ExchangeView) -> None:
         is_request = view.key in (apis.BROKER_REGISTRATION, apis.UPDATE_METADATA)
-        exchange, capture_set = view.exchange, view.info.capture_set
+        exchange, capture_set = view.exchange, view.info.scope
         frame = exchange.request if is_request else exchange.response
         if frame is None:
             return
@@ -115,7 +127,7 @@ class Racks:
         if is_follower(view):
             state = sent(request, "replica_state", None)
             node = sent(request, "replica_id", -1) if state is None else state.replica_id
-            self._followers.put(token, (view.info.capture_set, node))
+            self._followers.put(token, (view.info.scope, node))
             return
         self._learn_client(view, sent(request, "rack_id", None))
         broker = view.info.broker_address
@@ -140,7 +152,7 @@ class Racks:
 
     def namer(self, by: Sequence[str]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:
         """The key that has racks for tokens, by these dimensions; None where a rack is not known."""
-        of = {CLIENT_RACK: self._client_rack, BROKER_RACK: self._broker_rack}
+        of = {CLIENT_RACK: self._client_rack, BROKER_RACK: self._broker_rack, CLUSTER: self._cluster}
         names = [of.get(name) for name in by]
 
         def named(key: tuple[str | None, ...]) -> tuple[str | None, ...]:
@@ -161,6 +173,11 @@ class Racks:
     def _broker_rack(self, token: Token) -> str | None:
         capture_set, address, text = token.split(_SEPARATOR, 2)
         return self._of_address.peek((capture_set, address)) or self._of_address.peek((capture_set, text))
+
+    def _cluster(self, token: Token) -> str | None:
+        if _SEPARATOR not in token:
+            return token
+        return None if self._identities is None else self._identities.cluster_at(*token.split(_SEPARATOR))
 
     def facts(self, keys: Collection[tuple[str | None, ...]], by: Sequence[str]) -> Facts:
         """What is known, and which clients and brokers of some keys have no known rack."""

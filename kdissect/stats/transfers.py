@@ -15,6 +15,7 @@ from kdissect.history.member_rows import MemberRows
 from kdissect.history.topics.topic_names import ANNOUNCING, TopicNames, tells_names
 from kdissect.history.transfer_rows import TransferRows
 from kdissect.model.native import native
+from kdissect.session.identities import Identities
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
@@ -41,20 +42,38 @@ def way_past(names: TopicNames, api_key: int) -> Way:
 
 
 class Named(NamedTuple):
-    """A topic as a body names it, by name or id, and its name where that is known."""
+    """A topic as a body names it, by name or id, and its name where that is known.
+
+    `identity` distinguishes topics of one name (`session.identities`); `info` is a connection to its cluster.
+    """
 
     topic: str | bytes
     name: str | None
+    identity: str
+    info: ConnectionInfo
 
-    @property
-    def text(self) -> str:
-        """Its name, or its id as Kafka prints it where the name is unknown."""
-        return self.name if self.name is not None else topic_id_text(self.topic_id or b"")
+    @classmethod
+    def of(cls, names: TopicNames, info: ConnectionInfo, topic: str | bytes) -> Named:
+        """A topic of the cluster that a connection leads to."""
+        name = names.name(info, topic) if isinstance(topic, bytes) else topic
+        return cls(topic, name, topic_key(names, info, topic), info)
 
     @property
     def topic_id(self) -> bytes | None:
         """Its id, if it is named by that."""
         return self.topic if isinstance(self.topic, bytes) else None
+
+
+def topic_key(names: TopicNames, info: ConnectionInfo, topic: str | bytes) -> str:
+    """A topic by which states are kept: topics of one name are distinguished (`session.identities`).
+
+    An id without a known name is as Kafka prints it; `info` is a connection to the topic's cluster.
+    """
+    identities, topic_id = info.identities, topic if isinstance(topic, bytes) else None
+    name = topic if isinstance(topic, str) else names.name(info, topic)
+    if name is None:
+        return topic_id_text(topic_id or b"")
+    return name if identities is None else identities.topic(info, name, topic_id)
 
 
 class Connections(LentConnections):
@@ -80,7 +99,8 @@ class Numbers:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._changes = names.changes
+        self._identities: Identities | None = None
+        self._changes = self._changes_now()
         self._senders: dict[Sender, tuple[int, int]] = {}
         self._brokers: dict[tuple[str, str], int] = {}
         self._infos: list[ConnectionInfo] = []
@@ -88,36 +108,41 @@ class Numbers:
         self.clients: list[tuple[Client, ClientKey]] = []
         self.topics: list[Named] = []
 
+    def _changes_now(self) -> tuple[int, int]:
+        identities = self._identities
+        return self._names.changes, 0 if identities is None else identities.changes
+
     @property
     def are_old(self) -> bool:
         """Whether what was counted should be taken now: a topic may have another name, or there are many."""
-        return self._names.changes != self._changes or len(self._senders) >= SENDERS_KEPT
+        return self._changes_now() != self._changes or len(self._senders) >= SENDERS_KEPT
 
     def of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
         """The numbers of the client that sends on a connection and of the broker."""
         sender = sender_of(info, client_id)
         found = self._senders.get(sender)
         if found is None:
-            broker = self._brokers.setdefault((info.capture_set, info.broker_address), len(self._infos))
+            if self._identities is not info.identities:
+                self._identities = info.identities
+                self._changes = self._changes_now()
+            broker = self._brokers.setdefault((info.scope, info.broker_address), len(self._infos))
             if broker == len(self._infos):
                 self._infos.append(info)
             found = self._senders[sender] = len(self.clients), broker
             self.clients.append((client_named(info, client_id), client_key_of(info, client_id)))
         return found
 
-    def capture_set_of(self, broker: int) -> str:
-        """Where the broker of a number is."""
-        return self._infos[broker].capture_set
+    def scope_of(self, broker: int) -> str:
+        """The scope of the broker of a number."""
+        return self._infos[broker].scope
 
     def name(self, new: list[tuple[int, str | bytes]]) -> None:
         """Take topics that are new, each with the number of the broker; their names are those known now."""
-        for broker, topic in new:
-            name = self._names.name(self._infos[broker], topic) if isinstance(topic, bytes) else topic
-            self.topics.append(Named(topic, name))
+        self.topics += [Named.of(self._names, self._infos[broker], topic) for broker, topic in new]
 
     def clear(self) -> None:
         """Forget all numbers."""
-        self._changes = self._names.changes
+        self._changes = self._changes_now()
         self._senders.clear()
         self._brokers.clear()
         self._infos.clear()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause
-from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.evidence import Evidence, Row, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import grouped
+from kdissect.session.identities import cluster_part, later_topic
 from kdissect.stats.client import Client
 
 _PARTITIONS = 3
@@ -32,14 +34,14 @@ class HotPartition(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each topic whose partitions somebody reads."""
-        ends: dict[str, dict[int, int]] = {}
-        for (_, (topic, number)), position in seen.gathering.groups.positions.all():
+        ends: dict[tuple[str, str], dict[int, int]] = {}
+        for ((scope, _, _), (topic, number)), position in seen.gathering.groups.positions.all():
             if position.high_watermark is not None:
-                of_topic = ends.setdefault(topic, {})
+                of_topic = ends.setdefault((cluster_part(scope), topic), {})
                 of_topic[number] = max(of_topic.get(number, 0), position.high_watermark)
         for row in seen.topics:
             name = row["topic"] or row["topic_id"] or ""
-            found = ends.get(name, {})
+            found = next((ends[key] for key in _keys(row, name) if key in ends), {})
             total = sum(found.values())
             written = row["written"]["records"]
             if len(found) < _PARTITIONS or total < _RECORDS or written < _RECORDS or name.startswith("__"):
@@ -72,3 +74,16 @@ class HotPartition(Cause):
                 "stats {files} --by partition",
                 "offsets count all records ever written, not only those of the capture",
             )
+
+
+def _keys(row: Row, name: str) -> Iterator[tuple[str, str]]:
+    """What a topic's positions may be kept by: a second topic of the name or cluster first."""
+    raw = _raw_id(row["topic_id"])
+    for cluster in dict.fromkeys((row.get("cluster", ""), "")):
+        if raw is not None:
+            yield cluster, later_topic(name, raw)
+        yield cluster, name
+
+
+def _raw_id(text: str | None) -> bytes | None:
+    return None if text is None else urlsafe_b64decode(text + "==")

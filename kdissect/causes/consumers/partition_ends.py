@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kdissect.causes.evidence.evidence import Evidence, Row
 from kdissect.engine.times import ns_of
+from kdissect.session.identities import one_of_several, topic_now
 
 
 class Reading(NamedTuple):
@@ -43,24 +44,26 @@ class Reading(NamedTuple):
         return max(self.end - self.committed, 0)
 
 
+_Ends = dict[tuple[str, str, int], int]
+"""High watermarks by scope, topic and partition."""
+
+
 def readings(seen: Evidence) -> list[Reading]:
     """All that members hold, or held."""
     positions = seen.gathering.groups.positions
-    ends: dict[tuple[str, int], int] = {}
-    for (_, partition), position in positions.all():
+    ends: _Ends = {}
+    for ((scope, _, _), partition), position in positions.all():
         if position.high_watermark is not None:
-            ends[partition] = max(ends.get(partition, 0), position.high_watermark)
+            key = scope, *partition
+            ends[key] = max(ends.get(key, 0), position.high_watermark)
     found = []
     for row in seen.groups:
         members = {member["member_id"]: member for member in row["members"]}
-        found += [
-            _reading(seen, row, one, members, ends.get((one["topic"], one["partition"])))
-            for one in row["partitions"]
-        ]
+        found += [_reading(seen, row, one, members, ends) for one in row["partitions"]]
     return [one for one in found if one is not None]
 
 
-def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], end: int | None) -> Reading | None:
+def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: _Ends) -> Reading | None:
     name = f"{one['topic']}-{one['partition']}"
     holders = [member for member in members.values() if name in (member["assigned"] or ())]
     holder = next((member for member in reversed(holders) if member["gone"] is None), None)
@@ -69,7 +72,18 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], end: i
     moved_ns = seen.gathering.rewinds.moved.peek(row["group"]) or 0
     fetched_ns = max(_fetched_ns(seen, holder["client_id"] or "", holder["address"]), moved_ns)
     connection, heartbeat_ns = "", 0
-    log = next((log for (_, group), log in seen.gathering.groups.logs.items() if group == row["group"]), None)
+    logs = seen.gathering.groups.logs.items()
+    log = next(
+        (
+            log
+            for (_, group), log in logs
+            if group == row["group"] and one_of_several(log.info) == row.get("cluster")
+        ),
+        None,
+    )
+    end = None
+    if log is not None:
+        end = ends.get((log.info.scope, topic_now(log.info, one["topic"]), one["partition"]))
     member = None if log is None else log.members.peek(holder["member_id"])
     if member is not None and member.link is not None:
         connection = member.connection

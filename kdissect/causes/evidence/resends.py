@@ -137,7 +137,7 @@ class Resends:
         for topic, partition, batch in _batches(view.exchange):
             if batch.producer_id == NO_PRODUCER_ID:
                 continue
-            key = view.info.capture_set, topic, partition, _digest(batch)
+            key = view.info.scope, topic, partition, _digest(batch)
             now, known = Sent(_as(batch), packets_of(view.evidence), is_written), self._seen.peek(key)
             self._seen.put(key, now)
             if known is None or not (is_written or known.is_written) or len(self.found) >= RESENDS_KEPT:

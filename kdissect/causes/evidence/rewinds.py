@@ -11,10 +11,12 @@ from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import plain_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_traffic import GroupTraffic
-from kdissect.stats.by_group.positions import Commits, name_of
+from kdissect.stats.by_group.positions import Commits
 from kdissect.stats.client import Client, client_of, text_of
+from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
@@ -55,11 +57,11 @@ class Rewinds:
         }
         group = text_of(view.request.group_id)
         for topic in view.request.topics or ():
-            name = name_of(self._names, view.info, topic_of(topic))
+            name = topic_key(self._names, view.info, topic_of(topic))
             for row in topic.partitions or ():
                 if (topic_of(topic), row.partition_index) not in refused:
                     self._commit(
-                        view, (view.info.capture_set, group, name, row.partition_index), row.committed_offset
+                        view, (view.info.scope, group, name, row.partition_index), row.committed_offset
                     )
 
     def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
@@ -70,12 +72,14 @@ class Rewinds:
         if before is not None and 0 <= offset < before and len(self.found) < REWINDS_KEPT:
             _, group, topic, partition = key
             packets = packets_of(view.evidence)
-            self.found.append(Rewind(group, topic, partition, before, offset, client_of(view), packets))
+            self.found.append(
+                Rewind(group, plain_name(topic), partition, before, offset, client_of(view), packets)
+            )
 
     def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
         """Whether a commit of a block goes back somewhere; else it is learned."""
         keyed = [
-            ((info.capture_set, group, name_of(self._names, info, topic), partition), offset)
+            ((info.scope, group, topic_key(self._names, info, topic), partition), offset)
             for topic, rows in commits
             for partition, offset, *_ in rows
         ]

@@ -10,6 +10,7 @@ _USER = (
     RowField("groups", "list<string>", "groups that the client speaks for"),
     *USE,
 )
+_CLUSTER = RowField("cluster", "string", "id of its cluster; null if the capture set has one cluster alone")
 _DENIED = (
     *CLIENT,
     RowField("api", "string", "name of the API"),
@@ -38,6 +39,7 @@ TOPICS = Table(
         *within("writers", "list<struct>", "clients that write", _USER),
         *within("readers", "list<struct>", "clients that read, and brokers that replicate", _USER),
         *within("denied", "list<struct>", "clients that were refused for want of permission", _DENIED),
+        _CLUSTER,
     ),
     ("capture_set", "topic", "topic_id"),
     ("capture_set", "topic", "topic_id"),
@@ -168,6 +170,7 @@ GROUPS = Table(
         *within("failures", "list<struct>", "requests of members that were refused, by kind", _FAILURE),
         *within("rejoins", "list<struct>", "clients that were members and joined anew", _REJOIN),
         *within("rebalancing", "struct", "the rebalance that is not over; null for none", _UNDER_WAY),
+        _CLUSTER,
     ),
     ("capture_set", "group", "kind"),
     ("capture_set", "group", "kind"),
@@ -208,6 +211,7 @@ PRODUCERS = Table(
             ),
         ),
         *_EVENTS,
+        _CLUSTER,
     ),
     ("capture_set", "producer_id", "client_ids"),
     ("capture_set", "producer_id", "client_ids"),
@@ -248,6 +252,7 @@ TRANSACTIONS = Table(
             ),
         ),
         *_EVENTS,
+        _CLUSTER,
     ),
     ("capture_set", "transactional_id"),
     ("capture_set", "transactional_id"),

@@ -52,7 +52,7 @@ class BrokerEpochs:
         request, answer = view.request, view.response
         if request is None:
             return []
-        key: BrokerKey = view.info.capture_set, request.broker_id
+        key: BrokerKey = view.info.scope, request.broker_id
         known = self.brokers.get_or(key, Registration)
         earlier = known.given_by
         if view.key == apis.BROKER_HEARTBEAT:

@@ -95,7 +95,7 @@ class LeaderEpochs:
     def stated(self, view: ExchangeView) -> list[Standing]:
         """Leaders and epochs, for when they are told again."""
         return [
-            ((view.info.capture_set, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
+            ((view.info.scope, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
             for of in _reports(view)
             if of.epoch > UNKNOWN_EPOCH
         ]
@@ -117,7 +117,7 @@ class LeaderEpochs:
             self.partitions.get(standing[0])
 
     def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:
-        key: PartitionKey = view.info.capture_set, report.topic, report.partition
+        key: PartitionKey = view.info.scope, report.topic, report.partition
         now = report.leader, report.epoch
         known = self.partitions.get(key)
         if known is None:

@@ -68,7 +68,7 @@ class ClassicGroups:
         request = view.request
         if request is None:
             return []
-        key: GroupKey = view.info.capture_set, str(request.group_id)
+        key: GroupKey = view.info.scope, str(request.group_id)
         attempt = self._attempts.of(view)
         if attempt is not None and view.key in _ATTEMPTS:
             self.groups.get_or(key, ClassicGroup).attempt(attempt)

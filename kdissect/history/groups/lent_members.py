@@ -34,7 +34,7 @@ class LentMembers:
     def _member_of(
         self, connection: int, group_id: str, member_id: str
     ) -> tuple[int | None, native.MemberRow | None]:
-        key: GroupKey = self._connections.infos[connection].capture_set, group_id
+        key: GroupKey = self._connections.infos[connection].scope, group_id
         group = self._machine.groups.peek(key)
         if group is None:
             return None, None

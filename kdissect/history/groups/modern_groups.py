@@ -72,7 +72,7 @@ class ModernGroups:
         request = view.request
         if request is None:
             return []
-        key: GroupKey = view.info.capture_set, str(request.group_id)
+        key: GroupKey = view.info.scope, str(request.group_id)
         kind = _KINDS[view.key]
         group = self.groups.get(key)
         if group is None or group.kind is not kind:  # a group may be converted

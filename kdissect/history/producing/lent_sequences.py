@@ -44,7 +44,7 @@ class LentSequences:
     def _sequence_of(
         self, connection: int, producer_id: int, topic: str | bytes, partition: int
     ) -> native.SequenceRow | None:
-        key = self._connections.infos[connection].capture_set, producer_id
+        key = self._connections.infos[connection].scope, producer_id
         producer = self._machine.producers.peek(key)
         here = None if producer is None else producer.partitions.peek((topic, partition))
         if here is None or here.epoch is None or not here.recent:

@@ -107,7 +107,7 @@ class Producers:
         self.have_back()
         info, evidence = exchange.connection, evidence_of(exchange)
         partition, bits, last_delta, producer_id, epoch, sequence, count = header
-        known = None if bits & _SPECIAL else self.producers.peek((info.capture_set, producer_id))
+        known = None if bits & _SPECIAL else self.producers.peek((info.scope, producer_id))
         if known is None:
             return False
         here = known.partitions.peek(partition)
@@ -116,7 +116,7 @@ class Producers:
             return False
         if base_offset is not None and not here.given(base_offset, last_delta):
             return False
-        self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
+        self.producers.get((info.scope, producer_id))  # which counts as used, and so does the partition
         known.partitions.get(partition)
         known.client(exchange.client_id)
         known.batches += 1
@@ -127,7 +127,7 @@ class Producers:
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
         self.have_back()
-        key: ProducerKey = view.info.capture_set, producer_id
+        key: ProducerKey = view.info.scope, producer_id
         self._given_on.put(view.info.id, producer_id)
         request = view.request
         transactional_id = getattr(request, "transactional_id", None)
@@ -188,7 +188,7 @@ class Producers:
     def _batch(self, batch: "_Batch") -> list[Fact]:
         self.have_back()
         view, header = batch.view, batch.header
-        key: ProducerKey = view.info.capture_set, header.producer_id
+        key: ProducerKey = view.info.scope, header.producer_id
         known = self.producers.get(key)
         facts = []
         if known is None:
@@ -235,7 +235,7 @@ class _Batch(NamedTuple):
     losses: int
 
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
-        key = self.view.info.capture_set, self.header.producer_id, *self.partition
+        key = self.view.info.scope, self.header.producer_id, *self.partition
         return self.view.fact(kind, key, f"records.{field}", **more)
 
 

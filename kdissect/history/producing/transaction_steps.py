@@ -46,7 +46,7 @@ def fact(
     kind: TransactionFact, view: ExchangeView, known: TransactionalId, path: str = "", **more: Any
 ) -> Fact:
     """A fact about a transactional id."""
-    return view.fact(kind, (view.info.capture_set, known.transactional_id), path, **more)
+    return view.fact(kind, (view.info.scope, known.transactional_id), path, **more)
 
 
 def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:

@@ -76,7 +76,7 @@ class Transactions:
         return parts is not None and not parts.is_transactional
 
     def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:
-        key = view.info.capture_set, str(transactional_id)
+        key = view.info.scope, str(transactional_id)
         known = self.ids.get_or(key, lambda: TransactionalId(key[1]))
         if len(known.client_ids) < CLIENTS_KEPT:
             known.client_ids.add(view.exchange.client_id)
@@ -107,7 +107,7 @@ class Transactions:
 
     def _give(self, view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> None:
         known.producer_id, known.epoch, known.given_by = producer_id, epoch, view.evidence
-        capture_set = view.info.capture_set
+        capture_set = view.info.scope
         self._owner_of.put((capture_set, producer_id), (capture_set, known.transactional_id))
 
     def _add_partitions(self, view: ExchangeView) -> list[Fact]:
@@ -186,7 +186,7 @@ class Transactions:
 
     def _markers(self, view: ExchangeView) -> list[Fact]:
         facts = []
-        capture_set = view.info.capture_set
+        capture_set = view.info.scope
         for marker in view.request.markers or ():
             owner = self._owner_of.get((capture_set, marker.producer_id))
             known = None if owner is None else self.ids.get(owner)

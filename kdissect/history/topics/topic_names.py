@@ -21,6 +21,7 @@ from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import API_VERSIONS, learn_identities
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class TopicNames:
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
+        learn_identities(exchange)
         if exchange.api_key is not None and tells_names(exchange.api_key):
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
 
@@ -292,8 +294,8 @@ class TopicNames:
 
 
 def tells_names(api_key: int) -> bool:
-    """Whether exchanges of an API are for `TopicNames.pass_by`."""
-    return api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT
+    """Whether exchanges of an API are for `TopicNames.pass_by`: they name topics or a cluster."""
+    return api_key in ANNOUNCING or api_key in (FETCH_SNAPSHOT, API_VERSIONS)
 
 
 def may_announce_names(exchange: Exchange) -> bool:

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column, time_column
+from kdissect.report.cells import Cell, TableColumn, cluster_column, number_column, text_column, time_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -17,14 +17,20 @@ _TOLD_TO_JOIN = ("Heartbeat", "REBALANCE_IN_PROGRESS")
 
 def rows_of(groups: list[Facts], field: str) -> list[Facts]:
     """The rows of all groups; what a converted group has in common is shown once."""
-    shown: set[str] = set()
+    shown: set[tuple[str, str | None]] = set()
     rows = []
     for group in groups:
-        if field == "rebalances" or group["group"] not in shown:
-            shown.add(group["group"])
+        identity = group["group"], group.get("cluster")
+        if field == "rebalances" or identity not in shown:
+            shown.add(identity)
             found = _rebalance_rows(group) if field == "rebalances" else group[field]
-            rows += [row | {"group": group["group"], "kind": group["kind"]} for row in found]
+            rows += [row | _named(group) for row in found]
     return rows
+
+
+def _named(group: Facts) -> Facts:
+    """What the rows of a group have in common."""
+    return {name: group[name] for name in ("cluster", "group", "kind") if name in group}
 
 
 def _rebalance_rows(group: Facts) -> list[Facts]:
@@ -40,10 +46,15 @@ def _rebalance_rows(group: Facts) -> list[Facts]:
     return rows
 
 
+def group_name_columns() -> list[TableColumn]:
+    """The name of a group, and its cluster if the captures have several."""
+    return [text_column("group", "group"), cluster_column()]
+
+
 def group_columns() -> list[TableColumn]:
     """A row for each kind a group has been."""
     return [
-        text_column("group", "group"),
+        *group_name_columns(),
         text_column("kind", "kind"),
         text_column("protocol", "protocol", rank=2),
         TableColumn("state", _state),
@@ -61,7 +72,7 @@ def group_columns() -> list[TableColumn]:
 def member_columns() -> list[TableColumn]:
     """Who is in a group or was."""
     return [
-        text_column("group", "group"),
+        *group_name_columns(),
         text_column("member", "member_id"),
         text_column("client id", "client_id"),
         text_column("instance", "instance_id"),
@@ -79,7 +90,7 @@ def member_columns() -> list[TableColumn]:
 def rebalance_columns() -> list[TableColumn]:
     """When, which generation came of it, why."""
     return [
-        text_column("group", "group"),
+        *group_name_columns(),
         text_column("kind", "kind", rank=3),
         time_column("time", "time"),
         number_column("generation", "generation"),
@@ -97,7 +108,7 @@ def failure_rows(groups: list[Facts]) -> list[Facts]:
 def failure_columns() -> list[TableColumn]:
     """What members tried in vain, and how often."""
     return [
-        text_column("group", "group"),
+        *group_name_columns(),
         text_column("client id", "client_id"),
         text_column("address", "address", rank=2),
         text_column("api", "api"),
@@ -123,7 +134,7 @@ def _rhythm() -> list[TableColumn]:
 def rejoin_columns() -> list[TableColumn]:
     """Who was a member, went, and joined anew, how often."""
     return [
-        text_column("group", "group"),
+        *group_name_columns(),
         text_column("client id", "client_id"),
         text_column("address", "address", rank=2),
         TableColumn("after it", _after),
@@ -139,7 +150,7 @@ def _after(row: Facts) -> Cell:
 def partition_columns() -> list[TableColumn]:
     """Who holds what, and how far it is."""
     return [
-        text_column("group", "group"),
+        *group_name_columns(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         text_column("member", "member"),

@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, counts_text, number_column, text_column, time_column
+from kdissect.report.cells import (
+    Cell,
+    TableColumn,
+    cluster_column,
+    counts_text,
+    number_column,
+    text_column,
+    time_column,
+)
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -14,7 +22,7 @@ _PARTITIONS_SHOWN = 4
 def transaction_rows(facts: Facts) -> list[Facts]:
     """The transactions of all transactional ids."""
     return [
-        transaction | {"transactional_id": row["transactional_id"]}
+        transaction | {name: row[name] for name in ("cluster", "transactional_id") if name in row}
         for row in facts["transactional_ids"]
         for transaction in row["transactions"]
     ]
@@ -40,6 +48,7 @@ def producer_columns() -> list[TableColumn]:
     """What became of the batches of each."""
     return [
         number_column("producer", "producer_id"),
+        cluster_column(),
         number_column("epoch", "epoch"),
         text_column("transactional id", "transactional_id"),
         TableColumn("client id", lambda row: Cell(printable(", ".join(row["client_ids"])))),
@@ -60,6 +69,7 @@ def transaction_columns() -> list[TableColumn]:
     """How each went."""
     return [
         text_column("transactional id", "transactional_id"),
+        cluster_column(),
         number_column("producer", "producer_id"),
         number_column("epoch", "epoch"),
         time_column("began", "began", without="before"),

@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, count_cell, counts_text, number_column, text_column
+from kdissect.report.cells import (
+    Cell,
+    TableColumn,
+    cluster_column,
+    count_cell,
+    counts_text,
+    number_column,
+    text_column,
+)
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count
 
@@ -15,6 +23,7 @@ def topic_columns() -> list[TableColumn]:
     """How much goes through each, in what batches."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row))),
+        cluster_column(),
         TableColumn("partitions", _partitions, right=True),
         TableColumn("written", lambda row: _records(row["written"]), right=True),
         TableColumn("bytes", lambda row: Cell(byte_count(row["written"]["bytes"])), rank=2, right=True),
@@ -36,6 +45,7 @@ def user_columns() -> list[TableColumn]:
     """Who writes, reads, or was denied."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row["of"]))),
+        cluster_column("of"),
         TableColumn("does", lambda row: Cell(row["does"], "bad" if row["does"] == "denied" else "")),
         text_column("principal", "principal"),
         text_column("client id", "client_id"),

@@ -19,8 +19,8 @@ from kdissect.session.info import ConnectionInfo
 
 Kind = tuple[int, int]
 """API key and version."""
-_Bodies = tuple[int, int, str, bytes, bytes]
-"""API key and version, capture set, both bodies."""
+_Bodies = tuple[int, int, str, str, bytes, bytes]
+"""API key and version, scope and address of the broker, both bodies."""
 
 # Bytes of bodies that are kept: the answer about a cluster of 2000 partitions has 64 KB. What is kept of what
 # they tell is some ten times as large.
@@ -57,12 +57,12 @@ class ToldAgain:
         if tells_own_topics(request.data) or tells_own_topics(response.data):
             return
         bodies = (
-            *kind, exchange.connection.capture_set, request.data[exchange.request_body_offset :],
+            *kind, *_place(exchange.connection), request.data[exchange.request_body_offset :],
             response.data[exchange.response_body_offset :],
         )  # fmt: skip
         if bodies in self._stated:
             return
-        size = len(bodies[3]) + len(bodies[4])
+        size = len(bodies[-2]) + len(bodies[-1])
         if self._bytes + size > MOST_BYTES:
             self._stated.clear()
             self._bytes = 0
@@ -82,7 +82,7 @@ class ToldAgain:
 
         False, and nothing is changed, of another one.
         """
-        stated = self._stated.get((*kind, info.capture_set, *bodies))
+        stated = self._stated.get((*kind, *_place(info), *bodies))
         machines = self._machines[kind]
         if stated is None or not all(
             machine.stands(info, one) for machine, one in zip(machines, stated, strict=True)
@@ -93,3 +93,8 @@ class ToldAgain:
         for machine, one in zip(machines, stated, strict=True):
             machine.repeat(info, one, evidence)
         return True
+
+
+def _place(info: ConnectionInfo) -> tuple[str, str]:
+    """The broker of a connection: a response may give its address to a cluster (`session.identities`)."""
+    return info.scope, info.broker_address

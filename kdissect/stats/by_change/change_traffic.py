@@ -131,7 +131,7 @@ class ChangeTraffic:
         view = ExchangeView(event)
         if view.request is None:
             return
-        capture_set = view.info.capture_set
+        capture_set = view.info.scope
         if view.key == METADATA:
             self._take_metadata(view, wanted)
         elif view.key == ENVELOPE:
@@ -178,7 +178,7 @@ class ChangeTraffic:
         for told in answer.topics or ():
             if told.name is None:
                 continue
-            topic, code = (view.info.capture_set, text_of(told.name)), told.error_code
+            topic, code = (view.info.scope, text_of(told.name)), told.error_code
             if not code:
                 asked = self._asked.pop(topic)
                 if asked is not None:
@@ -206,7 +206,7 @@ class ChangeTraffic:
         client = _forwarded_client(view.request, header.client_id)
         held = _Forwarded(
             _changes_in(view, header.api_key, request, answer, client, _name_of(view.exchange.client_id)),
-            wanted, view.info.capture_set, (header.correlation_id, header.client_id),
+            wanted, view.info.scope, (header.correlation_id, header.client_id),
         )  # fmt: skip
         rest = [change for change in held.changes if not self._is_automatic(held, change)]
         if rest:

@@ -32,7 +32,7 @@ def client_key(view: ExchangeView) -> ClientKey:
 
 def client_key_of(info: ConnectionInfo, client_id: str | None) -> ClientKey:
     """The client that sends with a client id on a connection."""
-    return info.capture_set, info.client.host, client_id
+    return info.scope, info.client.host, client_id
 
 
 class GroupLinks:

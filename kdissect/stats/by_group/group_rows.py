@@ -19,6 +19,8 @@ from kdissect.history.groups.classic_group import (
 from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.session.identities import one_of_several, plain_name, topic_now
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.positions import Partition
@@ -77,9 +79,10 @@ def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
 def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits) -> Facts:
     _mark_missing(traffic, key, log)
     members = list(log.members)
-    partitions = _partitions(traffic, members, commits)
+    partitions = _partitions(traffic, log.info, members, commits)
     lags = [row["lag"] for row in partitions if row["lag"] is not None]
     return {
+        **_cluster_of(log.info),
         "group": key[1],
         "coordinator": log.coordinator,
         "members": [_member(member) for member in members],
@@ -383,13 +386,25 @@ def _member(member: MemberLog) -> Facts:
     }
 
 
-def _partitions(traffic: GroupTraffic, members: list[MemberLog], commits: Commits) -> list[Facts]:
-    """Lag of what members hold or held, and of what the group committed."""
+def _cluster_of(info: ConnectionInfo) -> Facts:
+    """The cluster of a group, if the capture has several."""
+    cluster = one_of_several(info)
+    return {} if cluster is None else {"cluster": cluster}
+
+
+def _partitions(
+    traffic: GroupTraffic, info: ConnectionInfo, members: list[MemberLog], commits: Commits
+) -> list[Facts]:
+    """Lag of what members hold or held, and of what the group committed.
+
+    Without topics that were deleted and created again: the broker deletes what was committed for them.
+    """
+    commits = {key: offset for key, offset in commits.items() if key[0] == topic_now(info, key[0])}
     owners: dict[tuple[str, int], MemberLog] = {}
     for member in members:
         for held in member.held or ():
             topic, _, partition = held.rpartition("-")
-            partition_key = topic, int(partition) if partition.isdigit() else -1
+            partition_key = topic_now(info, topic), int(partition) if partition.isdigit() else -1
             if topic and (partition_key not in owners or member.how is None):
                 owners[partition_key] = member
     found = []
@@ -406,7 +421,7 @@ def _partition(
 ) -> Facts:
     end = None if position is None else position.high_watermark
     return {
-        "topic": partition_key[0],
+        "topic": plain_name(partition_key[0]),
         "partition": partition_key[1],
         "member": None if owner is None else owner.name,
         "fetch_offset": None if position is None else position.fetch_offset,

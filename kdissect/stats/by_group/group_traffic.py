@@ -166,12 +166,12 @@ class GroupTraffic:
     def _want_groups_of_client(self, view: ExchangeView) -> None:
         """An exchange that names no group, as Fetch, is about those that its client speaks for."""
         for group in self.links.of_client(client_key(view)):
-            log = self.logs.peek((view.info.capture_set, group))
+            log = self.logs.peek((view.info.scope, group))
             if log is not None:
                 log.is_wanted = True
 
     def _log(self, view: ExchangeView, group: str) -> GroupLog:
-        log = self.logs.get_or((view.info.capture_set, group), lambda: GroupLog(view.info))
+        log = self.logs.get_or((view.info.scope, group), lambda: GroupLog(view.info))
         log.is_wanted |= self._wanted
         return log
 

@@ -21,14 +21,14 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.client import text_of
-from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf
+from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf, topic_key
 from kdissect.stats.watermarks import topic_of
 
 _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
 _COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
 
 Partition = tuple[str, int]
-"""Topic by name where it is known, else by its id; and partition."""
+"""Topic as `transfers.topic_key` has it, and partition."""
 Commits = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 """By topic, by name or id, the partitions, each with its offset."""
 Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None]
@@ -190,7 +190,7 @@ class Positions:
         return found
 
     def _committed(self, view: ExchangeView) -> None:
-        capture_set, group = view.info.capture_set, text_of(view.request.group_id)
+        capture_set, group = view.info.scope, text_of(view.request.group_id)
         refused = {
             (topic_of(topic), row.partition_index)
             for topic in view.response.topics or ()
@@ -204,7 +204,7 @@ class Positions:
                     self._commits.put((capture_set, group, (name, row.partition_index)), row.committed_offset)
 
     def _name(self, view: ExchangeView, topic: Any) -> str:
-        return name_of(self._names, view.info, topic_of(topic))
+        return topic_key(self._names, view.info, topic_of(topic))
 
 
 Put = Callable[[Taken], None]
@@ -266,13 +266,13 @@ class _FetchPositions:
         forgotten.
         """
         numbers = self.numbers
-        names = [named.text for named in numbers.topics]
+        names = [named.identity for named in numbers.topics]
         positions, commits, groups = self._fetches.take()
         learned = [
             (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark)
             for client, topic, partition, asked, behind, high_watermark in positions
         ]
-        keys = [(numbers.capture_set_of(broker), text_of(group)) for broker, group in groups]
+        keys = [(numbers.scope_of(broker), text_of(group)) for broker, group in groups]
         committed = [
             (*keys[group], (names[topic], partition), offset) for group, topic, partition, offset in commits
         ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.history.fact import Evidence
+from kdissect.session.identities import plain_name
 from kdissect.stats.by_offset.held_offsets import Held
 from kdissect.stats.by_offset.offset_traffic import Commit, Gap, OffsetTraffic
 from kdissect.stats.by_offset.position_jumps import Jump
@@ -55,7 +56,7 @@ def _jump(jump: Jump) -> Facts:
     return _seen(jump.evidence, jump.evidence.sent_ns) | {
         "client_id": client_id,
         "address": host,
-        "topic": topic,
+        "topic": plain_name(topic),
         "partition": partition,
         "before": jump.before,
         "after": jump.after,
@@ -69,7 +70,7 @@ def _commit(commit: Commit) -> Facts:
     return _seen(commit.evidence, commit.evidence.sent_ns) | {
         "group": commit.group,
         "client_id": commit.client_id,
-        "topic": commit.partition[0],
+        "topic": plain_name(commit.partition[0]),
         "partition": commit.partition[1],
         "what": commit.what,
         "before": commit.before,
@@ -81,7 +82,7 @@ def _held(held: Held) -> Facts:
     _, topic, partition = held.place
     holder = held.holder
     return _seen(held.first, held.first.answered_ns) | {
-        "topic": topic,
+        "topic": plain_name(topic),
         "partition": partition,
         "last_stable_offset": held.offset,
         "high_watermark": held.high_watermark,
@@ -98,7 +99,7 @@ def _held(held: Held) -> Facts:
 def _twice(twice: Twice) -> Facts:
     first, again = twice.first, twice.again
     return _seen(again.evidence, again.evidence.sent_ns) | {
-        "topic": again.place[1],
+        "topic": plain_name(again.place[1]),
         "partition": again.place[2],
         "records": again.count,
         "differs": twice.differs,
@@ -122,7 +123,7 @@ def _written(written: Written) -> Facts:
 def _gap(gap: Gap) -> Facts:
     _, topic, partition = gap.place
     return _seen(gap.evidence, gap.evidence.answered_ns) | {
-        "topic": topic,
+        "topic": plain_name(topic),
         "partition": partition,
         "from": gap.first,
         "to": gap.end - 1,

@@ -22,12 +22,13 @@ from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.stats.by_group.group_links import ClientKey, client_key
-from kdissect.stats.by_group.positions import name_of
+from kdissect.stats.by_offset.former_topics import FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
+from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
 ROWS_KEPT = 10_000  # of each kind, the last ones
@@ -49,6 +50,9 @@ _WATCHED = frozenset(
     }
 )
 _TIMES = {EARLIEST: "the earliest offset", LATEST: "the latest offset"}
+
+
+FORMER = "of a deleted topic of this name"
 
 
 class Commit(NamedTuple):
@@ -92,6 +96,7 @@ class OffsetTraffic:
         self._committed: Table[tuple[str, str, Partition], int] = Table(COMMITS_KEPT)
         self._ends: Table[Place, int] = Table(COMMITS_KEPT)
         """High watermarks."""
+        self._former = FormerTopics()
         self._passed = PassedBlocks(_is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -126,7 +131,7 @@ class OffsetTraffic:
             self._commit(view, wanted)
         elif view.key == apis.END_TXN:
             if not view.response.error_code:
-                self._written.end(view.info.capture_set, view.request.producer_id, view.request.committed)
+                self._written.end(view.info.scope, view.request.producer_id, view.request.committed)
         else:
             self._causes(view)
 
@@ -137,12 +142,12 @@ class OffsetTraffic:
             self._keep_held(held)
 
     def _partition(self, view: ExchangeView, topic: Any, number: int) -> Partition:
-        return name_of(self._names, view.info, topic_of(topic)), number
+        return topic_key(self._names, view.info, topic_of(topic)), number
 
     def _fetch(self, view: ExchangeView, wanted: bool) -> None:
         request, client, client_id = view.request, client_key(view), view.exchange.client_id
         capture_set, is_committed = (
-            view.info.capture_set,
+            view.info.scope,
             sent(request, "isolation_level", 0) == _READ_COMMITTED,
         )
         for topic in request.topics or ():
@@ -244,7 +249,7 @@ class OffsetTraffic:
                 (batch,) = found
                 if batch.magic < _CURRENT_MAGIC or batch.faults:
                     continue
-                place = view.info.capture_set, *self._partition(view, topic, row.index)
+                place = view.info.scope, *self._partition(view, topic, row.index)
                 if batch.is_transactional:
                     holder = Holder(batch.producer_id, batch.producer_epoch, name, client_id, view.evidence)
                     self._offsets.written(place, row.base_offset, holder)
@@ -270,21 +275,44 @@ class OffsetTraffic:
         )
         for topic in view.request.topics or ():
             for row in topic.partitions or ():
-                if (topic_of(topic), row.partition_index) in refused:
-                    continue
                 partition = self._partition(view, topic, row.partition_index)
-                offset, key = row.committed_offset, (info.capture_set, group, partition)
+                offset, key = row.committed_offset, (info.scope, group, partition)
+                is_refused = (topic_of(topic), row.partition_index) in refused
+                former = self._former.commit(info.scope, group, *partition, offset, is_refused)
+                if is_refused:
+                    continue
                 before = self._committed.peek(key)
                 self._committed.put(key, offset)
+                if former is not None and self._is_unread(view, partition, offset, former):
+                    self._note_commit(view, group, partition, (FORMER, offset, offset), wanted)
+                    continue
                 for what, compared in self._oddities(view, key, offset, before, from_outside):
-                    if wanted:
-                        self.count += 1
-                        self.commits.append(
-                            Commit(
-                                view.evidence, info.capture_set, group, view.exchange.client_id, partition,
-                                what, compared, offset,
-                            )
-                        )  # fmt: skip
+                    self._note_commit(view, group, partition, (what, compared, offset), wanted)
+
+    def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool:
+        """Whether a client did not read a partition up to an offset, as far as its Fetches were captured:
+        those for the former topic were.
+        """
+        client = client_key(view)
+        behind = self._positions.behind((client, partition))
+        if view.losses or behind is not None:
+            return not view.losses and behind is not None and behind < offset
+        knows = self._positions.knows
+        return not knows((client, partition)) and knows((client, (former, partition[1])))
+
+    def _note_commit(
+        self,
+        view: ExchangeView,
+        group: str,
+        partition: Partition,
+        found: tuple[str, int, int],
+        wanted: bool,
+    ) -> None:
+        """Keep a commit: what is out of the ordinary, the offset that it is compared with, and its own."""
+        if wanted:
+            self.count += 1
+            client_id = view.exchange.client_id
+            self.commits.append(Commit(view.evidence, view.info.scope, group, client_id, partition, *found))
 
     def _oddities(
         self,
@@ -318,7 +346,7 @@ class OffsetTraffic:
             for topic in view.response.topics or ():
                 for row in topic.partitions or ():
                     if row.error_code == NONE and row.end_offset >= 0:
-                        partition = text_of(topic.topic), row.partition
+                        partition = self._partition(view, topic, row.partition)
                         text = "the log ends there in its epoch"
                         self._positions.cause((client, partition), Cause(view.evidence, row.end_offset, text))
 
@@ -338,7 +366,7 @@ class OffsetTraffic:
                 text = _TIMES.get(timestamp) or (
                     f"the offset of {time}" if time else f"the offset of {timestamp}"
                 )
-                partition = text_of(topic.name), row.partition_index
+                partition = self._partition(view, topic, row.partition_index)
                 self._positions.cause((client, partition), Cause(view.evidence, offsets[0], f"to {text}"))
 
     def _fetched_commits(self, view: ExchangeView, client: ClientKey) -> None:
@@ -358,7 +386,7 @@ class OffsetTraffic:
 
     def _partition_of_commit(self, view: ExchangeView, topic: Any, number: int) -> Partition:
         name = sent(topic, "name")
-        return name_of(self._names, view.info, topic.topic_id if name is None else name), number
+        return topic_key(self._names, view.info, topic.topic_id if name is None else text_of(name)), number
 
     def _keep_jumps(self, jumps: list[Jump]) -> None:
         self.count += len(jumps)

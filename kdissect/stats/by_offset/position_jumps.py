@@ -12,7 +12,7 @@ READERS_KEPT = 100_000  # clients times partitions; 500 bytes each
 PENDING_KEPT = 1_000  # jumps that another consumer of the same name may explain
 CAUSES_KEPT = 8  # of one client and partition until its next Fetch
 Partition = tuple[str, int]
-"""Topic by name where it is known, else by its id; and partition."""
+"""Topic as `transfers.topic_key` has it, and partition."""
 ReaderKey = tuple[ClientKey, Partition]
 
 EARLIEST, LATEST = -2, -1  # of ListOffsets (org.apache.kafka.common.requests.ListOffsetsRequest)
@@ -118,6 +118,10 @@ class PositionJumps:
         reader = self._readers.peek(key)
         if reader is not None:
             reader.causes = [*reader.causes[1 - CAUSES_KEPT :], cause]
+
+    def knows(self, key: ReaderKey) -> bool:
+        """Whether a client was seen to read a partition."""
+        return self._readers.peek(key) is not None
 
     def behind(self, key: ReaderKey) -> int | None:
         """The offset that a client should ask for next; None where nobody knows."""

@@ -55,6 +55,7 @@ def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) ->
     capture_set = key[0]
     log = traffic.producer_logs.peek(key) or ProducerLog()
     return {
+        **traffic.cluster_facts(capture_set),
         "producer_id": producer.producer_id,
         "epoch": producer.epoch if producer.epoch is not None else _last_epoch(producer),
         "transactional_id": producer.transactional_id,
@@ -90,6 +91,7 @@ def _transactional_id(traffic: ProducerTraffic, key: IdKey, held: TransactionalI
     log = traffic.id_logs.peek(key) or ProducerLog()
     transactions = [*held.ended, *([] if held.current is None else [held.current])]
     return {
+        **traffic.cluster_facts(key[0]),
         "transactional_id": held.transactional_id,
         "producer_id": held.producer_id,
         "epoch": held.epoch,

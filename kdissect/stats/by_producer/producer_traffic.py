@@ -25,6 +25,7 @@ from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import one_of_several
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.produced_batches import ProducedBatches
 from kdissect.stats.by_producer.producer_log import ProducerLog
@@ -87,7 +88,7 @@ class ProducerTraffic:
         self._keep(self.history.add(event, parts))
 
     def _know(self, info: ConnectionInfo) -> None:
-        brokers = self._infos.setdefault(info.capture_set, {})
+        brokers = self._infos.setdefault(info.scope, {})
         if len(brokers) < BROKERS_KEPT:
             brokers.setdefault(info.broker_address, info)
 
@@ -121,6 +122,12 @@ class ProducerTraffic:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
         return f"{self.topic_text(capture_set, topic)}-{partition}"
 
+    def cluster_facts(self, scope: str) -> dict[str, str]:
+        """The cluster of a scope as a fact; nothing if the capture set has one alone."""
+        info = next(iter(self._infos.get(scope, {}).values()), None)
+        cluster = None if info is None else one_of_several(info)
+        return {} if cluster is None else {"cluster": cluster}
+
     def topic_text(self, capture_set: str, topic: str | bytes) -> str:
         """A topic by name where it is known, else by its id."""
         if isinstance(topic, bytes):
@@ -135,7 +142,7 @@ class ProducerTraffic:
         if not self.is_selective:
             return
         view = ExchangeView(exchange)
-        capture_set = view.info.capture_set
+        capture_set = view.info.scope
         producer_ids, transactional_ids = _producers_named(view)
         for producer_id in producer_ids:
             self._wanted_producers.put((capture_set, producer_id), True)

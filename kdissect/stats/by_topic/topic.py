@@ -9,6 +9,7 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.acquired import Acquired
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch
+from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import Distribution, DistributionRow
 from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.client import Client
@@ -99,12 +100,13 @@ class Topic:
     """
 
     __slots__ = (
-        "batch_bytes", "batch_records", "codecs", "control_batches", "denied", "key_bytes", "magics", "name",
-        "partitions", "readers_of", "topic_id", "users", "value_bytes",
+        "batch_bytes", "batch_records", "codecs", "control_batches", "denied", "info", "key_bytes", "magics",
+        "name", "partitions", "readers_of", "topic_id", "users", "value_bytes",
     )  # fmt: skip
 
-    def __init__(self, name: str | None, topic_id: bytes | None) -> None:
+    def __init__(self, name: str | None, topic_id: bytes | None, info: ConnectionInfo | None = None) -> None:
         self.name = name
+        self.info = info
         self.topic_id = topic_id
         self.partitions: set[int] = set()
         self.users: dict[UserKey, Use] = {}

@@ -45,7 +45,8 @@ class TopicTraffic:
     def __init__(self, names: TopicNames, sizes: bool = False) -> None:
         self._names = names
         self._sizes = sizes
-        self.topics: dict[str, Topic] = {}
+        self.topics: dict[tuple[str, str], Topic] = {}
+        """By identity (`stats.transfers.topic_key`) and cluster; empty for the first cluster."""
         self.other = Topic("(other)", None)
         self.groups = GroupLinks()
         self.leaders = Leaders()
@@ -147,16 +148,16 @@ class TopicTraffic:
                 use.share(batch, acquired, count)
 
     def _topic_of(self, view: ExchangeView, topic: str | bytes) -> Topic:
-        name = self._names.name(view.info, topic) if isinstance(topic, bytes) else topic
-        return self._topic(Named(topic, name))
+        return self._topic(Named.of(self._names, view.info, topic))
 
     def _topic(self, named: Named) -> Topic:
-        key = named.text
+        identities = named.info.identities
+        key = named.identity, "" if identities is None else identities.second_cluster(named.info)
         found = self.topics.get(key)
         if found is None:
             if len(self.topics) >= TOPICS_KEPT:
                 return self.other
-            found = self.topics[key] = Topic(named.name, named.topic_id)
+            found = self.topics[key] = Topic(named.name, named.topic_id, named.info)
         return found
 
 

@@ -123,7 +123,7 @@ def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:
     request = view.request
     if request.min_bytes > 1:
         return False  # one record may be too few
-    capture_set, committed = view.info.capture_set, _reads_committed(request)
+    capture_set, committed = view.info.scope, _reads_committed(request)
     for topic, row in _partitions(request.topics):
         known = watermarks.at((capture_set, topic, row.partition, committed), view.sent_ns)
         if known is not None and 0 <= row.fetch_offset < known:
@@ -134,7 +134,7 @@ def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:
 def _learn(view: ExchangeView, watermarks: HighWatermarks) -> None:
     frame = view.exchange.response
     time_ns = 0 if frame is None else frame.end_time_ns
-    capture_set, committed = view.info.capture_set, _reads_committed(view.request)
+    capture_set, committed = view.info.scope, _reads_committed(view.request)
     for topic, row in _partitions(view.response.responses):
         if not row.error_code:
             offset = row.last_stable_offset if committed else row.high_watermark

@@ -1,0 +1,228 @@
+"""Which cluster a connection leads to, and which topic a name stands for.
+
+Names of groups, topics and transactional ids, node ids and producer ids are unique in one cluster alone. The
+name of a topic is unique in a cluster at one time: a topic that is deleted and created again has another id
+(KIP-516). States that are kept by such names have `scope` and `topic` in their keys.
+
+Rules:
+- A broker names its cluster in Metadata (from version 2 on) and DescribeCluster. A request of ApiVersions
+  (from version 5 on) names the cluster that the client expects; a response without an error confirms it.
+- An address of which no response was captured is in the cluster of the Metadata that advertises it.
+- The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
+  set itself. The first topic of a name has the name itself.
+- Facts are learned from exchanges in the order of events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kdissect.decoders.generated.values import sent
+from kdissect.model.errors import DecodeError
+from kdissect.model.limits import in_force
+
+if TYPE_CHECKING:
+    from kdissect.session.exchange import Exchange
+    from kdissect.session.info import ConnectionInfo
+
+METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 3, 18, 19, 60, 75
+TELLING = frozenset({METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS})
+"""APIs whose exchanges name a cluster or give the id of a topic."""
+# Addresses whose cluster is known, and clusters of a capture set.
+MAX_BROKERS = 10_000
+MAX_CLUSTERS = 1_000
+# Numbers of bodies that were read: clients ask again and again and get the same.
+MAX_BODIES = 4096
+# Topics of one name that are distinguished; a later topic is not distinguished from the last of them.
+MAX_TOPICS_OF_NAME = 100
+_EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
+_NO_ID = bytes(16)
+
+SEPARATOR = "\x1f"
+"""Between a name and the id by which `scope` and `topic` distinguish it."""
+
+_Place = tuple[str, str]
+"""Capture set and address of a broker."""
+_TopicKey = tuple[str, str]
+"""Scope and name of a topic."""
+
+
+class Identities:
+    """The clusters and topics of one analysis. Picklable; raises nothing."""
+
+    def __init__(self) -> None:
+        self._own: dict[_Place, str] = {}
+        self._advertised: dict[_Place, str] = {}
+        self._clusters: dict[str, dict[str, None]] = {}
+        """Clusters by capture set, in the order in which they were met."""
+        self._first: str | None = None
+        self._has_several = False
+        self._several: set[str] = set()
+        """Capture sets with more than one cluster."""
+        self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
+        """The ids of a name, in the order in which they were met."""
+        self._most_topics = in_force().topic_names
+        self._renewed: set[_TopicKey] = set()
+        """Names that more than one topic had."""
+        self._bodies: set[int] = set()
+        self.changes = 0
+        """How often a fact came on which `scope` or `topic` may depend."""
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take the next exchange."""
+        key, response = exchange.api_key, exchange.response
+        if key not in TELLING or response is None:
+            return
+        if key == API_VERSIONS:
+            if (exchange.api_version or 0) >= _EXPECTED_FROM:
+                self._learn_expected(exchange)
+            return
+        info = exchange.connection
+        number = hash((
+            info.capture_set, info.broker_address, key, exchange.api_version,
+            response.data[exchange.response_body_offset :],
+        ))  # fmt: skip
+        if number in self._bodies:
+            return
+        if len(self._bodies) >= MAX_BODIES:
+            self._bodies.clear()
+        self._bodies.add(number)
+        answer = _body(exchange)
+        cluster = sent(answer, "cluster_id", None)
+        if cluster:
+            self._note_own(info, str(cluster))
+            for row in sent(answer, "brokers", None) or ():
+                self._note(self._advertised, (info.capture_set, f"{row.host}:{row.port}"), str(cluster))
+        for row in sent(answer, "topics", None) or ():
+            name, topic_id = sent(row, "name", None), sent(row, "topic_id", None)
+            if name is not None and topic_id and topic_id != _NO_ID:
+                self._note_topic((self.scope(info), str(name)), bytes(topic_id))
+
+    def _learn_expected(self, exchange: Exchange) -> None:
+        try:
+            request, answer = exchange.request_body(), exchange.response_body()
+        except DecodeError:
+            return
+        cluster = sent(request, "cluster_id", None)
+        if cluster and sent(answer, "error_code", 0) == 0:
+            self._note_own(exchange.connection, str(cluster))
+
+    def _note_own(self, info: ConnectionInfo, cluster: str) -> None:
+        clusters = self._clusters.setdefault(info.capture_set, {})
+        if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
+            clusters[cluster] = None
+            self.changes += 1
+            self._first = self._first or cluster
+            self._has_several |= cluster != self._first
+            if len(clusters) > 1:
+                self._several.add(info.capture_set)
+        info.cluster_id = cluster
+        self._note(self._own, (info.capture_set, info.broker_address), cluster)
+
+    def _note(self, known: dict[_Place, str], place: _Place, cluster: str) -> None:
+        before = known.get(place)
+        if before != cluster and (before is not None or len(known) < MAX_BROKERS):
+            known[place] = cluster
+            self.changes += 1
+
+    def _note_topic(self, key: _TopicKey, topic_id: bytes) -> int:
+        """The number of a topic among those of its name; the last one for a topic that is not kept."""
+        known = self._topics.get(key, ())
+        if topic_id in known:
+            return known.index(topic_id)
+        if len(known) >= MAX_TOPICS_OF_NAME or (not known and len(self._topics) >= self._most_topics):
+            return max(len(known) - 1, 0)
+        self._topics[key] = (*known, topic_id)
+        if known:
+            self._renewed.add(key)
+            self.changes += 1
+        return len(known)
+
+    def cluster_of(self, info: ConnectionInfo) -> str | None:
+        """The id of the cluster that a connection leads to; None if that is not known."""
+        if info.cluster_id is None:  # kept: an address may become another cluster's
+            info.cluster_id = self.cluster_at(info.capture_set, info.broker_address, info.broker_text)
+        return info.cluster_id
+
+    def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
+        """The cluster that a broker belongs to now, by its address or its name with the port."""
+        for known in (self._own, self._advertised):
+            for address in addresses:
+                cluster = known.get((capture_set, address))
+                if cluster is not None:
+                    return cluster
+        return None
+
+    def scope(self, info: ConnectionInfo) -> str:
+        """Where names are unique: the capture set, with a cluster if that is not its first."""
+        if info.capture_set not in self._several:
+            return info.capture_set
+        cluster = self.cluster_of(info)
+        if cluster is None or cluster == next(iter(self._clusters[info.capture_set])):
+            return info.capture_set
+        return f"{info.capture_set}{SEPARATOR}{cluster}"
+
+    def topic(self, info: ConnectionInfo, name: str, topic_id: bytes | None = None) -> str:
+        """The name of a topic, with its id if it is not the first topic of the name.
+
+        Without an id: the topic that has the name now.
+        """
+        key = self.scope(info), name
+        if topic_id is None:
+            known = self._topics[key] if key in self._renewed else ()
+            number = len(known) - 1
+        else:
+            number = self._note_topic(key, topic_id)
+            known = self._topics.get(key, ())
+        return name if number < 1 else later_topic(name, known[number])
+
+    def second_cluster(self, info: ConnectionInfo) -> str:
+        """The cluster of a connection, whatever its capture set; empty for the first of the analysis."""
+        if self._first is None or not self._has_several:
+            return ""
+        cluster = self.cluster_of(info)
+        return "" if cluster is None or cluster == self._first else cluster
+
+    def one_of_several(self, info: ConnectionInfo) -> str | None:
+        """The cluster of a connection; None if it is not known, or if its capture set has no other."""
+        return self.cluster_of(info) if info.capture_set in self._several else None
+
+
+def learn_identities(exchange: Exchange) -> None:
+    """Have the identities of an exchange's analysis learn from it."""
+    # Hot, once an exchange.
+    if exchange.api_key in TELLING:
+        identities = exchange.connection.identities
+        if identities is not None:
+            identities.learn(exchange)
+
+
+def one_of_several(info: ConnectionInfo) -> str | None:
+    """The cluster of a connection; None if it is not known, or if its capture set has no other."""
+    return None if info.identities is None else info.identities.one_of_several(info)
+
+
+def topic_now(info: ConnectionInfo, topic: str) -> str:
+    """The topic that has the name of this one now, as `Identities.topic` has it."""
+    return topic if info.identities is None else info.identities.topic(info, plain_name(topic))
+
+
+def later_topic(name: str, topic_id: bytes) -> str:
+    """What `Identities.topic` returns for a topic that is not the first of its name."""
+    return f"{name}{SEPARATOR}{topic_id.hex()}"
+
+
+def cluster_part(scope: str) -> str:
+    """The cluster in a scope; empty for the first one of its capture set."""
+    return scope.partition(SEPARATOR)[2]
+
+
+def plain_name(topic: str) -> str:
+    """The name in what `Identities.topic` returns."""
+    return topic.partition(SEPARATOR)[0]
+
+
+def _body(exchange: Exchange) -> Any:
+    """The body of a response that fits."""
+    body = exchange.bodies()[1]
+    return body.value if body is not None and body.fits else None

@@ -1,0 +1,226 @@
+"""Clusters and topics that have names in common are kept apart: what clients said is the truth."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.session import identities as identities_module
+from kdissect.session.exchange import Exchange
+from kdissect.session.identities import Identities, plain_name
+from kdissect.stats.by_offset.offset_rows import offset_facts
+from kdissect.stats.by_offset.offset_traffic import FORMER, OffsetTraffic
+from tests.history.talk import Talk
+from tests.stats.test_offsets import commit, fetch
+from tests.support.console import CAPTURES, run
+
+NAME = "kafka44_two_clusters"
+CAPTURE = CAPTURES / f"{NAME}.pcapng"
+TRUTH = json.loads((CAPTURES / f"{NAME}.truth.json").read_text())
+CLUSTERS = {
+    each["client_id"].removesuffix("-admin"): each["cluster_id"]
+    for each in TRUTH["events"]
+    if each["what"] == "cluster"
+}
+
+
+def facts(command: str, *options: object, path: object = CAPTURE) -> Any:
+    ran = run(command, "--format", "json", *options, path)
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def written() -> dict[str, int]:
+    """Records of `orders` by cluster, as the writers said."""
+    sent = Counter(each["client_id"] for each in TRUTH["records"]["sent"] if each["topic"] == "orders")
+    return {cluster: sent[f"{name}-writer"] for name, cluster in CLUSTERS.items()}
+
+
+def test_clients_named_two_clusters() -> None:
+    assert len(set(CLUSTERS.values())) == 2
+    assert sorted(written().values()) == [5, 40]
+
+
+def test_a_topic_is_one_topic_for_each_cluster() -> None:
+    topics = [row for row in facts("topics")["topics"] if row["topic"] == "orders"]
+    for use in ("written", "read"):
+        assert {row["cluster"]: row[use]["records"] for row in topics} == written()
+
+
+def test_a_group_is_one_group_for_each_cluster() -> None:
+    groups = [row for row in facts("groups")["groups"] if row["group"] == "billing"]
+    assert [row["cluster"] for row in groups] == sorted(CLUSTERS.values())
+    assert {row["cluster"]: row["partitions"][0]["committed"] for row in groups} == written()
+    assert [(len(row["members"]), row["rebalance_count"]) for row in groups] == [(1, 1)] * 2
+    assert len({row["coordinator"] for row in groups}) == 2
+
+
+def test_a_transactional_id_is_one_for_each_cluster() -> None:
+    ids = [row for row in facts("producers")["transactional_ids"] if row["transactional_id"] == "payments"]
+    assert sorted(row["cluster"] for row in ids) == sorted(CLUSTERS.values())
+    said = Counter(each["outcome"] for each in TRUTH["transactions"])
+    assert sum((Counter(row["outcomes"]) for row in ids), Counter()) == said
+    assert all("taken" not in row["event_counts"] for row in ids)
+
+
+def test_a_topic_that_is_created_again_is_another_topic() -> None:
+    topics = [row for row in facts("topics")["topics"] if row["topic"] == "renewed"]
+    assert [row["written"]["records"] for row in topics] == [8, 3]
+    assert [row["read"]["records"] for row in topics] == [8, 3]
+    assert len({row["topic_id"] for row in topics}) == 2
+
+
+def test_commits_and_positions_do_not_cross() -> None:
+    (group,) = (row for row in facts("groups")["groups"] if row["group"] == "followers")
+    (partition,) = group["partitions"]
+    assert (partition["committed"], partition["high_watermark"], partition["lag"]) == (3, 3, 0)
+    found = facts("offsets")
+    assert not found["positions"]
+    assert not found["commits"]
+
+
+def test_nothing_is_wrong_with_either() -> None:
+    assert facts("why")["causes"] == []
+    assert facts("check")["findings"] == []
+
+
+@pytest.mark.parametrize("command", ["topics", "groups", "producers"])
+def test_a_table_names_the_cluster(command: str) -> None:
+    ran = run(command, CAPTURE)
+    assert all(cluster in ran.out for cluster in CLUSTERS.values())
+
+
+@pytest.mark.parametrize("command", ["topics", "groups", "producers"])
+def test_one_cluster_is_not_named(command: str) -> None:
+    path = CAPTURES / "kafka44_java_positions.pcapng"
+    assert "cluster" not in run(command, path).out.split("\n")[0]
+    for rows in facts(command, path=path).values():
+        assert not isinstance(rows, list) or all("cluster" not in row for row in rows)
+
+
+METADATA, API_VERSIONS = 3, 18
+CLUSTER_A, CLUSTER_B = "cluster-a", "cluster-b"
+
+
+def metadata(talk: Talk, cluster: str | None, brokers: tuple[str, ...] = (), topic_id: int = 0) -> Exchange:
+    """A response that names a cluster, its brokers and, with an id, the topic `t`."""
+    rows = [{"node_id": node, "host": host, "port": 9092, "rack": None} for node, host in enumerate(brokers)]
+    topic = {"error_code": 0, "name": "t", "topic_id": bytes([topic_id] * 16), "is_internal": False,
+             "partitions": [], "topic_authorized_operations": 0}  # fmt: skip
+    answer = {"throttle_time_ms": 0, "brokers": rows, "cluster_id": cluster, "controller_id": 0,
+              "topics": [topic] if topic_id else []}  # fmt: skip
+    asked = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+    return talk.ask(METADATA, 12, asked, answer)
+
+
+def talks(identities: Identities, *brokers: str) -> list[Talk]:
+    found = [Talk(broker=broker) for broker in brokers]
+    for talk in found:
+        talk.info.identities = identities
+    return found
+
+
+def scopes(*said: Talk) -> list[str]:
+    return [talk.info.scope for talk in said]
+
+
+def test_one_cluster_has_the_scope_of_its_capture_set() -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "10.0.0.3")
+    for talk in (first, second):
+        identities.learn(metadata(talk, CLUSTER_A))
+    assert scopes(first, second) == ["set", "set"]
+    assert identities.one_of_several(first.info) is None
+
+
+def test_an_advertised_address_is_in_the_cluster_that_advertises_it() -> None:
+    identities = Identities()
+    first, second, of_second, unknown = talks(identities, "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")
+    identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2",)))
+    identities.learn(metadata(second, CLUSTER_B, ("10.0.0.3", "10.0.0.4")))
+    assert scopes(first, unknown) == ["set", "set"]
+    assert second.info.scope == of_second.info.scope != "set"
+    assert [identities.cluster_of(talk.info) for talk in (of_second, unknown)] == [CLUSTER_B, None]
+
+
+def test_a_broker_knows_better_than_who_advertises_its_address() -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "10.0.0.3")
+    identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2",)))
+    identities.learn(metadata(second, CLUSTER_B, ("10.0.0.2",)))
+    again, *_ = talks(identities, "10.0.0.2")
+    assert identities.cluster_of(again.info) == CLUSTER_A
+
+
+def test_an_address_that_becomes_another_clusters_changes_new_connections_alone() -> None:
+    identities = Identities()
+    old, new = talks(identities, "10.0.0.2", "10.0.0.2")
+    identities.learn(metadata(old, CLUSTER_A))
+    identities.learn(metadata(new, CLUSTER_B))
+    assert [identities.cluster_of(talk.info) for talk in (old, new)] == [CLUSTER_A, CLUSTER_B]
+    assert len(set(scopes(old, new))) == 2
+
+
+@pytest.mark.parametrize(("error", "cluster"), [(0, CLUSTER_A), (129, None)])
+def test_a_broker_confirms_the_cluster_that_a_client_expects(error: int, cluster: str | None) -> None:
+    identities = Identities()
+    (talk,) = talks(identities, "10.0.0.2")
+    asked = {"client_software_name": "c", "client_software_version": "1", "cluster_id": CLUSTER_A,
+             "node_id": 1}  # fmt: skip
+    identities.learn(
+        talk.ask(API_VERSIONS, 5, asked, {"error_code": error, "api_keys": [], "throttle_time_ms": 0})
+    )
+    assert identities.cluster_of(talk.info) == cluster
+
+
+def test_damaged_bodies_name_no_cluster() -> None:
+    identities = Identities()
+    (talk,) = talks(identities, "10.0.0.2")
+    exchange = metadata(talk, CLUSTER_A)
+    assert exchange.response is not None
+    exchange.response.data = exchange.response.data[:12]
+    identities.learn(exchange)
+    assert identities.cluster_of(talk.info) is None
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identities_module, "MAX_BROKERS", 3)
+    monkeypatch.setattr(identities_module, "MAX_TOPICS_OF_NAME", 2)
+    identities = Identities()
+    (talk,) = talks(identities, "10.0.0.2")
+    identities.learn(metadata(talk, CLUSTER_A, tuple(f"10.0.1.{number}" for number in range(9)), 1))
+    known = [identities.cluster_at("set", f"10.0.1.{number}:9092") for number in range(9)]
+    assert known.count(CLUSTER_A) == 3
+    names = [identities.topic(talk.info, "t", bytes([number] * 16)) for number in (1, 2, 3)]
+    assert names[0] == "t"
+    assert names[1] == names[2] != "t"
+    assert plain_name(names[1]) == "t"
+
+
+def carried(*between: Any, offset: int = 64, error: int = 0) -> list[tuple[str, int]]:
+    """What is odd about a commit after the topic was created again, with what happened in between."""
+    identities, traffic = Identities(), OffsetTraffic(TopicNames())
+    (talk,) = talks(identities, "10.0.0.2")
+    traffic.add(metadata(talk, CLUSTER_A, topic_id=1))
+    traffic.add(fetch(talk, 60))
+    traffic.add(fetch(talk, 64))
+    traffic.add(commit(talk, 64))
+    traffic.add(metadata(talk, CLUSTER_A, topic_id=2))
+    for offset_read in between:
+        traffic.add(fetch(talk, offset_read))
+    traffic.add(commit(talk, offset, error=error))
+    traffic.finish()
+    return [(row["what"], row["after"]) for row in offset_facts(traffic)["commits"]]
+
+
+def test_an_offset_of_a_deleted_topic_that_is_committed_for_the_new_one_is_reported() -> None:
+    assert carried() == [(FORMER, 64)]
+    assert carried(0) == [(FORMER, 64)]
+
+
+def test_a_commit_of_what_was_read_of_the_new_topic_is_not_reported() -> None:
+    assert carried(0, 64) == []
+    assert carried(0, 30, offset=30) == []
+    assert carried(error=3) == []
