@@ -23,7 +23,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, Packet
 from tests.capture.capture_samples import enhanced, interface, option, section
-from tests.native.python_side import PythonSide
+from tests.support.python_side import PythonSide
 
 _SECOND = 1_000_000_000
 _HEAD = struct.Struct("<BqB")  # resolution, offset in seconds, number of stamps

@@ -4,18 +4,21 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.cli import main
 from kdissect.decoders.frames import dissect_body
 from kdissect.decoders.trees.node import Node
+from kdissect.model.native import is_compiled
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array
 from kdissect.session.exchange import Exchange
-from tests.support.console import run
 from tests.support.packets.snapped import snapped
+from tests.support.python_side import PythonSide
 
 CORPUS = Path(__file__).parents[2] / "captures"
 SMALL = sorted(CORPUS.glob("*.pcap*"), key=lambda path: path.stat().st_size)
@@ -27,10 +30,22 @@ SIDES = ("request", "response")
 Row = dict[str, Any]
 
 
-def printed(path: str | Path, **environment: str) -> bytes:
-    ran = run("inspect", "--records", "--format", "jsonl", path, **environment)
-    assert ran.code == 0, ran.err
-    return ran.out
+@pytest.fixture(scope="module")
+def python_side() -> Iterator[PythonSide | None]:
+    """The Python engine, to be compared with the native engine; None where this process has no other."""
+    if not is_compiled:
+        yield None
+        return
+    side = PythonSide()
+    yield side
+    side.close()
+
+
+def printed(path: str | Path) -> bytes:
+    with NamedTemporaryFile() as lines:
+        code = main(["inspect", "--records", "--format", "jsonl", str(path), "--output", lines.name])
+        assert code == 0
+        return Path(lines.name).read_bytes()
 
 
 def rows_of(out: bytes) -> dict[tuple[str, int], Row]:
@@ -50,9 +65,9 @@ def whole_exchanges(path: Path) -> dict[tuple[str, int], Exchange]:
 
 def findings(path: str | Path) -> set[tuple[str, ...]]:
     """What is found, and of whom: names and software of a client are not known where they were cut off."""
-    ran = run("check", "--format", "json", path)
-    assert ran.code in (0, 1), ran.err
-    found = json.loads(ran.out)["findings"]
+    with NamedTemporaryFile() as report:
+        assert main(["check", "--format", "json", str(path), "--output", report.name]) in (0, 1)
+        found = json.loads(Path(report.name).read_bytes())["findings"]
     return {(it["code"], it["who"]["role"], it["where"]["api"]) for it in found}
 
 
@@ -106,7 +121,9 @@ def test_there_are_30_captures() -> None:
 @pytest.mark.sampled(80)
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_what_is_told_of_a_cut_capture(path: Path, length: int, tmp_path: Path) -> None:
+def test_what_is_told_of_a_cut_capture(
+    path: Path, length: int, tmp_path: Path, python_side: PythonSide | None
+) -> None:
     cut = snapped(path, tmp_path, length)
     out = printed(cut)
     whole, exchanges = whole_rows(path), whole_exchanges(path)
@@ -127,5 +144,6 @@ def test_what_is_told_of_a_cut_capture(path: Path, length: int, tmp_path: Path) 
                 assert end is None or frame["captured"] - 4 < end, (place, side, frame)
     assert looked >= len(exchanges)
     assert parts or length > LENGTHS[0]
-    assert printed(cut, KDISSECT_NATIVE="0") == out
+    if python_side is not None:
+        assert python_side.call(printed, cut) == out
     assert findings(cut) <= whole_findings(path)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.model.native import native as compiled
-from tests.native.python_side import PythonSide
+from tests.support.python_side import PythonSide
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS
 from tests.capture.capture_samples import SECOND, block, interface, option, pcap_header, pcap_packet, section
 from tests.native.packets import packets_of
-from tests.native.python_side import PythonSide
+from tests.support.python_side import PythonSide
 
 SETTINGS = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -11,8 +11,8 @@ from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.model.packets.packet import PlainPacket
 from tests.engine.test_in_order import CAPTURES, DAMAGE, SHIPPED, WHAT, damaged, large_frames, shipped
 from tests.native import packets as asked
-from tests.native.python_side import PythonSide
 from tests.native.test_in_order import LINKS, SETTINGS, small_frames
+from tests.support.python_side import PythonSide
 
 EVERY = ()
 KIND = ("-Y", "api == Fetch and broker.port == 9092 and client_id == null or api_version in (3..9)")

@@ -10,9 +10,9 @@ import pytest
 from kdissect.model.packets.packet import Packet
 from kdissect.session.exchange import Exchange
 from tests.corpus.neighbours import NEIGHBOURS
-from tests.native.python_side import PythonSide
 from tests.support.messages.traffic import BROKER, Conversation, request, response
 from tests.support.packets.broken_frames import BODY, HEARTBEAT, OK, every_broken_frame
+from tests.support.python_side import PythonSide
 from tests.support.run import events_of
 
 PRODUCE = 0

@@ -11,8 +11,8 @@ from kdissect.model.limits import Limits
 from kdissect.session import handover
 from kdissect.session.exchange import Exchange
 from tests.native import packets as asked
-from tests.native.python_side import PythonSide
 from tests.support.messages.traffic import BROKER, CLIENT, frame, request, response
+from tests.support.python_side import PythonSide
 
 # Metadata, Heartbeat, ApiVersions, SaslHandshake, SaslAuthenticate, ControlledShutdown, what nobody knows.
 KINDS = st.sampled_from(

@@ -28,8 +28,8 @@ from tests.engine.test_in_order import (
     shipped,
 )
 from tests.native import packets as asked
-from tests.native.python_side import PythonSide
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.python_side import PythonSide
 
 LINKS = ("vlan", "vlans", "ipv6", "raw6", "raw", "sll", "sll2", "null", "loop")
 RECORDED = sorted(CAPTURES.glob("*.pcap*"), key=lambda path: path.stat().st_size)[:60:8]

@@ -14,8 +14,8 @@ from kdissect.net.streams.repair import GRACE_NS, GRACE_PACKETS, QUIET_GRACE_NS
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from tests.native import packets as asked
-from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
+from tests.support.python_side import PythonSide
 from tests.support.run import events_of
 
 # Small ones of several clients.

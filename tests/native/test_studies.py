@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.model.native import is_compiled
 from tests.engine.test_in_order import CAPTURES
 from tests.native import studies_said
-from tests.native.python_side import PythonSide
+from tests.support.python_side import PythonSide
 
 STUDIES = [
     "traffic", "traffic by client_id", "traffic by broker", "traffic by software", "traffic by connection",

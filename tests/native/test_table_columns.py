@@ -15,9 +15,9 @@ from kdissect.model.native import native
 from kdissect.schema.logs import METADATA_TOPIC_ID
 from tests.history.cluster import CLICKS, FETCH, ORDERS, Client
 from tests.history.test_topic_names import TOPIC_ID, topic_batch
-from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
 from tests.support.packets.pcaps import write_pcap, write_side_by_side
+from tests.support.python_side import PythonSide
 
 pa = pytest.importorskip("pyarrow")
 from kdissect.query.fields.field_table import FIELDS  # noqa: E402  needs pyarrow

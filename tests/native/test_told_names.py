@@ -13,8 +13,8 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from tests.history.cluster import CLICKS, CREATE_TOPICS, METADATA, ORDERS, Client
-from tests.native.python_side import PythonSide
 from tests.support.packets.pcaps import write_pcap
+from tests.support.python_side import PythonSide
 from tests.support.run import exchanges_of
 
 pytest.importorskip("pyarrow")

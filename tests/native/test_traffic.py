@@ -23,10 +23,10 @@ from kdissect.stats.traffic import Traffic
 from kdissect.stats.watermarks import Watermarks
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.native import traffic_said
-from tests.native.python_side import PythonSide
 from tests.support.messages.encoder import encode
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
+from tests.support.python_side import PythonSide
 
 SETTINGS = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -38,12 +38,12 @@ from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_steps, steady
-from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.broken_frames import BODY, HEARTBEAT, OK
 from tests.support.packets.pcap_writer import PcapWriter
 from tests.support.packets.pcaps import write_pcap
+from tests.support.python_side import PythonSide
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

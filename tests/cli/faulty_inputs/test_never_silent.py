@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import re
 import struct
 import subprocess
@@ -35,25 +34,40 @@ OPENS = "a key log (--keylog) with the secrets of their sessions opens them (doc
 KEYLESS = "{} TLS without keys ({}); " + OPENS
 
 
-def said(command: str, path: Path | str, folder: Path, *more: str) -> list[str]:
+class Said:
     """What a command says on stderr, without the capture that `live` sums up and the verdict's own line."""
-    words = [word.format(folder) for word in command.split()]
-    is_live = words[0] == "live"
+
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self._folder = folder
+        self._capfd = capfd
+
+    def __call__(self, command: str, path: Path | str, *more: str) -> list[str]:
+        words = [word.format(self._folder) for word in command.split()]
+        if words[0] == "live":
+            told = _said_of_standard_input([*words, *more], Path(path).read_bytes())
+        else:
+            main([*words, str(path), *more])
+            told = self._capfd.readouterr().err
+        others = (
+            "kdissect: capturing on",
+            "kdissect: exit code 4",
+            "kdissect: left out",
+            "kdissect: no exchange",
+        )
+        lines = told.splitlines()
+        return [line for line in lines if not line.startswith(others) and " captured (" not in line]
+
+
+def _said_of_standard_input(words: list[str], packets: bytes) -> str:
     ran = subprocess.run(
-        [sys.executable, "-m", "kdissect", *words, *([] if is_live else [str(path)]), *more],
-        input=Path(path).read_bytes() if is_live else None,
-        capture_output=True,
-        env=os.environ,
-        check=False,
+        [sys.executable, "-m", "kdissect", *words], input=packets, capture_output=True, check=False
     )
-    others = (
-        "kdissect: capturing on",
-        "kdissect: exit code 4",
-        "kdissect: left out",
-        "kdissect: no exchange",
-    )
-    lines = ran.stderr.decode().splitlines()
-    return [line for line in lines if not line.startswith(others) and " captured (" not in line]
+    return ran.stderr.decode()
+
+
+@pytest.fixture
+def said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Said:
+    return Said(tmp_path, capfd)
 
 
 def warning(text: str) -> str:
@@ -120,24 +134,24 @@ MADE: dict[str, tuple[Callable[[], bytes], str]] = {
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", MADE)
-def test_what_is_in_the_packets(name: str, command: str, tmp_path: Path) -> None:
+def test_what_is_in_the_packets(name: str, command: str, tmp_path: Path, said: Said) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(MADE[name][0]())
-    assert said(command, path, tmp_path) == [warning(MADE[name][1])]
+    assert said(command, path) == [warning(MADE[name][1])]
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_tls_without_keys(command: str, tmp_path: Path) -> None:
+def test_tls_without_keys(command: str, said: Said) -> None:
     told = KEYLESS.format("15 of 30 connections are", "no key log was given")
-    assert said(command, TLS, tmp_path) == [warning(told)]
+    assert said(command, TLS) == [warning(told)]
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_key_log_that_opens_nothing(command: str, tmp_path: Path) -> None:
+def test_a_key_log_that_opens_nothing(command: str, said: Said) -> None:
     lacks = "the key log has no secrets for the connection's client random"
-    lines = said(command, TLS, tmp_path, "--keylog", str(OTHER_KEYS), "--keylog", str(CHECKOUT / "LICENSE"))
+    lines = said(command, TLS, "--keylog", str(OTHER_KEYS), "--keylog", str(CHECKOUT / "LICENSE"))
     assert lines == [
         warning(KEYLESS.format("15 of 30 connections are", lacks)),
         warning(f"key log {OTHER_KEYS} opened nothing: the captures have none of the 30 sessions in it"),
@@ -147,10 +161,10 @@ def test_a_key_log_that_opens_nothing(command: str, tmp_path: Path) -> None:
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_said_where_all_is_read(command: str, tmp_path: Path) -> None:
-    assert said(command, TXN, tmp_path) == []
+def test_nothing_is_said_where_all_is_read(command: str, said: Said) -> None:
+    assert said(command, TXN) == []
     twice = [part for log in (KEYS, KEYS) for part in ("--keylog", str(log))]
-    assert said(command, TLS, tmp_path, *twice) == []
+    assert said(command, TLS, *twice) == []
 
 
 @pytest.mark.sampled(8)
@@ -222,8 +236,8 @@ NAMES = {
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", NAMES)
-def test_a_name_that_occurs_nowhere(command: str, tmp_path: Path) -> None:
-    lines = said(command, GROUPS, tmp_path)
+def test_a_name_that_occurs_nowhere(command: str, said: Said) -> None:
+    lines = said(command, GROUPS)
     assert lines == [warning(NAMES[command])]
 
 
@@ -240,16 +254,16 @@ def test_a_name_that_occurs_nowhere(command: str, tmp_path: Path) -> None:
         "groups --group eager -Y api==Heartbeat", "topics --topic shared -Y api==Fetch",
     ],
 )  # fmt: skip
-def test_nothing_is_said_of_a_name_that_occurs(command: str, tmp_path: Path) -> None:
-    assert [line for line in said(command, GROUPS, tmp_path) if "nothing*" not in line] == []
+def test_nothing_is_said_of_a_name_that_occurs(command: str, said: Said) -> None:
+    assert [line for line in said(command, GROUPS) if "nothing*" not in line] == []
 
 
 @pytest.mark.parametrize(
     "command", ["groups", "topics", "producers", "fetch-sessions", "groups --group eager"]
 )
-def test_a_filter_that_takes_nothing(command: str, tmp_path: Path) -> None:
-    assert said(f"{command} -Y api==Vote", GROUPS, tmp_path) == [warning("-Y api==Vote takes no exchange")]
-    assert said(f"{command} -Y api==Fetch", GROUPS, tmp_path) == []
+def test_a_filter_that_takes_nothing(command: str, said: Said) -> None:
+    assert said(f"{command} -Y api==Vote", GROUPS) == [warning("-Y api==Vote takes no exchange")]
+    assert said(f"{command} -Y api==Fetch", GROUPS) == []
 
 
 @pytest.mark.parametrize("keys", [[], ["--keylog", str(KEYS)]])
@@ -260,11 +274,11 @@ def test_quality_is_not_good_beside_tls_that_was_not_read(
     assert json.loads(capfd.readouterr().out)["capture_quality"]["verdict"] == ("good" if keys else "partial")
 
 
-def test_an_exchange_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_exchange_that_is_not_there(said: Said, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", GROUPS, "-e", "connection,exchange", "--format", "tsv", "--limit", "9"]) == 0
     connection, number = capfd.readouterr().out.splitlines()[-1].split("\t")
-    assert said(f"inspect --exchange {connection}/{number}", GROUPS, tmp_path) == []
-    (line,) = said(f"inspect --exchange {connection}/9999", GROUPS, tmp_path)
+    assert said(f"inspect --exchange {connection}/{number}", GROUPS) == []
+    (line,) = said(f"inspect --exchange {connection}/9999", GROUPS)
     assert line.startswith(
         f"kdissect: warning: --exchange {connection}/9999 occurs nowhere; near it: {connection}/"
     )

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from kdissect.cli import main
 from tests.support.console import CAPTURES, CHECKOUT, Ran
 
 CAPTURE = CAPTURES / "kafka44_java_produce.pcapng"
@@ -87,8 +88,6 @@ def put(folder: Path, name: bytes) -> bytes:
 def test_a_name_that_is_no_utf8(
     command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kdissect.cli import main
-
     if command == "live -":
         pytest.skip("reads no file")
     monkeypatch.chdir(CHECKOUT)  # where processes of `--jobs` find it
@@ -104,12 +103,19 @@ def test_a_name_that_is_no_utf8(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("command", TRIED_ON_FILES)
-def test_every_command_takes_every_name(command: str, tmp_path: Path) -> None:
-    plain = run(command, tmp_path, CAPTURE)
+def test_every_command_takes_every_name(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process; the next test has processes, whose arguments the names are."""
+    monkeypatch.chdir(tmp_path)
+    words = [word.format(tmp_path) for word in command.split()]
+
+    def ran(path: str) -> tuple[int, int]:
+        return main([*words, "--", path]), capfd.readouterr().err.count("\n")
+
+    plain = ran(str(CAPTURE))
     for name in NAMES.values():
-        ran = run(command, tmp_path, put(tmp_path, name))
-        check(ran, plain.code)
-        assert ran.err.count("\n") == plain.err.count("\n")
+        assert ran(os.fsdecode(put(tmp_path, name))) == plain, name
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -298,6 +304,10 @@ SURROUNDINGS: dict[str, dict[str, str]] = {
     "no room for temporary files": {"TMPDIR": "/proc/none"},
     "unbuffered": {"PYTHONUNBUFFERED": "1"},
 }
+# Those that do not touch each other, in one process.
+TOGETHER = (
+    ("locale C", "no home"), ("POSIX", "no room for temporary files"), ("no locale", "unbuffered"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SURROUNDINGS)
@@ -313,10 +323,11 @@ def test_surroundings_change_nothing_in_any_command(command: str, tmp_path: Path
     path = put(tmp_path, "\u00e9\xff.pcap".encode())
     files = () if command in PRINTING or command == "live -" else (path,)
     plain = run(command, tmp_path, *files)
-    for name, surroundings in SURROUNDINGS.items():
+    for names in TOGETHER:
+        surroundings = {key: value for name in names for key, value in SURROUNDINGS[name].items()}
         ran = run(command, tmp_path, *files, **surroundings)
         check(ran, plain.code)
-        assert ran.out == plain.out, name
+        assert ran.out == plain.out, names
 
 
 # Python's own files of bytecode are not asked for (-B): it does without where it cannot write them.
@@ -375,7 +386,6 @@ def test_files_that_vanish_and_grow_between_listing_and_reading(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kdissect.capture import input_paths as paths
-    from kdissect.cli import main
 
     names = [tmp_path / f"f{number}.pcap" for number in range(4)]
     for path in names:

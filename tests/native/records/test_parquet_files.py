@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
+from tests.support.python_side import PythonSide
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 

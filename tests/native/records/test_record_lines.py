@@ -24,9 +24,9 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native as compiled_part
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.native.python_side import PythonSide
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.python_side import PythonSide
 
 needs_native = pytest.mark.skipif(compiled_part is None, reason="no compiled hot path (docs/native.md)")
 EVERY = sorted(path for path in CAPTURES.iterdir() if re.search(r"\.pcap(ng)?(\.gz)?$", path.name))

@@ -18,7 +18,7 @@ class PythonSide:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.native.python_side"],
+            [sys.executable, "-m", "tests.support.python_side"],
             cwd=ROOT,
             env=os.environ | {"KDISSECT_NATIVE": "0"},
             stdin=subprocess.PIPE,
