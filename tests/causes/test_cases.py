@@ -61,8 +61,16 @@ ANSWERS = (
     Answer("lb_rst_idle_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("eventhubs_v4_reset.pcap.gz", "broker-closes"),
     Answer("snap128.pcap.gz", "capture-too-poor", (), ("slow-broker",)),
+    Answer("byte_quota_small_records_real.pcap.gz", "throttled-produce", ("1.08 s at most",),
+           ("throttled-requests",)),
+    Answer("x_acks0_quota_real.pcapng.gz", "slow-broker", ("closed its TCP window 16 times",),
+           ("slow-client",)),
+    Answer("topic_recreated_real.pcap.gz", "offset-rewound", ("deleted and created again",)),
 )  # fmt: skip
-HEALTHY = ("batch_job_group_real", "nat_both_sides", "no_bare_acks")
+HEALTHY = (
+    "batch_job_group_real", "clock_forward", "listoffsets_behind_fetch_real", "nat_both_sides",
+    "no_bare_acks",
+)  # fmt: skip
 
 
 @pytest.mark.sampled(2)

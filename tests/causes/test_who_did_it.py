@@ -145,3 +145,68 @@ def test_what_a_throttled_client_gives_up_follows_from_its_quota(tmp_path: Path)
     (found,) = what_is_wrong(tmp_path, talk, Talk("other", 40001).heartbeats(30)).causes
     assert found.id == "throttled-produce"
     assert {effect.id for effect in found.effects} >= {"unanswered-requests"}
+
+
+def _metadata(talk: Talk, number: int) -> Talk:
+    topic = {
+        "error_code": 0, "name": "t", "topic_id": bytes(15) + bytes([number]), "is_internal": False,
+        "partitions": [], "topic_authorized_operations": 0,
+    }  # fmt: skip
+    talk.ask(
+        3, 10,
+        {"topics": None, "allow_auto_topic_creation": False, "include_cluster_authorized_operations": False,
+         "include_topic_authorized_operations": False},
+    )  # fmt: skip
+    return talk.answer(
+        3, 10,
+        {"throttle_time_ms": 0, "brokers": [], "cluster_id": "c", "controller_id": 1, "topics": [topic],
+         "cluster_authorized_operations": 0},
+    )  # fmt: skip
+
+
+def _fetch(talk: Talk, number: int) -> Talk:
+    partition = {
+        "partition": 0, "current_leader_epoch": -1, "fetch_offset": 0, "last_fetched_epoch": -1,
+        "log_start_offset": -1, "partition_max_bytes": 1,
+    }  # fmt: skip
+    talk.ask(
+        1, 13,
+        {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0, "session_id": 0,
+         "session_epoch": -1, "forgotten_topics_data": [], "rack_id": "",
+         "topics": [{"topic_id": bytes(15) + bytes([number]), "partitions": [partition]}]},
+    )  # fmt: skip
+    row = {
+        "partition_index": 0, "error_code": 0, "high_watermark": 0, "last_stable_offset": 0,
+        "log_start_offset": 0, "aborted_transactions": None, "preferred_read_replica": -1, "records": None,
+    }  # fmt: skip
+    topic = {"topic_id": bytes(15) + bytes([number]), "partitions": [row]}
+    return talk.answer(1, 13, {"throttle_time_ms": 0, "error_code": 0, "session_id": 0, "responses": [topic]})
+
+
+def _commit(talk: Talk, offset: int, error: int = 0) -> Talk:
+    row = {"partition_index": 0, "committed_offset": offset, "committed_metadata": None}
+    talk.ask(
+        8, 2,
+        {"group_id": "g", "generation_id_or_member_epoch": 1, "member_id": "m", "retention_time_ms": -1,
+         "topics": [{"name": "t", "partitions": [row]}]},
+    )  # fmt: skip
+    partition = {"partition_index": 0, "error_code": error}
+    return talk.answer(8, 2, {"topics": [{"name": "t", "partitions": [partition]}]}).wait(1)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"), [(7, "47 records are read again"), (8, "the topic was deleted and created again")]
+)
+def test_offsets_of_a_topic_that_was_made_anew_begin_anew(tmp_path: Path, second: int, words: str) -> None:
+    talk = _commit(_fetch(_metadata(Talk(), 7), 7), 50)
+    _commit(_fetch(_metadata(talk, second), second), 3)
+    (found,) = what_is_wrong(tmp_path, talk).causes
+    assert found.id == "offset-rewound"
+    assert words in found.sentence
+
+
+def test_commits_to_a_topic_that_is_not_there_are_about_that_topic(tmp_path: Path) -> None:
+    talk = Talk()
+    for offset in range(6):
+        _commit(talk, offset, error=3)
+    assert ids(what_is_wrong(tmp_path, talk)) == ["unknown-topic"]

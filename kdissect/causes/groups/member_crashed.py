@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kdissect.causes.cause import Cause, quoted, times
+from kdissect.causes.cause import SECOND_NS, Cause, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.groups.group_story import GroupStory, Rebalance, rows_of, stories, who
 from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
-from kdissect.model.cause import Cost, FoundCause
+from kdissect.model.cause import Cost, FoundCause, Packets
+from kdissect.report.quantities import duration
+from kdissect.stats.by_group.group_log import MemberLog
 
 _LOST = "member_lost"
+_GAPS = 3  # as often as that it may miss one
+_SILENT_NS = 10 * SECOND_NS
 _FORGOTTEN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 
 
@@ -50,6 +55,47 @@ class MemberCrashed(Cause):
                 story.cost(gone) + Cost(time_ns=silent_ns),
                 f"groups {{files}} --group '{story.name}'",
             )
+        yield from self._silent(seen)
+
+    def _silent(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Members whose session is not over when the capture ends, and who send nothing any more."""
+        for story in stories(seen):
+            for silent_ns, name, member in _silent_members(seen, story):
+                at = Seen()
+                at.add(
+                    Packets(member.connection, -1, f"last heartbeat of {name}", member.last_heartbeat_ns),
+                    silent_ns,
+                )
+                at.last_ns += silent_ns
+                yield self.found(
+                    f"'{name}' of group '{story.name}' sent nothing for the last {duration(silent_ns)} of the"
+                    f" capture and did not leave (before, a heartbeat every {duration(member.gaps.max)} at"
+                    " least): nobody reads its partitions until its session ends.",
+                    who(story),
+                    story.of_member(name),
+                    at,
+                    Cost(time_ns=silent_ns),
+                    f"groups {{files}} --group '{story.name}'",
+                    "a client that is suspended, or cut off by the network, looks the same",
+                )
+
+
+def _silent_members(seen: Evidence, story: GroupStory) -> Iterator[tuple[int, str, MemberLog]]:
+    """Members with partitions that miss their heartbeats, whose client is silent, too; and for how long."""
+    spoke: dict[tuple[str, str], int] = {}
+    for (_, client_id, host, _), tally in seen.tallies:
+        spoke[client_id, host] = max(spoke.get((client_id, host), 0), tally.last_ns or 0)
+    for (capture_set, group), log in seen.gathering.groups.logs.items():
+        links = [link for key, link in seen.gathering.links.items() if key.capture_set == capture_set]
+        end_ns = max((link.last_ns for link in links), default=0)
+        for member in log.members if group == story.name else ():
+            client = member.client
+            is_there = member.how is None and member.held and member.instance_id is None
+            if not is_there or client is None or not client.client_id:
+                continue
+            last_ns = max(member.last_heartbeat_ns, spoke.get((client.client_id, client.address), 0))
+            if member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max):
+                yield end_ns - member.last_heartbeat_ns, client.client_id, member
 
 
 def _silence_ns(seen: Evidence, story: GroupStory, rebalance: Rebalance) -> int:

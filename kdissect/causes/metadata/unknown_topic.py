@@ -10,7 +10,8 @@ from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.model.cause import Severity
 
 _UNKNOWN = frozenset({3, 100})  # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (Errors)
-_APIS = frozenset({0, 1, 2, 3, 75})  # Produce, Fetch, ListOffsets, Metadata, DescribeTopicPartitions
+# Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch, DescribeTopicPartitions
+_APIS = frozenset({0, 1, 2, 3, 8, 9, 75})
 _TIMES, _SPAN_NS = 5, 2 * SECOND_NS  # a topic that is being made is not known for a moment
 
 
