@@ -245,3 +245,25 @@ def odd_of_producer(*, is_renewed: bool) -> list[str]:
 def test_offsets_of_a_new_topic_are_not_compared_with_those_of_the_one_before() -> None:
     assert odd_of_producer(is_renewed=False) == ["offset_back"]
     assert odd_of_producer(is_renewed=True) == []
+
+
+def counts_by_cluster(*words: object) -> Counter[str]:
+    return Counter(run(*words, "-e", "cluster", CAPTURE).out.split()[1:])
+
+
+def test_exchanges_and_connections_have_a_cluster() -> None:
+    every = counts_by_cluster("inspect")
+    assert set(every) == set(CLUSTERS.values())
+    for cluster in CLUSTERS.values():
+        chosen = counts_by_cluster("inspect", "-Y", f'cluster == "{cluster}"')
+        assert set(chosen) == {cluster}
+        joins = counts_by_cluster("inspect", "-Y", f'api == JoinGroup and cluster == "{cluster}"')
+        assert set(joins) == {cluster}
+    assert set(counts_by_cluster("connections")) == set(CLUSTERS.values())
+
+
+def test_statistics_count_by_cluster() -> None:
+    rows = facts("stats", "--by", "cluster")["rows"]
+    brokers = {row["broker"]: row["exchanges"] for row in facts("stats", "--by", "broker")["rows"]}
+    assert {row["cluster"] for row in rows} == set(CLUSTERS.values())
+    assert sorted(row["exchanges"] for row in rows) == sorted(brokers.values())
