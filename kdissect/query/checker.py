@@ -9,7 +9,7 @@ from kdissect.query import plan
 from kdissect.query.fields.field_sources import Cost, Source
 from kdissect.query.fields.lookup import Apis, UnknownFieldError, look_up
 from kdissect.query.fields.named import ERROR, NO_ERROR, suggest
-from kdissect.query.fields.row_fields import KIND_FIELDS, NUMBER_FIELD
+from kdissect.query.fields.row_fields import CLUSTER_FIELD, KIND_FIELDS, NUMBER_FIELD
 from kdissect.query.syntax import nodes
 from kdissect.query.syntax.filter_errors import FilterError
 from kdissect.query.values.operators import Operator, Range, by_symbol, usable
@@ -67,7 +67,7 @@ class Checker:
             end = start + len(name.text)
             raise FilterError(missing.why, self._text, start, end, missing.hint) from None
         self.cost = max(self.cost, source.cost)
-        self.needs_all |= source.name == NUMBER_FIELD
+        self.needs_all |= source.name in (NUMBER_FIELD, CLUSTER_FIELD)
         self.needs_topics |= source.name in ("topics", "topic")
         self.is_by_kind &= source.name in KIND_FIELDS and source.cost is Cost.HEADER
         return source

@@ -13,6 +13,7 @@ from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.syntax.filter_parser import parse
 from kdissect.query.values.points_in_time import Moment
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import learn_identities
 
 if TYPE_CHECKING:
     from kdissect.query.syntax.nodes import Node
@@ -27,10 +28,10 @@ class Predicate:
     """A filter that was found sound. Pickled as its text.
 
     `needs_findings`: `bind` wants `Context.findings_of`. `needs_all`: the test must be asked about every
-    exchange of the input, in order, because it counts them. `needs_topics`: it asks for names of topics.
-    `needs_bodies`: it looks into bodies. `is_by_kind`: it answers the same for exchanges of one connection,
-    API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that hold for every exchange it
-    takes.
+    exchange of the input, in order, because it counts them or learns the clusters. `needs_topics`: it asks
+    for names of topics. `needs_bodies`: it looks into bodies. `is_by_kind`: it answers the same for exchanges
+    of one connection, API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that hold for
+    every exchange it takes.
     """
 
     def __init__(self, text: str) -> None:
@@ -61,6 +62,7 @@ class Predicate:
             return made[0](exchange)
 
         def counting(exchange: Exchange) -> bool:
+            learn_identities(exchange)
             binding.number += 1  # here: the part of the filter that asks for it is not always reached
             return test(exchange)
 

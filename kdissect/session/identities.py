@@ -197,6 +197,11 @@ def learn_identities(exchange: Exchange) -> None:
             identities.learn(exchange)
 
 
+def cluster_of(info: ConnectionInfo) -> str | None:
+    """The id of the cluster that a connection leads to; None if that is not known."""
+    return None if info.identities is None else info.identities.cluster_of(info)
+
+
 def one_of_several(info: ConnectionInfo) -> str | None:
     """The cluster of a connection; None if it is not known, or if its capture set has no other."""
     return None if info.identities is None else info.identities.one_of_several(info)

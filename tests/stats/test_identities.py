@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from kdissect.history.history import History
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session import identities as identities_module
 from kdissect.session.exchange import Exchange
 from kdissect.session.identities import Identities, plain_name
 from kdissect.stats.by_offset.offset_rows import offset_facts
 from kdissect.stats.by_offset.offset_traffic import FORMER, OffsetTraffic
+from tests.history.producing.test_producers import init, produce
 from tests.history.talk import Talk
 from tests.stats.test_offsets import commit, fetch
 from tests.support.console import CAPTURES, run
@@ -224,3 +227,43 @@ def test_a_commit_of_what_was_read_of_the_new_topic_is_not_reported() -> None:
     assert carried(0, 64) == []
     assert carried(0, 30, offset=30) == []
     assert carried(error=3) == []
+
+
+def odd_of_producer(*, is_renewed: bool) -> list[str]:
+    """Two batches, which go on in sequence; the second has the first offset of a log."""
+    (talk,) = talks(Identities(), "10.0.0.2")
+    history = History(only=("producers",))
+    found = history.add(init(talk)) + history.add(metadata(talk, CLUSTER_A, topic_id=1))
+    found += history.add(produce(talk, 0, given=7))
+    if is_renewed:
+        found += history.add(metadata(talk, CLUSTER_A, topic_id=2))
+    found += history.add(produce(talk, 1, given=0))
+    found += history.finish()
+    return [str(fact.kind) for fact in found if fact.kind is ProducerFact.OFFSET_BACK]
+
+
+def test_offsets_of_a_new_topic_are_not_compared_with_those_of_the_one_before() -> None:
+    assert odd_of_producer(is_renewed=False) == ["offset_back"]
+    assert odd_of_producer(is_renewed=True) == []
+
+
+def counts_by_cluster(*words: object) -> Counter[str]:
+    return Counter(run(*words, "-e", "cluster", CAPTURE).out.split()[1:])
+
+
+def test_exchanges_and_connections_have_a_cluster() -> None:
+    every = counts_by_cluster("inspect")
+    assert set(every) == set(CLUSTERS.values())
+    for cluster in CLUSTERS.values():
+        chosen = counts_by_cluster("inspect", "-Y", f'cluster == "{cluster}"')
+        assert set(chosen) == {cluster}
+        joins = counts_by_cluster("inspect", "-Y", f'api == JoinGroup and cluster == "{cluster}"')
+        assert set(joins) == {cluster}
+    assert set(counts_by_cluster("connections")) == set(CLUSTERS.values())
+
+
+def test_statistics_count_by_cluster() -> None:
+    rows = facts("stats", "--by", "cluster")["rows"]
+    brokers = {row["broker"]: row["exchanges"] for row in facts("stats", "--by", "broker")["rows"]}
+    assert {row["cluster"] for row in rows} == set(CLUSTERS.values())
+    assert sorted(row["exchanges"] for row in rows) == sorted(brokers.values())

@@ -28,10 +28,13 @@ from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
 from kdissect.engine.copy_counts import CopyCounts
+from kdissect.engine.exchange_rows import Row
 from kdissect.engine.half_open import was_one_syn
 from kdissect.engine.times import rfc3339
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.identities import learn_identities, one_of_several
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -148,6 +151,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     def take(event: Event) -> bool:
         nonlocal number, left
         is_taken = takes is None or takes(event)
+        if isinstance(event, Exchange):
+            learn_identities(event)
         if isinstance(event, ConnectionClosed):
             number += 1
             if is_taken:
@@ -195,7 +200,7 @@ class ConnectionLines:
         """The line of a connection that is over."""
         # Hot: a row of a connection costs ten times what its line from a pattern does.
         if self._made is not None:
-            return self._form.line(self._made.of_connection(info) | connection_row(number, info))
+            return self._form.line(self._made.of_connection(info) | _row(number, info))
         if self._delimited and was_one_syn(info) and not info.names and info.close is not None:
             kind = info.capture_set, info.close.how
             pattern = self._patterns.get(kind) or self._pattern(kind, info)
@@ -203,7 +208,7 @@ class ConnectionLines:
                 start_ns = info.start_ns
                 line = pattern % (number, *info.id_and_ends(), rfc3339(start_ns), start_ns)
                 return line.encode("utf-8", "surrogateescape")
-        return self._form.line(connection_row(number, info))
+        return self._form.line(_row(number, info))
 
     def _pattern(self, kind: tuple[str, CloseKind], info: ConnectionInfo) -> str:
         if len(self._patterns) >= _PATTERNS_KEPT:
@@ -211,6 +216,13 @@ class ConnectionLines:
         line = self._form.line(connection_row(0, info) | _VARYING).decode("utf-8", "surrogateescape")
         self._patterns[kind] = found = _pattern_of(line)
         return found
+
+
+def _row(number: int, info: ConnectionInfo) -> Row:
+    """The row of a connection, with its cluster as soon as the capture set is known to have several."""
+    cluster = one_of_several(info)
+    row = connection_row(number, info)
+    return row if cluster is None else row | {"cluster": cluster}
 
 
 _NONE = "%"  # no pattern: one sign of those that are doubled in each

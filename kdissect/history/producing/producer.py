@@ -5,6 +5,8 @@ from typing import NamedTuple
 from kdissect.history.exchange_view import PartitionKey
 from kdissect.history.fact import Evidence, is_answered_before
 from kdissect.history.state_table import Table
+from kdissect.session.identities import topic_now
+from kdissect.session.info import ConnectionInfo
 
 # A broker remembers 5 batches of a producer and partition and knows a retry among them
 # (ProducerStateEntry.NUM_BATCHES_TO_RETAIN, KIP-98): a client has no more in flight.
@@ -43,13 +45,15 @@ class PartitionSequence:
     """Sequences of a producer in one partition. `losses` of the connection when the last batch was sent.
 
     `brokers_next` is the sequence that the broker takes next, as far as its answers tell: a batch that it
-    refused does not move it. None where that is unknown.
+    refused does not move it. None where that is unknown. `topic` is which topic of its name it belongs to, of
+    a partition that requests name so (`session.identities`).
     """
 
-    __slots__ = ("brokers_next", "epoch", "losses", "next_offset", "recent")
+    __slots__ = ("brokers_next", "epoch", "losses", "next_offset", "recent", "topic")
 
     def __init__(self) -> None:
         self.epoch: int | None = None
+        self.topic: str | None = None
         self.losses = 0
         self.brokers_next: int | None = None
         self.next_offset = 0
@@ -178,6 +182,17 @@ class Producer:
     def partition(self, key: PartitionKey) -> PartitionSequence:
         """The sequences of one partition."""
         return self.partitions.get_or(key, PartitionSequence)
+
+    def partition_of(self, info: ConnectionInfo, key: PartitionKey) -> PartitionSequence:
+        """The same; the log of a topic that was deleted and created again under its name is another log."""
+        here = self.partition(key)
+        if isinstance(key[0], str):
+            topic = topic_now(info, key[0])
+            if here.topic not in (None, topic):
+                self.partitions.pop(key)
+                here = self.partition(key)
+            here.topic = topic
+        return here
 
     def client(self, client_id: str | None, times: int = 1) -> None:
         """A client used the id."""

@@ -271,7 +271,7 @@ def _transactional_id(batch: _Batch, known: Producer, transactional_id: str | No
 
 def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
     """Compare a batch with what its partition was sent before, and count on from it."""
-    header, here = batch.header, known.partition(batch.partition)
+    header, here = batch.header, known.partition_of(batch.view.info, batch.partition)
     if here.epoch is not None and header.producer_epoch < here.epoch:
         is_taken = batch.error == 0 and here.took_before(batch.view.evidence)
         kind = ProducerFact.OLD_EPOCH_TAKEN if is_taken else ProducerFact.EPOCH_BACK

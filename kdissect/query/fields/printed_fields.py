@@ -27,6 +27,7 @@ _BODY, _BATCH = "body", "batch"
 _OF_CONNECTION = frozenset(
     {
         "client.proxied",
+        "cluster",
         "software",
         "principal",
         "mechanism",

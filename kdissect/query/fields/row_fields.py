@@ -23,6 +23,7 @@ from kdissect.query.values.value_kinds import FLAG, NUMBER, STRUCTURE, TEXT, Val
 from kdissect.session.exchange import ExchangeKind, State
 
 NUMBER_FIELD = "number"
+CLUSTER_FIELD = "cluster"
 # The same in all exchanges of one connection, API, version and client id that are paired without anomalies.
 KIND_FIELDS = frozenset(
     {
@@ -148,6 +149,7 @@ _DOCS = {
     "broker.ip": "address of the broker",
     "broker.port": "port of the broker",
     "host": "client or broker: true if one of them is meant",
+    CLUSTER_FIELD: "id of the broker's cluster, once a response or another broker's Metadata named it",
     "software": "name and version that the client gave in ApiVersions, once it did",
     "rtt_ns": "round trip between client and broker, by the shortest acknowledgments up to then",
     "delay_ns": "how long retransmissions held the exchange up, as far as the capture shows it",
@@ -176,6 +178,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("broker.port", NUMBER, lambda e: e.connection.broker.port, "broker.port"),
         (RowSource("host", ADDRESS, values.plain(values.ends), is_many=True), ""),
         *_processes(),
+        _field(CLUSTER_FIELD, TEXT, values.cluster),
         _field("client_id", TEXT, lambda e: e.client_id, "client_id"),
         _field("software", TEXT, values.software),
         _field("principal", TEXT, lambda e: e.connection.principal),

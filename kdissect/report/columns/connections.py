@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.model.wording import plural
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, cluster_column, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -26,6 +26,7 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
         TableColumn("client", _client, 15),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
+        cluster_column(),
         TableColumn("kind", _kind, 5),
         text_column("client id", "client_id", rank=1),
         text_column("software", "software", rank=3),
