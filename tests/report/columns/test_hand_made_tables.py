@@ -30,7 +30,7 @@ def lines_of(table: Table) -> Iterator[str]:
     (head,) = printed(empty, WIDEST)
     yield head
     left_out = ""
-    for width in range(len(head), 0, -1):
+    for width in range(len(head) + 20, 0, -1):  # the last column may be wider than its title
         found = " ".join(printed(empty, width)[1:]).removesuffix(": --wide shows all")
         if found != left_out:
             yield f"{width} {found}"
