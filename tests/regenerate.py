@@ -108,8 +108,8 @@ PARTS = (
     Part(
         "pages",
         "what the HTML report and the tables of terminals show of some captures",
-        (*PYTEST, "tests/report/test_html_pages.py", "tests/report/test_tables.py"),
-        ("tests/report/pages", "tests/report/tables"),
+        (*PYTEST, "tests/report/test_html_pages.py", "tests/report/test_tables.py", "tests/report/columns"),
+        ("tests/report/pages", "tests/report/tables", "tests/report/columns/tables"),
     ),
     Part(
         "goldens",

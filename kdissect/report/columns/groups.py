@@ -188,7 +188,7 @@ def _errors(row: Facts) -> Cell:
 
 
 def _denied(row: Facts) -> Cell:
-    names = dict.fromkeys(denied["principal"] or denied["client_id"] or "" for denied in row["denied"])
+    names = dict.fromkeys(denied["principal"] or denied["client_id"] or "-" for denied in row["denied"])
     return Cell(printable(", ".join(names)), "bad")
 
 
