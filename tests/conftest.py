@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import date
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,14 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
 # if other workers run them on the native engine. A run of a folder takes all.
 LARGE_MATRIX = 8
 SLICE, SLICE_OF_SECOND = 8, 16
-# An exhaustive run of all tests takes all of them on the native engine, and every n-th on the Python engine.
-EXHAUSTIVE_SLICE_OF_SECOND = 4
+# An exhaustive run of all tests takes all of them on the native engine, and every n-th on the Python engine:
+# others on each day, so that all come in turn. A number in this variable chooses them, `all` takes all.
+EXHAUSTIVE_SLICE_OF_SECOND = 8
+ROTATION, ALL_AT_ONCE = "KDISSECT_ROTATION", "all"
 _LEFT_OUT = "exhaustive tests left out"
-_ONE_ENGINE_ONLY = "exhaustive tests left out on the Python engine"
+_OTHER_DAYS = "exhaustive tests left to runs of other days"
 _left_out = pytest.StashKey[Counter[str]]()
-_one_engine_only = pytest.StashKey[Counter[str]]()
+_other_days = pytest.StashKey[Counter[str]]()
 _session = pytest.StashKey[pytest.Session]()
 _scheduler = pytest.StashKey[Any]()
 
@@ -108,7 +111,9 @@ def _is_by_name(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Run a test that is asked for by its name, exhaustive or not."""
     config.stash[_left_out] = Counter()
-    config.stash[_one_engine_only] = Counter()
+    config.stash[_other_days] = Counter()
+    # Here, so that all workers of a run have the same.
+    os.environ.setdefault(ROTATION, str(date.today().toordinal()))
     if config.getoption("tx", None):
         config.option.tx = with_both_engines(config.option.tx)
     if sys.dont_write_bytecode:
@@ -160,15 +165,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     dropped = set()
     for cases in matrices.values():
         step = _step(cases, is_of_all)
-        is_sliced = is_of_all and is_second() and len(cases) >= LARGE_MATRIX
+        days = _days(cases) if is_of_all else 1
         for index, item in enumerate(reversed(cases)):
             if not index % step:
                 continue
             item.add_marker(pytest.mark.exhaustive)
-            if is_sliced and index % EXHAUSTIVE_SLICE_OF_SECOND != 1:
+            if days > 1 and (index + int(os.environ[ROTATION])) % days:
                 dropped.add(item)
     items[:] = [item for item in items if item not in dropped]
-    config.stash[_one_engine_only][THIS_ENGINE] = len(dropped)
+    config.stash[_other_days][THIS_ENGINE] = len(dropped)
 
 
 def _step(cases: list[pytest.Item], is_of_all: bool) -> int:
@@ -179,6 +184,16 @@ def _step(cases: list[pytest.Item], is_of_all: bool) -> int:
     if not is_of_all or len(cases) < LARGE_MATRIX:
         return 1
     return SLICE_OF_SECOND if is_second() else SLICE
+
+
+def _days(cases: list[pytest.Item]) -> int:
+    """Return n: an exhaustive run takes every n-th case of a matrix, and n days take all."""
+    if os.environ[ROTATION] == ALL_AT_ONCE:
+        return 1
+    if is_second() and len(cases) >= LARGE_MATRIX:
+        return EXHAUSTIVE_SLICE_OF_SECOND
+    rotated = cases[0].get_closest_marker("rotated")
+    return int(rotated.args[0]) if rotated is not None else 1
 
 
 def _is_of_all_tests(config: pytest.Config) -> bool:
@@ -202,14 +217,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     told: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if told is not None:
         told[_LEFT_OUT] = session.config.stash[_left_out][THIS_ENGINE]
-        told[_ONE_ENGINE_ONLY] = session.config.stash[_one_engine_only][THIS_ENGINE]
+        told[_OTHER_DAYS] = session.config.stash[_other_days][THIS_ENGINE]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Record what a worker left out; all workers of an engine collect the same tests."""
     told = getattr(node, "workeroutput", {})  # a worker that crashed reports nothing
-    for name, counts in ((_LEFT_OUT, _left_out), (_ONE_ENGINE_ONLY, _one_engine_only)):
+    for name, counts in ((_LEFT_OUT, _left_out), (_OTHER_DAYS, _other_days)):
         if told.get(name):
             node.config.stash[counts][engine_of(node)] = told[name]
 
@@ -223,9 +238,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{count} skipped: {' '.join(reason.split())}")
     if left_out := config.stash[_left_out].total():
         terminalreporter.write_line(f"{left_out} {_LEFT_OUT}; `pytest -m exhaustive` runs them")
-    if one_only := config.stash[_one_engine_only].total():
+    if other_days := config.stash[_other_days].total():
         terminalreporter.write_line(
-            f"{one_only} {_ONE_ENGINE_ONLY}; `KDISSECT_NATIVE=0 pytest -m exhaustive` runs them"
+            f"{other_days} {_OTHER_DAYS} ({ROTATION}={os.environ[ROTATION]}); "
+            f"`{ROTATION}={ALL_AT_ONCE} pytest -m exhaustive` runs them"
         )
     terminalreporter.write_line(f"tested {PACKAGE_HOME / 'kdissect'} with {_engines(config)}")
     if PACKAGE_HOME == CHECKOUT and (other := _other_installation()):

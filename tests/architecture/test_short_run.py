@@ -124,23 +124,43 @@ import pytest
 @pytest.mark.parametrize("number", range(16))
 def test_matrix(engine, number):
     pass
+
+@pytest.mark.rotated(4)
+@pytest.mark.parametrize("number", range(16))
+def test_rotated(engine, number):
+    pass
 """
+EXHAUSTIVE = 2 * 14  # the short run takes two cases of each matrix
+
+
+def cases_of_day(folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, day: str) -> list[str]:
+    """The exhaustive cases that ran, as lines, and a line that says what is left to other days."""
+    monkeypatch.setenv("KDISSECT_ROTATION", day)
+    ran = folder.runpytest_subprocess("-n1", "-vv", "-m", "exhaustive", "-p", "no:cacheprovider")
+    assert ran.ret == 0
+    cases = [line.partition("PASSED ")[2].split()[0] for line in ran.outlines if "PASSED " in line]
+    other_days = [line for line in ran.outlines if "other days" in line]
+    return sorted(case for case in cases if "test_rules.py" in case) + other_days
 
 
 @pytest.mark.exhaustive
-def test_an_exhaustive_run_takes_a_part_of_a_matrix_on_the_python_engine(folder: pytest.Pytester) -> None:
+def test_an_exhaustive_run_takes_other_parts_of_slices_on_each_day(
+    folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder.mkdir("rules")
     (folder.path / "rules" / "test_rules.py").write_text(MATRIX)
-    code, lines = told(folder, "-n1", "-m", "exhaustive")
-    assert code == 0
-    of_native = 14  # of 16 the short run takes two
-    if THIS_ENGINE == NATIVE:
-        assert lines[0].startswith(
-            "11 exhaustive tests left out on the Python engine; `KDISSECT_NATIVE=0 pytest"
-        )
-        assert lines[-1].startswith(f"{4 + of_native + 4} passed")
-    else:
-        assert lines[-1].startswith(f"{4 + of_native} passed")
+    whole = cases_of_day(folder, monkeypatch, "all")
+    assert len(whole) == (EXHAUSTIVE + 2 * 15 if THIS_ENGINE == NATIVE else EXHAUSTIVE)
+    *first, other_days = cases_of_day(folder, monkeypatch, "0")
+    assert other_days == (
+        f"{len(whole) - len(first)} exhaustive tests left to runs of other days (KDISSECT_ROTATION=0); "
+        "`KDISSECT_ROTATION=all pytest -m exhaustive` runs them"
+    )
+    *second, _ = cases_of_day(folder, monkeypatch, "1")
+    assert {*first, *second} < {*whole}
+    always = {case for case in whole if "test_matrix" in case and THIS_ENGINE in case}
+    assert {*first} & {*second} == always
+    assert min(len(first), len(second)) > len(always)
 
 
 def test_processes_that_tests_start_use_the_package_under_test() -> None:

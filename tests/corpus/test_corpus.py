@@ -9,8 +9,9 @@ import pytest
 
 from captures.record.corpus import Capture, captures, every_api_version, uses
 from captures.record.report import COVERAGE, README, coverage, readme
+from kdissect.cli import main
 from kdissect.cli.options.exchange_selection import is_decodable
-from tests.support.console import CAPTURES, run
+from tests.support.console import CAPTURES
 
 CORPUS = captures()
 BYTES_IN_ALL = 20_000_000
@@ -30,10 +31,9 @@ WRONG_BYTES = {
 
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
-def test_every_body_decodes_with_no_byte_left(capture: Capture) -> None:
-    ran = run("info", "--deep", "--format", "json", capture.path)
-    assert ran.code == 0, ran.err
-    deep = json.loads(ran.out)["deep"]
+def test_every_body_decodes_with_no_byte_left(capture: Capture, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--deep", "--format", "json", str(capture.path)]) == 0
+    deep = json.loads(capfd.readouterr().out)["deep"]
     wrong, why = WRONG_BYTES.get(capture.path.name, (0, ""))
     assert deep["undecodable"] + deep["trailing_bytes"] == wrong, (why, deep["examples"])
     assert deep["bodies"] > 0

@@ -10,7 +10,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stats.dimensions import DIMENSIONS
-from tests.stats.truth import CORPUS, EVERY, Facts, capture, told
+from tests.stats.truth import CORPUS, EVERY, Facts, listed_once, told_once
 from tests.support.console import CAPTURES
 
 FILES = sorted([*CAPTURES.glob("*.pcap*"), *(CAPTURES / "taps").glob("*.pcap*")])
@@ -33,13 +33,13 @@ def summed(facts: Facts, field: str) -> int:
 
 
 @pytest.mark.sampled(112)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", EVERY, scope="module")
 def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    total = told(capfd, "stats", name)["total"]
+    total = told_once(capfd, "stats", name)["total"]
     names = [*DIMENSIONS]
     first = EVERY.index(name) * GROUPINGS
     for by in (names[(first + at) % len(names)] for at in range(GROUPINGS)):
-        facts = told(capfd, "stats", name, "--by", by)
+        facts = told_once(capfd, "stats", name, "--by", by)
         assert facts["total"] == total, by
         for field in COUNTS:
             found = summed(facts, field)
@@ -54,11 +54,11 @@ def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", EVERY, scope="module")
 def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Behind the time at which a member left, no heartbeat of its is answered without an error."""
     beats: dict[tuple[str, str], str] = {}
-    for exchange in Dissection(capture(name)):
+    for exchange in listed_once(name):
         view = ExchangeView(exchange)
         request, response = view.request, view.response
         if exchange.api_key not in HEARTBEATS or not (exchange.request and request and response):
@@ -67,7 +67,7 @@ def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixtur
         if not response.error_code and getattr(request, "member_epoch", 1) > 0:
             member = str(request.group_id), str(request.member_id)
             beats[member] = max(beats.get(member, ""), rfc3339(exchange.request.time_ns))
-    for group in told(capfd, "groups", name)["groups"]:
+    for group in told_once(capfd, "groups", name)["groups"]:
         for member in group["members"]:
             if member["gone"] in LEFT and member["gone_at"] is not None:
                 last = beats.get((group["group"], member["member_id"]), "")
@@ -77,26 +77,26 @@ def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixtur
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", EVERY, scope="module")
 def test_no_cause_is_later_than_its_effect(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing ends before it began; generations go up; changes stand in their order."""
-    for group in told(capfd, "groups", name)["groups"]:
+    for group in told_once(capfd, "groups", name)["groups"]:
         for one in group["rebalances"]:
             assert one["took_ns"] is None or one["took_ns"] >= 0
         known = [one["generation"] for one in group["rebalances"] if one["generation"] is not None]
         assert known == sorted(known), group["group"]
-    facts = told(capfd, "producers", name)
+    facts = told_once(capfd, "producers", name)
     for one in (each for row in facts["transactional_ids"] for each in row["transactions"]):
         assert one["ended"] is None or one["began"] is None or one["began"] <= one["ended"]
         assert one["took_ns"] is None or one["took_ns"] >= 0
-    times = [row["time_ns"] for row in told(capfd, "changes", name)["changes"]]
+    times = [row["time_ns"] for row in told_once(capfd, "changes", name)["changes"]]
     assert times == sorted(times)
 
 
 def came(name: str) -> dict[tuple[str, str], str]:
     """When a member, by each name it goes by, was first seen to ask its group for anything."""
     found: dict[tuple[str, str], str] = {}
-    for exchange in Dissection(capture(name)):
+    for exchange in listed_once(name):
         view = ExchangeView(exchange)
         if exchange.api_key not in JOINS or exchange.request is None or view.request is None:
             continue
@@ -111,11 +111,11 @@ def came(name: str) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", EVERY, scope="module")
 def test_who_brings_a_rebalance_about_came_before_it(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The first of those who joined did before it began; nobody is the first member whom others preceded."""
     seen = came(name)
-    for group in told(capfd, "groups", name)["groups"]:
+    for group in told_once(capfd, "groups", name)["groups"]:
         for one in group["rebalances"]:
             times: dict[str, list[str]] = {cause: [] for cause in CAME}
             for cause in one["causes"]:
@@ -155,11 +155,11 @@ def test_what_is_laid_on_exchanges_was_sent_again(path: object) -> None:
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", CORPUS, scope="module")
 def test_records_by_topic_are_those_listed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Batches and records that were written: by topic, and by who wrote them."""
-    topics = told(capfd, "topics", name)["topics"]
-    rows = told(capfd, "stats", name, "--by", "topic", "-Y", "api == Produce", "--top", "100000")["rows"]
+    topics = told_once(capfd, "topics", name)["topics"]
+    rows = told_once(capfd, "stats", name, "--by", "topic", "-Y", "api == Produce", "--top", "100000")["rows"]
     asked = {row["topic"]: row["exchanges"] for row in rows if row["topic"]}
     for topic in topics:
         if topic["written"]["requests"] and topic["topic"] in asked:

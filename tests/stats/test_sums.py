@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from kdissect.api import Dissection
 from kdissect.engine.exchange_rows import ExchangeRows
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.session.exchange import Exchange
-from tests.stats.truth import CORPUS, EVERY, capture, told
+from tests.stats.truth import CORPUS, EVERY, listed_once, told_once
 
 SIZE_FIELD = 4  # before each frame (spec/000)
 FETCH = 1
@@ -17,23 +15,19 @@ BEATS = (12, 68, 76, 88)  # Heartbeat and those of newer groups
 USES = ("requests", "batches", "records", "bytes", "unconfirmed", "refused", "uncounted", "acquired")
 
 
-def listed(name: str) -> list[Exchange]:
-    return list(Dissection(capture(name)))
-
-
 def total(rows: list[dict[str, Any]], field: str) -> int:
     return sum(row[field] or 0 for row in rows)
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", EVERY, scope="module")
 def test_stats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    found = listed(name)
+    found = listed_once(name)
     rows = ExchangeRows([name])
     errors: Counter[str] = Counter()
     for exchange in found:
         errors.update(set(rows.row(exchange)["errors"]))
-    facts = told(capfd, "stats", name)
+    facts = told_once(capfd, "stats", name)
     assert facts["total"]["exchanges"] == total(facts["rows"], "exchanges") == len(found)
     for field in ("failed", "request_bytes", "response_bytes", "unclear", "empty_early"):
         assert facts["total"][field] == total(facts["rows"], field), field
@@ -47,9 +41,9 @@ def test_stats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", CORPUS, scope="module")
 def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    for topic in told(capfd, "topics", name)["topics"]:
+    for topic in told_once(capfd, "topics", name)["topics"]:
         readers = [row for row in topic["readers"] if row["role"] != "follow"]
         for field in USES:
             assert (topic["written"][field] or 0) == total(topic["writers"], field), field
@@ -57,14 +51,14 @@ def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", CORPUS, scope="module")
 def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     beats: Counter[str] = Counter()
-    for exchange in listed(name):
+    for exchange in listed_once(name):
         request = ExchangeView(exchange).request if exchange.api_key in BEATS else None
         if request is not None:
             beats[str(request.group_id)] += 1
-    groups = told(capfd, "groups", name)["groups"]
+    groups = told_once(capfd, "groups", name)["groups"]
     # A group that was converted stands there once for each kind, with all its members.
     found = {row["group"]: total(row["members"], "heartbeats") for row in groups if row["group"]}
     assert {group: count for group, count in found.items() if count} == {g: n for g, n in beats.items() if g}
@@ -81,10 +75,10 @@ def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", CORPUS, scope="module")
 def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    plain = told(capfd, "stats", name)["total"]
-    facts = told(capfd, "stats", name, "--by", "client_rack,broker_rack")
+    plain = told_once(capfd, "stats", name)["total"]
+    facts = told_once(capfd, "stats", name, "--by", "client_rack,broker_rack")
     assert facts["total"] == plain
     for field in ("exchanges", "failed", "request_bytes", "response_bytes"):
         assert total(facts["rows"], field) == plain[field], field
@@ -95,11 +89,13 @@ def test_racks(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", CORPUS, scope="module")
 def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    fetches = sum(exchange.api_key == FETCH and exchange.request is not None for exchange in listed(name))
-    assert total(told(capfd, "fetch-sessions", name)["clients"], "requests") == fetches
-    facts = told(capfd, "offsets", name)
+    fetches = sum(
+        exchange.api_key == FETCH and exchange.request is not None for exchange in listed_once(name)
+    )
+    assert total(told_once(capfd, "fetch-sessions", name)["clients"], "requests") == fetches
+    facts = told_once(capfd, "offsets", name)
     for row in facts["positions"]:
         assert row["cause"] is None or row["cause_time_ns"] <= row["time_ns"], "a cause later than its effect"
         assert row["before"] != row["after"]
@@ -111,8 +107,8 @@ def test_fetches_and_positions(name: str, capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", CORPUS, scope="module")
 def test_logins(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    facts = told(capfd, "logins", name)
+    facts = told_once(capfd, "logins", name)
     assert total(facts["who"], "count") == sum(sum(row["outcomes"].values()) for row in facts["who"])
     assert total(facts["who"], "count") >= len(facts["logins"])

@@ -1,11 +1,14 @@
 """What the recording scripts knew of their captures, and what statistics commands say of them."""
 
 import json
+from functools import lru_cache
 from typing import Any
 
 import pytest
 
+from kdissect.api import Dissection
 from kdissect.cli import main
+from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES
 
 Facts = dict[str, Any]
@@ -40,6 +43,29 @@ def told(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: s
     assert main([command, capture(name), "--format", "json", *options]) == 0
     found: Facts = json.loads(capfd.readouterr().out)
     return found
+
+
+_documents: dict[tuple[str, ...], Facts] = {}
+
+
+def told_once(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> Facts:
+    """The JSON document of a command, cached until another capture is read. Callers must not change it.
+
+    Tests of a matrix of captures use it with `parametrize(..., scope="module")`, which brings all tests of
+    a capture together.
+    """
+    key = name, command, *options
+    if any(cached[0] != name for cached in _documents):
+        _documents.clear()
+    if key not in _documents:
+        _documents[key] = told(capfd, command, name, *options)
+    return _documents[key]
+
+
+@lru_cache(maxsize=1)
+def listed_once(name: str) -> tuple[Exchange, ...]:
+    """All exchanges of a capture, cached until another capture is read."""
+    return tuple(Dissection(capture(name)))
 
 
 def shown(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> str:
