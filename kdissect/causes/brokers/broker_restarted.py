@@ -113,9 +113,11 @@ class BrokerRestarted(Cause):
 def _together(links: list[tuple[LinkKey, Link]]) -> list[Ended]:
     """The largest number of connections that the broker ended within a moment."""
     ended = sorted(one for _, link in links for one in link.ended)
-    best: list[Ended] = []
-    for first in range(len(ended)):
-        some = [one for one in ended[first:] if one.time_ns - ended[first].time_ns <= _TOGETHER_NS]
-        if len(some) > len(best):
-            best = some
+    first = best_first = best_last = 0
+    for last, one in enumerate(ended, start=1):
+        while one.time_ns - ended[first].time_ns > _TOGETHER_NS:
+            first += 1
+        if last - first > best_last - best_first:
+            best_first, best_last = first, last
+    best = ended[best_first:best_last]
     return best if len(best) >= _LEAST else []

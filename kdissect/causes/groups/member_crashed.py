@@ -59,8 +59,9 @@ class MemberCrashed(Cause):
 
     def _silent(self, seen: Evidence) -> Iterator[FoundCause]:
         """Members whose session is not over when the capture ends, and who send nothing any more."""
+        silent = _silent_members(seen)
         for story in stories(seen):
-            for silent_ns, name, member in _silent_members(seen, story):
+            for silent_ns, name, member in silent.get(story.name, ()):
                 at = Seen()
                 at.add(
                     Packets(member.connection, -1, f"last heartbeat of {name}", member.last_heartbeat_ns),
@@ -80,22 +81,30 @@ class MemberCrashed(Cause):
                 )
 
 
-def _silent_members(seen: Evidence, story: GroupStory) -> Iterator[tuple[int, str, MemberLog]]:
-    """Members with partitions that miss their heartbeats, whose client is silent, too; and for how long."""
+def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]]]:
+    """Members by group that hold partitions and miss their heartbeats, and whose client is silent, too.
+
+    With how long they are silent, and the client id.
+    """
     spoke: dict[tuple[str, str], int] = {}
     for (_, client_id, host, _), tally in seen.tallies:
         spoke[client_id, host] = max(spoke.get((client_id, host), 0), tally.last_ns or 0)
+    ends: dict[str, int] = {}
+    for key, link in seen.gathering.links.items():
+        ends[key.capture_set] = max(ends.get(key.capture_set, 0), link.last_ns)
+    found: dict[str, list[tuple[int, str, MemberLog]]] = {}
     for (capture_set, group), log in seen.gathering.groups.logs.items():
-        links = [link for key, link in seen.gathering.links.items() if key.capture_set == capture_set]
-        end_ns = max((link.last_ns for link in links), default=0)
-        for member in log.members if group == story.name else ():
+        end_ns = ends.get(capture_set, 0)
+        for member in log.members:
             client = member.client
             is_there = member.how is None and member.held and member.instance_id is None
             if not is_there or client is None or not client.client_id:
                 continue
             last_ns = max(member.last_heartbeat_ns, spoke.get((client.client_id, client.address), 0))
             if member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max):
-                yield end_ns - member.last_heartbeat_ns, client.client_id, member
+                silent_ns = end_ns - member.last_heartbeat_ns
+                found.setdefault(group, []).append((silent_ns, client.client_id, member))
+    return found
 
 
 def _silence_ns(seen: Evidence, story: GroupStory, rebalance: Rebalance) -> int:
