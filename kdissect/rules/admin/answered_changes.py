@@ -108,7 +108,7 @@ class CreatedTwice(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("spec/003 CreateTopics API", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
+    cites = ("spec/003 CreateTopics API", "kafka.server.ControllerApis#createTopics")
     on = (("CreateTopics", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -28,7 +28,10 @@ class LeaderNotInSync(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("spec/000 Metadata API", "org.apache.kafka.metadata.Replicas#validateIsr")
+    cites = (
+        "spec/000 Metadata API",
+        "org.apache.kafka.controller.ReplicationControlManager#validateAlterPartitionData",
+    )
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
