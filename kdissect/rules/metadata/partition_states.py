@@ -32,7 +32,7 @@ class LeaderNotInSync(BodyRule):
         "spec/000 Metadata API",
         "org.apache.kafka.controller.ReplicationControlManager#validateAlterPartitionData",
     )
-    on = (("Metadata", RESPONSE),)
+    on = (("Metadata", RESPONSE), ("DescribeTopicPartitions", RESPONSE))
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Leaders of partitions without an error."""
@@ -60,7 +60,7 @@ class LeaderBesideError(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     cites = ("spec/000 Metadata API",)
-    on = (("Metadata", RESPONSE),)
+    on = (("Metadata", RESPONSE), ("DescribeTopicPartitions", RESPONSE))
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Partitions with one of the two errors."""
