@@ -220,6 +220,8 @@ class History:
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
+            if self._counts_refusals:
+                self.refused_requests.end(event.connection)
             self._due.pop(event.connection.id, None)
             track = self._tracks.pop(event.connection.id, None)
             return ([], []) if track is None else self._flush(track)

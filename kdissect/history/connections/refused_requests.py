@@ -4,7 +4,8 @@ Key: capture set, broker, host of the client. Order: that of completion. One clo
 down, and lose what they were asked last. A client that comes back, asks the same and is refused again meets a
 broker that is there. So refusals count that follow each other: on a connection that began behind the last
 refusal, and soon. Each is of the first request of its API and version on its connection: what was answered
-before is closed for another reason, such as a session that is over or a proxy between.
+before is closed for another reason, such as a session that is over or a proxy between. A connection between
+on which it was answered ends the row.
 """
 
 from enum import StrEnum
@@ -20,6 +21,7 @@ from kdissect.history.state_table import Table
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
 from kdissect.session.sasl import ROUNDS
 
 PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
@@ -113,6 +115,15 @@ class RefusedRequests:
             return []
         return self._refuse(view, self._how(view), close.time_ns, close.how)
 
+    def end(self, info: ConnectionInfo) -> None:
+        """Take a connection that is over: what was answered on it is not refused in a row."""
+        known = self._refused.peek(_key_of(info)) if len(self._refused) else None
+        if not known or info.unanswered or info.incomplete or info.no_response_expected:
+            return
+        for kind in [kind for kind in info.api_versions_seen if kind in known]:
+            if kind[0] != apis.API_VERSIONS and info.start_ns > known[kind].last_ns:
+                del known[kind]
+
     def _how(self, view: ExchangeView) -> RefusalFact:
         """What a connection shows of a request that was closed: whether it is advertised and waited alone."""
         low, high = (self._advertised.peek(view.info.id) or {}).get(view.key, (0, -1))
@@ -193,4 +204,8 @@ def is_refused_by_close(exchange: Exchange) -> bool:
 
 
 def _key(view: ExchangeView) -> tuple[str, str, str]:
-    return view.info.capture_set, view.info.broker_address, view.info.client.host
+    return _key_of(view.info)
+
+
+def _key_of(info: ConnectionInfo) -> tuple[str, str, str]:
+    return info.capture_set, info.broker_address, info.client.host

@@ -332,8 +332,8 @@ def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
         if session.with_ids is not None and session.with_ids != fetch.with_ids:
             facts.append(
                 fetch.fact(
-                    FetchFact.TOPIC_IDS_MIXED, "topics", expected=session.with_ids, seen=fetch.with_ids,
-                    earlier=session.created_by, sure=True,
+                    FetchFact.TOPIC_IDS_MIXED, "topics", expected=_kind_of_names(session.with_ids),
+                    seen=_kind_of_names(fetch.with_ids), earlier=session.created_by, sure=True,
                 )
             )  # fmt: skip
         session.with_ids = fetch.with_ids
@@ -439,6 +439,10 @@ def _against_told(
                 FetchFact.OFFSET_BACK, f"{path}.{field}", side="response", expected=least, seen=seen,
                 earlier=earlier,
             )  # fmt: skip
+
+
+def _kind_of_names(with_ids: bool) -> str:
+    return "ids" if with_ids else "names"
 
 
 def _partitions(topics: Any) -> list[Partition]:

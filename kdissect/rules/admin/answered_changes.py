@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from kdissect.history.api_keys import CREATE_TOPICS, DESCRIBE_QUORUM
 from kdissect.model.finding import Claim, Level, Severity, Who
@@ -108,7 +109,7 @@ class CreatedTwice(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("spec/003 CreateTopics API", "org.apache.kafka.controller.ReplicationControlManager#createTopic")
+    cites = ("spec/003 CreateTopics API", "kafka.server.ControllerApis#createTopics")
     on = (("CreateTopics", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
@@ -195,11 +196,7 @@ class DeletedLess(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Each partition against its request."""
         asked = body.other()
-        wanted = (
-            {}
-            if asked is None
-            else {(t.name, p.partition_index): p.offset for t in asked.topics for p in t.partitions}
-        )
+        wanted = _least(asked, "offset")
         for topic, row, at in body.partitions("topics"):
             offset = wanted.get((topic.name, row.partition_index), -1)
             if not row.error_code and row.low_watermark < offset:
@@ -229,12 +226,18 @@ class OffsetOfEarlierTime(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Times of the partitions that have an offset."""
         asked = body.other()
-        wanted = (
-            {}
-            if asked is None
-            else {(t.name, p.partition_index): p.timestamp for t in asked.topics for p in t.partitions}
-        )
+        wanted = _least(asked, "timestamp")
         for topic, row, at in body.partitions("topics"):
             time = wanted.get((topic.name, row.partition_index), -1)
             if not row.error_code and row.offset >= 0 and 0 <= row.timestamp < time:
                 yield body.violation(f"{at}.timestamp", f"{time} or later", str(row.timestamp))
+
+
+def _least(asked: Any, field: str) -> dict[tuple[str, int], int]:
+    """The least value of a field that was asked for of each partition, which may stand there twice."""
+    found: dict[tuple[str, int], int] = {}
+    for topic in () if asked is None else asked.topics:
+        for row in topic.partitions:
+            key, value = (topic.name, row.partition_index), getattr(row, field)
+            found[key] = min(value, found.get(key, value))
+    return found

@@ -120,7 +120,7 @@ class RecordsWithoutHighWatermark(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     needs = BOTH_FRAMES
-    cites = ("spec/000 Fetch API", "org.apache.kafka.common.requests.FetchResponse#responseData")
+    cites = ("spec/000 Fetch API", "org.apache.kafka.common.requests.FetchResponse#INVALID_HIGH_WATERMARK")
     on = (("Fetch", RESPONSE),)
     guard = (All((Below(("high_watermark",), 0), Longer(("records",), 0))),)
 

@@ -70,9 +70,10 @@ class PartitionOutsideSession(FactRule):
 
 
 class NamesAndIdsMixed(FactRule):
-    """A fetch session must not go over from topic names to ids.
+    """A fetch session must not go over from topic names to ids, or back.
 
-    Brokers answer FETCH_SESSION_TOPIC_ID_ERROR.
+    Brokers answer FETCH_SESSION_TOPIC_ID_ERROR. Java clients do so when a topic is created again, and begin a
+    new session then.
 
     Example: Fetch v12 opens a session, v13 goes on with it.
 
@@ -82,9 +83,12 @@ class NamesAndIdsMixed(FactRule):
     code = "FET015"
     name = "names-and-ids-mixed"
     claim = Claim.REFUSED
+    severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("KIP-516 Proposed Changes", "org.apache.kafka.server.FetchManager#newContext")
     facts = (FetchFact.TOPIC_IDS_MIXED,)
+    expects = "topic {}, as in the session"
+    sees = "topic {}"
 
 
 class OtherSession(FactRule):

@@ -35,8 +35,12 @@ class LaterEpoch(BodyRule):
         asked = body.other()
         if asked is None:
             return
-        wanted = {(t.topic, p.partition): p.leader_epoch for t in asked.topics for p in t.partitions}
+        wanted: dict[tuple[str, int], int] = {}
+        for topic in asked.topics:
+            for row in topic.partitions:
+                most = wanted.get((topic.topic, row.partition), row.leader_epoch)
+                wanted[topic.topic, row.partition] = max(most, row.leader_epoch)
         for topic, partition, at in body.partitions("topics"):
-            most = wanted.get((topic.topic, partition.partition))
-            if most is not None and not partition.error_code and partition.leader_epoch > most:
-                yield body.violation(f"{at}.leader_epoch", f"{most} or less", str(partition.leader_epoch))
+            latest = wanted.get((topic.topic, partition.partition))
+            if latest is not None and not partition.error_code and partition.leader_epoch > latest:
+                yield body.violation(f"{at}.leader_epoch", f"{latest} or less", str(partition.leader_epoch))

@@ -28,8 +28,11 @@ class LeaderNotInSync(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
-    cites = ("spec/000 Metadata API", "org.apache.kafka.metadata.Replicas#validateIsr")
-    on = (("Metadata", RESPONSE),)
+    cites = (
+        "spec/000 Metadata API",
+        "org.apache.kafka.controller.ReplicationControlManager#validateAlterPartitionData",
+    )
+    on = (("Metadata", RESPONSE), ("DescribeTopicPartitions", RESPONSE))
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Leaders of partitions without an error."""
@@ -57,7 +60,7 @@ class LeaderBesideError(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     cites = ("spec/000 Metadata API",)
-    on = (("Metadata", RESPONSE),)
+    on = (("Metadata", RESPONSE), ("DescribeTopicPartitions", RESPONSE))
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Partitions with one of the two errors."""

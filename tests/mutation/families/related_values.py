@@ -11,6 +11,7 @@ from tests.mutation.mutators import Mutant, changed, edits, mutator
 from tests.support.messages.traffic import BROKER, CLIENT
 
 HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+PARTITIONED = ("Metadata", "DescribeTopicPartitions")
 LEADER_NOT_AVAILABLE, FENCED_MEMBER_EPOCH = 5, 110  # org.apache.kafka.common.protocol.Errors
 
 
@@ -23,7 +24,7 @@ def _partition(value: Any, topics: str = "topics", rows: str = "partitions") -> 
     return None
 
 
-@edits("leader-not-in-sync", "MET009", "the leader of a partition is in sync", ("Metadata",), BROKER)
+@edits("leader-not-in-sync", "MET009", "the leader of a partition is in sync", PARTITIONED, BROKER)
 def _not_in_sync(value: Any, _: Any) -> bool:
     row = _partition(value)
     if row is None or row.leader_id not in row.isr_nodes:
@@ -32,7 +33,7 @@ def _not_in_sync(value: Any, _: Any) -> bool:
     return True
 
 
-@edits("leader-beside-error", "MET010", "a partition without a leader names none", ("Metadata",), BROKER)
+@edits("leader-beside-error", "MET010", "a partition without a leader names none", PARTITIONED, BROKER)
 def _beside_error(value: Any, _: Any) -> bool:
     row = _partition(value)
     if row is None or row.leader_id < 0:

@@ -1,0 +1,37 @@
+"""Rules about fields that go together: what their fixtures do not show."""
+
+import pytest
+
+from tests.rules.fixtures.case import said
+from tests.rules.fixtures.relations import epoch_end
+from tests.rules.fixtures.values import TOPIC_ID
+from tests.rules.scripted_connection import Fields, findings
+
+ROW = {"partition_index": 0, "leader_id": 1, "leader_epoch": 1, "replica_nodes": [1, 2], "isr_nodes": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [({}, None), ({"isr_nodes": [2]}, "MET009"), ({"error_code": 5}, "MET010")],
+)
+def test_partitions_are_described_in_two_answers(changed: Fields, code: str | None) -> None:
+    topic = {"name": "a", "topic_id": TOPIC_ID, "partitions": [ROW | dict(changed)]}
+    asked: Fields = {"topics": [{"name": "a"}], "response_partition_limit": 9}
+    found = findings(said("DescribeTopicPartitions", 0, asked, {"topics": [topic]}))
+    assert {finding.code for finding in found} == ({code} if code else set())
+
+
+@pytest.mark.parametrize("epochs", [(7, 4), (4, 7)])
+def test_a_partition_that_is_asked_for_twice_has_the_later_epoch(epochs: tuple[int, int]) -> None:
+    rows = [{"partition": 0, "leader_epoch": epoch} for epoch in epochs]
+    asked: Fields = {"topics": [{"topic": "a", "partitions": rows}]}
+    found = findings(said("OffsetForLeaderEpoch", 4, asked, epoch_end(7)))
+    assert "MET014" not in {finding.code for finding in found}
+
+
+@pytest.mark.parametrize("offsets", [(100, 40), (40, 100)])
+def test_records_may_be_deleted_up_to_either_offset(offsets: tuple[int, int]) -> None:
+    rows = [{"partition_index": 0, "offset": offset} for offset in offsets]
+    answer = {"topics": [{"name": "a", "partitions": [{"partition_index": 0, "low_watermark": 40}]}]}
+    found = findings(said("DeleteRecords", 1, {"topics": [{"name": "a", "partitions": rows}]}, answer))
+    assert "ADM021" not in {finding.code for finding in found}
