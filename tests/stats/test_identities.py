@@ -267,3 +267,12 @@ def test_statistics_count_by_cluster() -> None:
     brokers = {row["broker"]: row["exchanges"] for row in facts("stats", "--by", "broker")["rows"]}
     assert {row["cluster"] for row in rows} == set(CLUSTERS.values())
     assert sorted(row["exchanges"] for row in rows) == sorted(brokers.values())
+
+
+def test_changes_are_those_of_a_cluster() -> None:
+    created = {
+        (row["cluster"], row["name"])
+        for row in facts("changes")["changes"]
+        if row["did"] == "created automatically"
+    }
+    assert created >= {(cluster, name) for cluster in CLUSTERS.values() for name in ("orders", "paid")}
