@@ -6,7 +6,9 @@ name of a topic is unique in a cluster at one time: a topic that is deleted and 
 
 Rules:
 - A broker names its cluster in Metadata (from version 2 on) and DescribeCluster. A request of ApiVersions
-  (from version 5 on) names the cluster that the client expects; a response without an error confirms it.
+  (from version 5 on) names the cluster that the client expects; a response without an error confirms it, and
+  REBOOTSTRAP_REQUIRED denies what another broker advertises: the broker is in another cluster, or another
+  node.
 - An address of which no response was captured is in the cluster of the Metadata that advertises it.
 - The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
   set itself. The first topic of a name has the name itself.
@@ -36,6 +38,7 @@ MAX_BODIES = 4096
 # Topics of one name that are distinguished; a later topic is not distinguished from the last of them.
 MAX_TOPICS_OF_NAME = 100
 _EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
+_REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another cluster or node
 _NO_ID = bytes(16)
 
 SEPARATOR = "\x1f"
@@ -53,6 +56,8 @@ class Identities:
     def __init__(self) -> None:
         self._own: dict[_Place, str] = {}
         self._advertised: dict[_Place, str] = {}
+        self._denied: set[tuple[_Place, str]] = set()
+        """Brokers that said that they are not in a cluster, or another node of it."""
         self._clusters: dict[str, dict[str, None]] = {}
         """Clusters by capture set, in the order in which they were met."""
         self._first: str | None = None
@@ -103,9 +108,17 @@ class Identities:
             request, answer = exchange.request_body(), exchange.response_body()
         except DecodeError:
             return
-        cluster = sent(request, "cluster_id", None)
-        if cluster and sent(answer, "error_code", 0) == 0:
-            self._note_own(exchange.connection, str(cluster))
+        cluster, error, info = (
+            sent(request, "cluster_id", None),
+            sent(answer, "error_code", 0),
+            exchange.connection,
+        )
+        if cluster and error == 0:
+            self._note_own(info, str(cluster))
+        elif cluster and error == _REBOOTSTRAP_REQUIRED and len(self._denied) < MAX_BROKERS:
+            self._denied.add(((info.capture_set, info.broker_address), str(cluster)))
+            info.cluster_id = None if info.cluster_id == cluster else info.cluster_id
+            self.changes += 1
 
     def _note_own(self, info: ConnectionInfo, cluster: str) -> None:
         clusters = self._clusters.setdefault(info.capture_set, {})
@@ -148,8 +161,9 @@ class Identities:
         """The cluster that a broker belongs to now, by its address or its name with the port."""
         for known in (self._own, self._advertised):
             for address in addresses:
-                cluster = known.get((capture_set, address))
-                if cluster is not None:
+                place = capture_set, address
+                cluster = known.get(place)
+                if cluster is not None and (known is self._own or (place, cluster) not in self._denied):
                     return cluster
         return None
 

@@ -12,8 +12,8 @@ from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
 from tests.stages.staging import ALL, staged, together
 
 CAPTURES = Path(__file__).parents[2] / "captures"
-# What came to nothing, groups, transactions, SASL, TLS, share groups, a quorum, topic ids, what begins in the
-# middle.
+# What came to nothing, groups, transactions, SASL, TLS, share groups, a quorum, two clusters, topic ids, what
+# begins in the middle.
 SOME = (
     "kafka44_connect_plain.pcapng",
     "kafka44_connect_tls.pcapng",
@@ -28,6 +28,7 @@ SOME = (
     "kafka40_java_share.pcapng",
     "kafka44_java_redelivery.pcapng",
     "kafka44_java_waiting.pcapng",
+    "kafka44_two_clusters.pcapng",
     "mock_rdk216_txn.pcap",
 )
 

@@ -178,6 +178,21 @@ def test_a_broker_confirms_the_cluster_that_a_client_expects(error: int, cluster
     assert identities.cluster_of(talk.info) == cluster
 
 
+def test_a_broker_denies_the_cluster_that_another_one_advertises_it_for() -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "10.0.0.3")
+    identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2", "10.0.0.3")))
+    assert identities.cluster_of(second.info) == CLUSTER_A
+    asked = {"client_software_name": "c", "client_software_version": "1", "cluster_id": CLUSTER_A,
+             "node_id": 1}  # fmt: skip
+    identities.learn(
+        second.ask(API_VERSIONS, 5, asked, {"error_code": 129, "api_keys": [], "throttle_time_ms": 0})
+    )
+    assert identities.cluster_of(second.info) is None
+    identities.learn(metadata(second, CLUSTER_B))
+    assert identities.cluster_of(second.info) == CLUSTER_B
+
+
 def test_damaged_bodies_name_no_cluster() -> None:
     identities = Identities()
     (talk,) = talks(identities, "10.0.0.2")
@@ -267,3 +282,12 @@ def test_statistics_count_by_cluster() -> None:
     brokers = {row["broker"]: row["exchanges"] for row in facts("stats", "--by", "broker")["rows"]}
     assert {row["cluster"] for row in rows} == set(CLUSTERS.values())
     assert sorted(row["exchanges"] for row in rows) == sorted(brokers.values())
+
+
+def test_changes_are_those_of_a_cluster() -> None:
+    created = {
+        (row["cluster"], row["name"])
+        for row in facts("changes")["changes"]
+        if row["did"] == "created automatically"
+    }
+    assert created >= {(cluster, name) for cluster in CLUSTERS.values() for name in ("orders", "paid")}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, text_column, time_column
+from kdissect.report.cells import Cell, TableColumn, cluster_column, text_column, time_column
 from kdissect.report.printable import printable
 
 Facts = dict[str, Any]
@@ -18,6 +18,7 @@ def change_columns() -> list[TableColumn]:
         text_column("through", "through", rank=2),
         text_column("kind", "kind"),
         text_column("name", "name"),
+        cluster_column(),
         TableColumn("what", _did),
         TableColumn("outcome", _outcome),
         text_column("detail", "detail"),

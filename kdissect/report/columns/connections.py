@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.model.wording import plural
-from kdissect.report.cells import Cell, TableColumn, cluster_column, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -25,8 +25,7 @@ def connection_columns() -> list[TableColumn]:
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
         TableColumn("client", _client, 15),
-        TableColumn("broker", lambda row: Cell(row["broker"]), 15),
-        cluster_column(),
+        TableColumn("broker", _broker, 15),
         TableColumn("kind", _kind, 5),
         text_column("client id", "client_id", rank=1),
         text_column("software", "software", rank=3),
@@ -45,6 +44,11 @@ def connection_columns() -> list[TableColumn]:
 def _client(row: Row) -> Cell:
     proxied = row.get("client_proxied")
     return Cell(row["client"] if proxied is None else f"{row['client']} for {proxied}")
+
+
+def _broker(row: Row) -> Cell:
+    cluster = row.get("cluster")
+    return Cell(row["broker"] if cluster is None else f"{row['broker']} of {printable(cluster)}")
 
 
 def _kind(row: Row) -> Cell:

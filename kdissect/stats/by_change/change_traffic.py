@@ -23,6 +23,8 @@ from kdissect.model.native import native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.identities import TELLING, learn_identities
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_change.change_requests import (
     ENVELOPE,
     READERS,
@@ -58,6 +60,8 @@ class Change(NamedTuple):
     api: str
     item: Item
     only_check: bool
+    info: ConnectionInfo
+    """The connection of the request."""
 
 
 _Request = tuple[int | None, str | None]
@@ -70,12 +74,13 @@ class _Asked:
     `requests` are all that asked for the topic until it was there: each may be forwarded.
     """
 
-    __slots__ = ("broker", "client", "evidence", "item", "requests", "wanted")
+    __slots__ = ("broker", "client", "evidence", "info", "item", "requests", "wanted")
 
     def __init__(self, view: ExchangeView, wanted: bool) -> None:
         self.evidence = view.evidence
         self.client = client_of(view)
         self.broker = view.info.broker_text
+        self.info = view.info
         self.requests: set[_Request] = set()
         self.item: Item | None = None
         self.wanted = wanted
@@ -86,7 +91,7 @@ class _Asked:
         took_ns = max(there_ns - self.evidence.sent_ns, 0)
         return Change(
             self.evidence, took_ns, self.client, self.broker, None, "Metadata",
-            item._replace(did=AUTOMATICALLY, code=0, message=None), False,
+            item._replace(did=AUTOMATICALLY, code=0, message=None), False, self.info,
         )  # fmt: skip
 
 
@@ -115,7 +120,7 @@ class ChangeTraffic:
         self._there: Table[Topic, _Asked | None] = Table(TOPICS_KEPT)
         """Topics that are there, and who had them created automatically."""
         self._asked: Table[Topic, _Asked] = Table(TOPICS_KEPT)
-        self._passed = PassedBlocks(_WATCHED.__contains__)
+        self._passed = PassedBlocks((_WATCHED | TELLING).__contains__)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass by exchanges of a block that change nothing; gives the next that is for `add`."""
@@ -126,6 +131,7 @@ class ChangeTraffic:
         self._passed.forget(event.connection)
         if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
             return
+        learn_identities(event)
         if event.api_key not in _WATCHED or event.state is State.ORPHAN_RESPONSE:
             return
         view = ExchangeView(event)
@@ -241,7 +247,7 @@ def _changes_in(
     took_ns = max(evidence.answered_ns - evidence.sent_ns, 0) if evidence.answered_ns else None
     only_check, api = is_only_check(request), api_name(api_key) or str(api_key)
     return [
-        Change(evidence, took_ns, client, view.info.broker_text, through, api, item, only_check)
+        Change(evidence, took_ns, client, view.info.broker_text, through, api, item, only_check, view.info)
         for item in items_of(api_key, request, answer)
     ]
 
