@@ -164,7 +164,8 @@ def test_so_many_characters_are_looked_at(pattern: str, looked_at: int) -> None:
     ("pattern", "said"),
     [
         ("a*b*c*d*", "has 4 repetitions"), ("^a*b*c*d*e*", "has 5 repetitions"),
-        ("(a*)*", "inside a repetition"), ("(a?)*", "inside a repetition"), ("(ab|cd)*", "alternatives inside"),
+        ("(a*)*", "inside a repetition"), ("(a?)*", "inside a repetition"),
+        ("(ab|cd)*", "alternatives inside"),
         (r"(a)\1", "references"), ("[", "no regular expression"), ("(?=a*)*", "repetition"),
     ],
 )  # fmt: skip
