@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kdissect.causes.compared import compared
+from kdissect.causes.diagnose import diagnose
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.model.cause import FoundCause, Severity
+from kdissect.model.cause import Cost, FoundCause, Severity
 from tests.causes.fixtures import CASES
 from tests.causes.fixtures.case import NOTHING, SECOND, Case, Change, Made, told
 from tests.causes.fixtures.consumers import _ends
@@ -206,3 +208,44 @@ def test_what_failures_do(failed: int, of: int, is_worked_on: bool, severity: Se
     causes = [cause for cause in ALL_CAUSES if cause.id == "requests-fail"]
     (one,) = told(causes, Case(NOTHING, {}).evidence(change))
     assert one.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("of", "end_ns", "goes_on"),
+    [
+        (9, 5 * SECOND - 1, True),
+        (8, 5 * SECOND - 1, False),
+        (9, 5 * SECOND, False),
+    ],
+)
+def test_nobody_knows_how_it_went_on_where_the_capture_ends_soon(of: int, end_ns: int, goes_on: bool) -> None:
+    """Less than a second after the last of four failures, which are less than half of the requests."""
+
+    def change(seen: Made) -> None:
+        seen.put_error(42, 0, 4, topic="orders")  # the last one at 4 s
+        _sends(of, SECOND, failed=of)(seen)
+        seen.last_ns = end_ns
+
+    causes = [cause for cause in ALL_CAUSES if cause.id == "requests-fail"]
+    (one,) = told(causes, Case(NOTHING, {}).evidence(change))
+    assert ("No later request" in one.sentence) is not goes_on
+
+
+def cause(times: int, **cost: int) -> FoundCause:
+    """One that happened so often."""
+    return found("lossy-network", THRESHOLDS["lossy-network"].at)[0]._replace(times=times, cost=Cost(**cost))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "state"),
+    [
+        ({"errors": 4}, {"errors": 8}, "worse"),
+        ({"errors": 4}, {"errors": 7}, "same"),
+        ({"errors": 4}, {"errors": 3}, "same"),
+        ({"errors": 4}, {"errors": 2}, "better"),
+    ],
+)
+def test_from_twice_on_a_cause_is_worse(before: Any, now: Any, state: str) -> None:
+    empty = diagnose(Case(NOTHING, {}).evidence().gathering, [])
+    good, bad = (empty._replace(causes=(cause(1, **cost),)) for cost in (before, now))
+    assert [str(one.state) for one in compared(good, bad)] == [state]
