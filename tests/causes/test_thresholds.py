@@ -9,6 +9,7 @@ from kdissect.causes.compared import compared
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import Cost, FoundCause, Severity
+from kdissect.session.problem import Reason
 from tests.causes.fixtures import CASES
 from tests.causes.fixtures.case import NOTHING, SECOND, Case, Change, Made, told
 from tests.causes.fixtures.consumers import _ends
@@ -43,6 +44,20 @@ def _one_link(seen: Made, values: Values) -> None:
     first = seen.links()[0]
     first.opened, first.short = values["opened"], values["short"]
     first.starts = [(SECOND, "a"), (SECOND + values["span_ns"], "b")]
+
+
+def _ended(seen: Made, values: Values) -> None:
+    """A broker ended connections at these times after the first."""
+    ends = sorted(one for link in seen.links() for one in link.ended)
+    for link in seen.links():
+        link.ended = []
+    owner = next(link for key, link in seen.gathering.links.items() if key.broker == _restarted(seen))
+    owner.ended = [ends[0]._replace(time_ns=ends[0].time_ns + after_ns) for after_ns in values["after_ns"]]
+
+
+def _restarted(seen: Made) -> str:
+    """The broker that refuses connections."""
+    return next(one.connection.broker_text for one in seen.problems(Reason.REFUSED))
 
 
 def _errors(code: int, api: int) -> Callable[[Made, Values], None]:
@@ -155,6 +170,11 @@ THRESHOLDS: dict[str, Threshold] = {
         _one_link,
         {"opened": 20, "short": 16, "span_ns": 20 * SECOND},
         ({"opened": 19, "span_ns": 1}, {"short": 15}, {"span_ns": 20 * SECOND + 1}),
+    ),
+    "broker-restarted": Threshold(
+        _ended,
+        {"after_ns": (0, 8 * SECOND)},
+        ({"after_ns": (0, 8 * SECOND + 1)}, {"after_ns": (0,)}),
     ),
     "slow-broker": Threshold(
         _answers,
