@@ -201,6 +201,29 @@ def test_at_its_threshold_a_cause_is_told(cause_id: str) -> None:
     assert found(cause_id, THRESHOLDS[cause_id].at)
 
 
+# At the thresholds.
+COSTS = {
+    "lossy-network": Cost(time_ns=500 * MS, retries=10),
+    "slow-network": Cost(time_ns=20 * 20 * MS),  # each exchange waits for the way
+    "coordinator-unavailable": Cost(time_ns=10 * SECOND, errors=10),
+    "leader-moved": Cost(retries=3),
+    "metadata-storm": Cost(bytes=228),
+    "spinning-consumer": Cost(bytes=9214),
+    "tiny-batches": Cost(bytes=300 * 120),
+    "uncompressed": Cost(bytes=400_000),
+    "hot-partition": Cost(records=140),
+    "connection-churn": Cost(retries=20),
+    "broker-restarted": Cost(time_ns=4 * 13_035_240_760, errors=1),  # of four clients, from close to return
+    "slow-broker": Cost(time_ns=5 * 400 * MS),
+}
+
+
+@pytest.mark.parametrize("cause_id", COSTS)
+def test_what_it_costs(cause_id: str) -> None:
+    assert COSTS.keys() == THRESHOLDS.keys()
+    assert found(cause_id, THRESHOLDS[cause_id].at)[0].cost == COSTS[cause_id]
+
+
 @pytest.mark.parametrize(("cause_id", "number"), BELOW)
 def test_just_below_it_is_not(cause_id: str, number: int) -> None:
     row = THRESHOLDS[cause_id]
