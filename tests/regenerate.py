@@ -107,15 +107,15 @@ PARTS = (
     ),
     Part(
         "pages",
-        "what the HTML report and the tables of terminals show of some captures",
+        "what reports and tables show, of some captures and of what is made by hand",
         (
             *PYTEST,
             "tests/report/test_html_pages.py",
-            "tests/report/test_tables.py",
             "tests/report/test_hand_made_verdict.py",
+            "tests/report/test_tables.py",
             "tests/report/columns",
         ),
-        ("tests/report/pages", "tests/report/tables", "tests/report/formats", "tests/report/columns/tables"),
+        ("tests/report/pages", "tests/report/formats", "tests/report/tables", "tests/report/columns/tables"),
     ),
     Part(
         "goldens",

@@ -60,8 +60,9 @@ def collect_evidence(
     nothing.
     """
     found: list[Evidence] = []
-    for start in range(0, min(len(findings), MAX_FINDINGS), _AT_A_TIME):
-        found += _collect(findings[start : start + _AT_A_TIME], opened, judge, show_secrets)
+    wanted = findings[:MAX_FINDINGS]
+    for start in range(0, len(wanted), _AT_A_TIME):
+        found += _collect(wanted[start : start + _AT_A_TIME], opened, judge, show_secrets)
     return found
 
 

@@ -68,7 +68,13 @@ def findings() -> list[Finding]:
             PLACE._replace(first_ref=0, bytes_seen=b""),
         ),
         found("TXN003", Severity.WARNING, place=unknown._replace(api_key=None, side="response", end=40)),
-        found("FRM006", Severity.INFO, BROKER, PLACE._replace(bytes_seen=b"\1" * 20, end=40), evidence="f"),
+        found(
+            "FRM006",
+            Severity.INFO,
+            BROKER,
+            PLACE._replace(bytes_seen=bytes(range(0x6E, 0x80)) + b"\x1f ", end=40),
+            evidence="f",
+        ),
         found("PAI004", Severity.INFO, BROKER, whole, count=2),
         found(
             "PAI004",
@@ -96,8 +102,9 @@ def coverage() -> Coverage:
     seen.rules.update({"PRD001": 5, "TXN003": 1, "FRM006": 9})
     made.exercises.pairs[Software(Who.CLIENT, "franz-go", "1.2", "ours"), Software(Who.BROKER)] = seen
     traffic = made.traffic
+    spread = [MS] * 120 + [2 * MS] * 64 + [3 * MS] * 15 + [400 * MS]
     for kind, latencies in (
-        ((0, 9), [MS]), ((1, 4), [MS, 2 * MS, 400 * MS]), ((999, 0), [10]), ((None, None), [5 * MS]),
+        ((0, 9), [MS]), ((1, 4), spread), ((999, 0), [10]), ((None, None), [5 * MS]),
     ):  # fmt: skip
         traffic.open_latencies(kind).extend(latencies)
     for number in (0, 0, 0, 2, 7):

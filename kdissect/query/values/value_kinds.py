@@ -81,7 +81,7 @@ class Real(ValueKind):
     def parse(self, literal: Literal) -> float:
         """A float."""
         try:
-            return float(literal.text[:MAX_DIGITS])
+            return float(literal.text)
         except ValueError:
             raise ValueError(f"{literal.text!r} is no number") from None
 

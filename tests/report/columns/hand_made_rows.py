@@ -1,6 +1,6 @@
 """Rows for every table of the reports: each has a value, lacks it, is odd or bad, and stands at a limit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.report.cells import TableColumn
@@ -73,6 +73,7 @@ PROBLEM: Row = {
     "broker": "10.0.0.2:9092", "reason": "refused", "kafka": True, "packets": [3, 5, 6, 7, 9, 10],
     "sentence": "nothing listens",
 }  # fmt: skip
+PROBLEMS = changed(PROBLEM, {"kafka": False, "packets": []})
 
 RECORD: Row = {
     "number": 1, "time": DAY, "direction": "produce", "topic": "t", "topic_id": "id", "partition": 0,
@@ -250,6 +251,7 @@ TRANSACTIONS = changed(
 SPLIT: Row = {"api": None, "exchanges": 3, "time_ns": 9 * MS, "pauses": 0, "client_ns": 0} | {
     f"{part}_ns": (number + 3) * MS for number, part in enumerate(PARTS)
 }
+SPLITS = changed(SPLIT, {"pauses": 2, "client_ns": MS})
 
 SPREAD: Row = {"min": 1, "p50": 2000, "max": 3_000_000}
 SAME: Row = {"min": 7, "p50": 7, "max": 7}
@@ -320,46 +322,49 @@ TOLD: Row = {
 }  # fmt: skip
 
 
-def tables() -> Iterator[tuple[str, Table]]:
-    """Each table by its name."""
-    yield "changes", Table(changes.change_columns(), CHANGES)
-    yield "differences", Table(comparison.difference_columns(), DIFFERENCES)
-    yield "steps", Table(comparison.step_columns(), STEPS)
-    yield "causes", Table(comparison.cause_columns(), CAUSES)
-    yield "connections", Table(connections.connection_columns(), CONNECTIONS)
-    yield "problems", Table(connections.problem_columns(), changed(PROBLEM, {"kafka": False, "packets": []}))
-    yield "exchanges", Table(exchanges.exchange_columns(), EXCHANGES)
-    yield "groups", Table(groups.group_columns(), GROUPS)
-    yield "members", Table(groups.member_columns(), MEMBERS)
-    yield "rebalances", Table(groups.rebalance_columns(), REBALANCES)
-    yield "failures", Table(groups.failure_columns(), FAILURES)
-    yield "rejoins", Table(groups.rejoin_columns(), REJOINS)
-    yield "partitions", Table(groups.partition_columns(), PARTITIONS)
-    yield "logins", Table(logins.who_columns(), WHO)
-    yield "failed logins", Table(logins.failed_columns(), logins.failed_rows({"logins": LOGINS}))
-    yield "positions", Table(offsets.position_columns(), POSITIONS)
-    yield "commits", Table(offsets.commit_columns(), COMMITS)
-    yield "held", Table(offsets.held_columns(), HELD)
-    yield "written twice", Table(offsets.twice_columns(), TWICE)
-    yield "gaps", Table(offsets.gap_columns(), GAPS)
-    yield "one way", Table(one_way.one_way_columns(["api"]), ONE_WAY)
-    yield "one way connections", Table(one_way.connection_columns(), [LEG | row for row in ONE_WAY[:1]])
-    yield "producers", Table(producers.producer_columns(), PRODUCERS)
-    yield "transactions", Table(producers.transaction_columns(), TRANSACTIONS)
-    yield "events", Table(producers.event_columns(), producers.event_rows(EVENTS))
-    yield "without id", Table(producers.without_id_columns(), [{"client_id": "a", "batches": 1}])
-    yield "records", Table(records.record_columns(), RECORDS)
-    yield (
-        "time split",
-        Table(time_split.split_columns(["api"]), changed(SPLIT, {"pauses": 2, "client_ns": MS})),
-    )
-    yield "topics", Table(topics.topic_columns(), TOPICS)
-    yield "users", Table(topics.user_columns(), list(topics.user_rows([USERS])))
-    yield "savings", Table(topics.savings_columns(), list(topics.savings_rows(SAVINGS)))
-    rows = list(traffic.traffic_rows(TRAFFIC, "api"))
-    yield "traffic", Table(traffic.traffic_columns(["api"], 2 * 10**9), rows)
-    yield "errors", Table(traffic.error_columns(), list(traffic.error_rows(TRAFFIC, ["api"])))
-    yield "told", Table(traffic.told_columns(), changed(TOLD, {"followed": 2, "ignored": 0}))
+def over_time() -> list[Row]:
+    """Two points with a gap between them."""
     points = [POINT | {"time_ns": 3 * 10**9}, POINT]
-    times = traffic.time_rows({"points": points, "interval_ns": 10**9})
-    yield "over time", Table(traffic.time_columns(2 * 10**9), [row | {"bar": "#"} for row in times])
+    found = traffic.time_rows({"points": points, "interval_ns": 10**9})
+    return [row | {"bar": "#"} for row in found]
+
+
+TABLES: dict[str, Callable[[], Table]] = {
+    "changes": lambda: Table(changes.change_columns(), CHANGES),
+    "differences": lambda: Table(comparison.difference_columns(), DIFFERENCES),
+    "steps": lambda: Table(comparison.step_columns(), STEPS),
+    "causes": lambda: Table(comparison.cause_columns(), CAUSES),
+    "connections": lambda: Table(connections.connection_columns(), CONNECTIONS),
+    "problems": lambda: Table(connections.problem_columns(), PROBLEMS),
+    "exchanges": lambda: Table(exchanges.exchange_columns(), EXCHANGES),
+    "groups": lambda: Table(groups.group_columns(), GROUPS),
+    "members": lambda: Table(groups.member_columns(), MEMBERS),
+    "rebalances": lambda: Table(groups.rebalance_columns(), REBALANCES),
+    "failures": lambda: Table(groups.failure_columns(), FAILURES),
+    "rejoins": lambda: Table(groups.rejoin_columns(), REJOINS),
+    "partitions": lambda: Table(groups.partition_columns(), PARTITIONS),
+    "logins": lambda: Table(logins.who_columns(), WHO),
+    "failed logins": lambda: Table(logins.failed_columns(), logins.failed_rows({"logins": LOGINS})),
+    "positions": lambda: Table(offsets.position_columns(), POSITIONS),
+    "commits": lambda: Table(offsets.commit_columns(), COMMITS),
+    "held": lambda: Table(offsets.held_columns(), HELD),
+    "written twice": lambda: Table(offsets.twice_columns(), TWICE),
+    "gaps": lambda: Table(offsets.gap_columns(), GAPS),
+    "one way": lambda: Table(one_way.one_way_columns(["api"]), ONE_WAY),
+    "one way connections": lambda: Table(one_way.connection_columns(), [LEG | row for row in ONE_WAY[:1]]),
+    "producers": lambda: Table(producers.producer_columns(), PRODUCERS),
+    "transactions": lambda: Table(producers.transaction_columns(), TRANSACTIONS),
+    "events": lambda: Table(producers.event_columns(), producers.event_rows(EVENTS)),
+    "without id": lambda: Table(producers.without_id_columns(), [{"client_id": "a", "batches": 1}]),
+    "records": lambda: Table(records.record_columns(), RECORDS),
+    "time split": lambda: Table(time_split.split_columns(["api"]), SPLITS),
+    "topics": lambda: Table(topics.topic_columns(), TOPICS),
+    "users": lambda: Table(topics.user_columns(), list(topics.user_rows([USERS]))),
+    "savings": lambda: Table(topics.savings_columns(), list(topics.savings_rows(SAVINGS))),
+    "traffic": lambda: Table(
+        traffic.traffic_columns(["api"], 2 * 10**9), list(traffic.traffic_rows(TRAFFIC, "api"))
+    ),
+    "errors": lambda: Table(traffic.error_columns(), list(traffic.error_rows(TRAFFIC, ["api"]))),
+    "told": lambda: Table(traffic.told_columns(), changed(TOLD, {"followed": 2, "ignored": 0})),
+    "over time": lambda: Table(traffic.time_columns(2 * 10**9), over_time()),
+}

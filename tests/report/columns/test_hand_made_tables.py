@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli.formats.text_table import TableFormat
-from tests.report.columns.hand_made_rows import Table, tables
+from tests.report.columns.hand_made_rows import TABLES, Table
 
 GOLDEN = Path(__file__).parent / "tables"
 WIDEST = 2000
-TABLES = dict(tables())
 
 
 def lines_of(table: Table) -> Iterator[str]:
@@ -50,7 +49,7 @@ def printed(table: Table, width: int) -> list[str]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables(name: str) -> None:
-    found = "".join(f"{line}\n" for line in lines_of(TABLES[name]))
+    found = "".join(f"{line}\n" for line in lines_of(TABLES[name]()))
     golden = GOLDEN / f"{name.replace(' ', '_')}.txt"
     if os.environ.get("KDISSECT_UPDATE"):
         golden.parent.mkdir(exist_ok=True)
