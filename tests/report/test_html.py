@@ -118,7 +118,7 @@ def test_causes_come_first() -> None:
     assert len(articles) == 2
     text = "".join(articles[0].itertext())
     assert all(
-        word in text for word in ("login-refused", "who", "cost", "9 errors", "packets 65-67", "helps")
+        word in text for word in ("login-refused", "who", "cost", "8 errors", "packets 65-67", "helps")
     )
     assert next(link.get("href") for link in page.find(".//nav").iter("a")) == "#causes"
 
