@@ -57,3 +57,10 @@ def test_nothing_is_said_of_answers_that_may_be_among_missing_bytes(tmp_path: Pa
     talk.wait(20)
     talk.talk.packet(CLIENT).fin(CLIENT)
     assert ids(what_is_wrong(tmp_path, talk)) == ["capture-too-poor"]
+
+
+def test_a_clock_that_goes_forward_lets_nobody_wait(tmp_path: Path) -> None:
+    talk = Talk().heartbeats(3)
+    talk.ask(*_fetch(500))
+    talk.wait(7200)
+    assert ids(what_is_wrong(tmp_path, talk.heartbeats(3), Talk("other", 40001).heartbeats(3))) == []

@@ -18,6 +18,7 @@ from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Packets
+from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
@@ -234,7 +235,8 @@ class ExchangeLog:
             return False  # how long it may wait is not known
         since_ns = request.end_time_ns + _asked_wait_ns(view)
         waited_ns = 0 if close is None or by is None else close.time_ns - since_ns
-        if by is None:
+        if close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
+            # Not where the clock went back, or the connection was silent for so long that it was given up.
             self.open.get_or(key, Open).add(since_ns)
         self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(waited_ns, 0))
         return True
