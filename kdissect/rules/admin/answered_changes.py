@@ -82,6 +82,8 @@ class CreatedWithoutId(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The id of each topic that was created."""
+        if not self.concerns(exchange.api_key, exchange.api_version):
+            return
         if DESCRIBE_QUORUM not in (view.advertised or ()):
             return
         body = body_of(exchange, RESPONSE)
