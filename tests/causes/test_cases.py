@@ -57,7 +57,7 @@ ANSWERS = (
     Answer("unreleased_instance.pcap.gz", "duplicate-static-member", ("did not release it",)),
     Answer("broker_killed_real.pcap.gz", "broker-restarted", (), VERSIONS),
     Answer("sasl_missing_real.pcap.gz", "login-missing", ("or closes for another reason",), VERSIONS),
-    Answer("noreauth_real.pcap.gz", "broker-closes", (), VERSIONS),
+    Answer("noreauth_real.pcap.gz", "session-expired", ("(8.00 s)",), VERSIONS),
     Answer("lb_rst_idle_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("eventhubs_v4_reset.pcap.gz", "broker-closes"),
     Answer("snap128.pcap.gz", "capture-too-poor", (), ("slow-broker",)),

@@ -7,6 +7,7 @@ from kdissect.causes.laws.group_laws import group_has_other_members, lost_member
 from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.network_laws import handshake_shows_round_trip
 from kdissect.causes.laws.producer_laws import another_producer_came, leader_is_another
+from kdissect.causes.laws.topic_laws import partitions_were_there
 from kdissect.causes.laws.version_laws import version_is_offered
 from kdissect.model.cause import FoundCause, RefutedCause
 
@@ -46,6 +47,12 @@ LAWS: tuple[Law, ...] = (
         "leaders moved only if another node leads afterwards",
         frozenset({"leader-moved"}),
         leader_is_another,
+    ),
+    Law(
+        "partitions-there",
+        "partitions differ by their keys only if all were there from the start",
+        frozenset({"hot-partition"}),
+        partitions_were_there,
     ),
 )
 

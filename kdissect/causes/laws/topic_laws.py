@@ -1,0 +1,27 @@
+"""Laws about topics and their partitions."""
+
+from __future__ import annotations
+
+from kdissect.causes.cause import joined
+from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.laws.law import named
+from kdissect.history.api_keys import METADATA
+from kdissect.model.cause import FoundCause
+from kdissect.model.wording import plural
+
+
+def partitions_were_there(cause: FoundCause, seen: Evidence) -> str:
+    """A partition that was added in the capture is empty for that reason."""
+    for topic in sorted(named(cause, "topic")):
+        listed: dict[int, int] = {}
+        for known in seen.facts("LeaderFact.learned"):
+            fact = known.fact
+            if fact.key[1] == topic and fact.evidence.api_key == METADATA:
+                listed[fact.key[2]] = fact.evidence.answered_ns
+        first_ns = min(listed.values(), default=0)
+        added = sorted(number for number, at_ns in listed.items() if at_ns > first_ns)
+        if added:
+            numbers = joined([str(number) for number in added])
+            count = plural(len(added), "partition")
+            return f"Metadata listed {count} of topic '{topic}' ({numbers}) later than the others"
+    return ""
