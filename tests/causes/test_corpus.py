@@ -53,7 +53,7 @@ def test_the_far_network_is_slow() -> None:
 
 
 @pytest.mark.skipif(not is_compiled, reason="the compiled part is not there")
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(
     "name", [*FAULTS, "faults/recorded/duplicate-writes-1", "faults/recorded/slow-broker-1"]
 )

@@ -32,6 +32,7 @@ def summed(facts: Facts, field: str) -> int:
     return sum(row[field] for row in rows)
 
 
+@pytest.mark.rotated(2)
 @pytest.mark.sampled(112)
 @pytest.mark.parametrize("name", EVERY, scope="module")
 def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +54,7 @@ def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture
                     ), (by, field)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("name", EVERY, scope="module")
 def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Behind the time at which a member left, no heartbeat of its is answered without an error."""
@@ -76,7 +77,7 @@ def test_no_member_is_gone_and_heartbeats(name: str, capfd: pytest.CaptureFixtur
                 assert member["joined"] <= member["gone_at"]
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("name", EVERY, scope="module")
 def test_no_cause_is_later_than_its_effect(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing ends before it began; generations go up; changes stand in their order."""
@@ -110,7 +111,7 @@ def came(name: str) -> dict[tuple[str, str], str]:
     return found
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("name", EVERY, scope="module")
 def test_who_brings_a_rebalance_about_came_before_it(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The first of those who joined did before it began; nobody is the first member whom others preceded."""

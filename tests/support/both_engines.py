@@ -7,6 +7,7 @@ the worker.
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ BOTH = (
 _SECOND = "KDISSECT_SECOND_ENGINE"
 
 
+@cache  # pytest asks of every test function
 def runs_on_both(path: Path, tests: Path) -> bool:
     """Return True if the tests of a file run on both engines."""
     return any(path.is_relative_to(tests / folder) for folder in BOTH)

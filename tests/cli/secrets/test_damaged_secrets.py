@@ -163,7 +163,7 @@ def test_every_conversation_has_one_and_the_search_finds_it(tmp_path: Path) -> N
         assert {side for side, _ in messages} == {CLIENT, BROKER}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("number", FOUND)
 def test_what_was_found_is_shown_by_nothing(number: int, tmp_path: Path) -> None:
     assert not list(hunt(number, tmp_path, everything=True))
