@@ -47,6 +47,7 @@ _MODULES = (
     "metadata.connection_churn",
     "metadata.metadata_storm",
     "metadata.topic_created_by_accident",
+    "metadata.topic_recreated",
     "metadata.unknown_topic",
     "producers.duplicate_writes",
     "producers.fenced_producer",

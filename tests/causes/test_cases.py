@@ -31,7 +31,7 @@ VERSIONS = ("version-refused", "version-removed-by-upgrade")
 ANSWERS = (
     Answer("e_rf.pcapng.gz", "requests-fail",
            ("266 of 266 CreateTopics", "INVALID_REPLICATION_FACTOR", "Unable to replicate the partition")),
-    Answer("misroute.pcapng.gz", "requests-fail", ("16 of 17 ApiVersions", "REBOOTSTRAP_REQUIRED")),
+    Answer("misroute.pcapng.gz", "wrong-cluster", ("16 times", "REBOOTSTRAP_REQUIRED")),
     Answer("produce_timed_out.pcap.gz", "requests-fail", ("20 of 20 Produce", "REQUEST_TIMED_OUT")),
     Answer("produce_invalid_request.pcap.gz", "requests-fail", ("20 of 20 Produce", "INVALID_REQUEST")),
     Answer("fenced_rejoin_loop.pcap.gz", "requests-fail", ("FENCED_MEMBER_EPOCH", "'payments'")),
@@ -65,7 +65,8 @@ ANSWERS = (
            ("throttled-requests",)),
     Answer("x_acks0_quota_real.pcapng.gz", "slow-broker", ("closed its TCP window 16 times",),
            ("slow-client",)),
-    Answer("topic_recreated_real.pcap.gz", "offset-rewound", ("deleted and created again",)),
+    Answer("topic_recreated_real.pcap.gz", "topic-recreated", ("deleted and created again",),
+           ("offset-rewound",)),
 )  # fmt: skip
 HEALTHY = (
     "batch_job_group_real", "clock_forward", "listoffsets_behind_fetch_real", "nat_both_sides",

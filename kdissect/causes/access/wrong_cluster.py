@@ -14,7 +14,7 @@ _API_VERSIONS = 18
 
 
 class WrongCluster(ErrorCause):
-    """ApiVersions refused with REBOOTSTRAP_REQUIRED: it names the cluster and node that the client expects."""
+    """ApiVersions refused with REBOOTSTRAP_REQUIRED: it names the cluster and node that a client expects."""
 
     id = "wrong-cluster"
     title = "A client is sent to another cluster"

@@ -30,26 +30,20 @@ class OffsetRewound(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each group."""
-        found: dict[tuple[str, bool], tuple[Seen, dict[Client, None], dict[str, None], int]] = {}
+        found: dict[str, tuple[Seen, dict[Client, None], dict[str, None], int]] = {}
         for back in seen.gathering.rewinds.found:
-            key = back.group, seen.gathering.names.is_made_anew(back.topic)
-            at, clients, topics, records = found.get(key, (Seen(), {}, {}, 0))
+            at, clients, topics, records = found.get(back.group, (Seen(), {}, {}, 0))
             at.add(back.packets)
             clients[back.client] = topics[back.topic] = None
-            found[key] = at, clients, topics, records + back.before - back.after
-        for (group, is_made_anew), (at, clients, topics, records) in found.items():
-            then = (
-                "the topic was deleted and created again, and its offsets begin anew"
-                if is_made_anew
-                else f"{plural(records, 'record', spec=',')} are read again"
-            )
+            found[back.group] = at, clients, topics, records + back.before - back.after
+        for group, (at, clients, topics, records) in found.items():
             yield self.found(
                 f"The offset of group '{group}' on {quoted(topics)} was set back {times(at.times)} by"
-                f" {clients_text(clients)}: {then}.",
+                f" {clients_text(clients)}: {plural(records, 'record', spec=',')} are read again.",
                 f"readers of group '{group}'",
                 parties_of(list(clients))
                 | {Party("group", group), *(Party("topic", name) for name in topics)},
                 at,
-                Cost(records=0 if is_made_anew else records),
+                Cost(records=records),
                 "offsets {files} --table commits",
             )

@@ -1,0 +1,54 @@
+"""`topic-recreated`: a topic was deleted and created again while clients used it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import ErrorCause, clients_text, joined, quoted, times
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.model.cause import Severity
+
+# An unknown name, an unknown id, or an id that is not that of the name (Errors#UNKNOWN_TOPIC_OR_PARTITION,
+# UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID).
+_GONE = frozenset({3, 100, 103})
+# Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch: what clients send that use a topic.
+_APIS = frozenset({0, 1, 2, 8, 9})
+
+
+class TopicRecreated(ErrorCause):
+    """Errors of clients about a topic whose name had two ids in the capture."""
+
+    id = "topic-recreated"
+    title = "A topic was deleted and created again under its name"
+    severity = Severity.DELAYS
+    codes = _GONE
+    apis = _APIS
+    help = (
+        "Stop producers and consumers of a topic before it is deleted, and reset the offsets of its groups:"
+        " the offsets of the former topic mean nothing in the new one. Use another name, or"
+        " kafka-delete-records.sh to remove records."
+    )
+    cites = ("KIP-516 Motivation", "org.apache.kafka.common.protocol.Errors#UNKNOWN_TOPIC_ID")
+    explains = ("unknown-topic", "offset-reset", "metadata-storm")
+    explains_by = frozenset({"topic"})
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """A topic."""
+        return key.topic
+
+    def holds(self, errors: Errors, seen: Evidence) -> bool:
+        """Its name had two ids."""
+        return any(seen.gathering.names.is_made_anew(topic) for topic in errors.names("topic"))
+
+    def sentence(self, errors: Errors) -> str:
+        """Which topic, and whose requests failed."""
+        return (
+            f"Topic {quoted(errors.names('topic'))} was deleted and created again: brokers gave two ids for"
+            f" its name. Requests of {clients_text(errors.clients)} failed {times(errors.seen.times)}"
+            f" ({joined(list(errors.times))}). Offsets of the former topic do not count in the new one."
+        )
+
+    def command(self, errors: Errors) -> str:
+        """What groups committed."""
+        return "offsets {files} --table commits"
