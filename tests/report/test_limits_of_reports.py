@@ -195,3 +195,10 @@ def test_rules_that_judged_something_and_those_that_did_not() -> None:
 
 def test_links_to_sources_are_apart() -> None:
     assert "</a>; <a href=" in findings_section(with_findings("PRD001"))
+
+
+def test_versions_that_no_schema_knows() -> None:
+    verdict = hand_made()
+    assert "v20: 5, v21: 5, v22: 5 ...</td>" in matrix_section(verdict)
+    del verdict.coverage.apis[1, 23]
+    assert "v20: 5, v21: 5, v22: 5</td>" in matrix_section(verdict)
