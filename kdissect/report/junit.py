@@ -65,7 +65,6 @@ class _Suite:
         self.rules = [rule for rule in verdict.rules if rule.who in (None, software.role)]
         self._name = suite_name(software)
         self._verdict = verdict
-        self._exercised = exercised
         self._found = {rule.code: found.get((software, rule.code), []) for rule in self.rules}
         self._skipped = {c for c, findings in self._found.items() if not exercised[c] and not findings}
         self.failures = sum(bool(_errors(findings)) for findings in self._found.values())

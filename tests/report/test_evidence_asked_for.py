@@ -6,10 +6,19 @@ from typing import Any
 import pytest
 
 from kdissect.excerpt.excerpts import EVERY, Wanted
-from kdissect.model.finding import Finding
+from kdissect.model.finding import Finding, Who
 from kdissect.report import evidence_files
-from kdissect.report.evidence_files import Evidence, collect_evidence, file_comment, packet_comment
+from kdissect.report.evidence_files import (
+    Evidence,
+    collect_evidence,
+    file_comment,
+    packet_comment,
+    shows_again,
+)
+from kdissect.rules.judge import Judge
+from tests.report.exchange_packets import packets_of
 from tests.report.hand_made_verdict import PLACE, START, found
+from tests.rules.test_rules import CASES
 
 WITH_RECORDS = frozenset({0, 1, 59, 78})
 OPENED: Any = lambda: SimpleNamespace(ports=None)  # noqa: E731
@@ -135,3 +144,26 @@ def test_files_say_what_they_are(was_tls: bool, shows: bool, show_secrets: bool,
     at = next(number for number, line in enumerate(lines) if line.startswith("Packets that belong"))
     rest = lines[at + 1 :]
     assert [line.startswith(start) for line, start in zip(rest, said, strict=True)] == [True] * len(said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_shown"),
+    [
+        ({}, True),
+        ({"code": "PRD002"}, False),
+        ({"api_version": 99}, False),
+        ({"api_key": 1}, False),
+        ({"role": Who.BROKER}, False),
+    ],
+)
+def test_the_same_is_found_again(changes: dict[str, Any], is_shown: bool) -> None:
+    """A finding of the same rule about the same end, API and version."""
+    packets = [SimpleNamespace(packet=packet) for packet in packets_of(CASES["PRD001"].violating())]
+    judge = Judge()
+    assert not shows_again(found("FRM006"), packets, judge)  # judges them
+    (finding,) = (one for one in judge.findings.all() if one.code == "PRD001")
+    place = {name: value for name, value in changes.items() if name.startswith("api")}
+    finding.place = finding.place._replace(**place)
+    finding.code = changes.get("code", finding.code)
+    finding.party = finding.party._replace(role=changes.get("role", finding.party.role))
+    assert shows_again(finding, packets, Judge()) is is_shown

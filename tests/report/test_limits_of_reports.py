@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.model.finding import Party, Who
 from kdissect.report.html import findings, quality, traffic
-from kdissect.report.html.findings import findings_section
+from kdissect.report.html.findings import findings_section, rules_section
 from kdissect.report.html.quality import quality_section, software_section
 from kdissect.report.html.traffic import latency_section, matrix_section, timeline_section
 from kdissect.report.markdown import MAX_FOLDS, code, report_markdown
@@ -175,3 +175,30 @@ def bars_of(latencies: dict[int, int]) -> Iterator[tuple[int, float]]:
 )
 def test_bars_of_latencies(latencies: dict[int, int], bars: list[Any]) -> None:
     assert Counter(bars_of(latencies)) == Counter(bars * 2)  # of all, and of the one API
+
+
+def test_the_legend_of_the_matrix() -> None:
+    text = matrix_section(hand_made())
+    for number, said in enumerate(("1 to 9", "10 to 99", "100 to 999", "1,000+"), 1):
+        assert f'<i class="heat-{number}"></i>{said}</li>' in text
+    assert text.count("<li>") == 6
+
+
+def test_rules_that_judged_something_and_those_that_did_not() -> None:
+    judged, idle = rules_section(hand_made()).split("2 rules not exercised")
+    assert "<summary>3 rules exercised</summary>" in judged
+    for text, codes in ((judged, ("FRM006", "PRD001", "TXN003")), (idle, ("ADM011", "PAI004"))):
+        assert [code for code in CODES if code in text] == [*codes]
+    assert "odd-delete-offset (no DeleteRecords)" in idle
+    assert "invalid-acks</li>" in judged
+
+
+def test_links_to_sources_are_apart() -> None:
+    assert "</a>; <a href=" in findings_section(with_findings("PRD001"))
+
+
+def test_versions_that_no_schema_knows() -> None:
+    verdict = hand_made()
+    assert "v20: 5, v21: 5, v22: 5 ...</td>" in matrix_section(verdict)
+    del verdict.coverage.apis[1, 23]
+    assert "v20: 5, v21: 5, v22: 5</td>" in matrix_section(verdict)
