@@ -60,6 +60,7 @@ ANSWERS = (
     Answer("noreauth_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("lb_rst_idle_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("eventhubs_v4_reset.pcap.gz", "broker-closes"),
+    Answer("commit_per_record_real.pcap.gz", "commit-storm", ("'ledger2-1'", "1,084 OffsetCommits")),
     Answer("snap128.pcap.gz", "capture-too-poor", (), ("slow-broker",)),
 )  # fmt: skip
 HEALTHY = ("batch_job_group_real", "nat_both_sides", "no_bare_acks")
