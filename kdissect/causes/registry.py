@@ -28,6 +28,7 @@ _MODULES = (
     "brokers.health_probe",
     "brokers.storage_error",
     "capture.capture_too_poor",
+    "consumers.commit_storm",
     "consumers.fetch_session_churn",
     "consumers.followers_not_used",
     "consumers.hot_partition",

@@ -60,6 +60,7 @@ ANSWERS = (
     Answer("noreauth_real.pcap.gz", "session-expired", ("(8.00 s)",), VERSIONS),
     Answer("lb_rst_idle_real.pcap.gz", "broker-closes", (), VERSIONS),
     Answer("eventhubs_v4_reset.pcap.gz", "broker-closes"),
+    Answer("commit_per_record_real.pcap.gz", "commit-storm", ("'ledger2-1'", "1,084 OffsetCommits")),
     Answer("snap128.pcap.gz", "capture-too-poor", (), ("slow-broker",)),
     Answer("byte_quota_small_records_real.pcap.gz", "throttled-produce", ("1.08 s at most",),
            ("throttled-requests",)),
