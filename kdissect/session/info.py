@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.digest import blake2b
@@ -24,7 +24,6 @@ from kdissect.net.streams.round_trips import RoundTrips
 if TYPE_CHECKING:
     from kdissect.model.packets.process import Process
     from kdissect.session.detection.proxy_header import ProxyHeader
-    from kdissect.session.identities import Identities
     from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
@@ -96,6 +95,34 @@ class _Seldom(Generic[_T]):
         seldom = info._seldom  # noqa: SLF001  of the class that this serves
         if value is not None or self._name in seldom:
             info._seldom = {**seldom, self._name: value}  # noqa: SLF001  of the class that this serves
+
+
+class KnownIdentities(Protocol):
+    """What connections ask about clusters and topics (`session.identities.Identities`)."""
+
+    changes: int
+    """How often a fact came on which `scope` or `topic` may depend."""
+
+    def learn(self, exchange: Any) -> None:
+        """Take the next exchange."""
+
+    def scope(self, info: "ConnectionInfo") -> str:
+        """Where names of groups and topics are unique."""
+
+    def cluster_of(self, info: "ConnectionInfo") -> str | None:
+        """The id of the cluster that a connection leads to."""
+
+    def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
+        """The id of the cluster of an address."""
+
+    def second_cluster(self, info: "ConnectionInfo") -> str:
+        """The cluster of a connection, if it is not the first one."""
+
+    def one_of_several(self, info: "ConnectionInfo") -> str | None:
+        """The cluster of a connection, if its capture set has several."""
+
+    def topic(self, info: "ConnectionInfo", name: str, topic_id: bytes | None = None) -> str:
+        """The topic that a name stands for."""
 
 
 class ConnectionInfo:
@@ -200,7 +227,7 @@ class ConnectionInfo:
         self._flow = flow
         self.capture_set = capture_set
         self.names = names
-        self.identities: Identities | None = None
+        self.identities: KnownIdentities | None = None
         """The clusters and topics of the analysis; None outside of one."""
         self.cluster_id: str | None = None
         """The cluster that the connection leads to, once `identities` know it."""

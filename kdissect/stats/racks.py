@@ -13,8 +13,8 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
-from kdissect.session.identities import TELLING, Identities, learn_identities
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.identities import TELLING, learn_identities
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.watermarks import topic_of
 
@@ -70,7 +70,7 @@ class Racks:
         """Address and rack."""
         self._of_client: Table[Token, tuple[str, ...]] = Table(CLIENTS_KEPT)
         self._followers: Table[Token, tuple[str, int]] = Table(CLIENTS_KEPT)
-        self._identities: Identities | None = None
+        self._identities: KnownIdentities | None = None
         self._changes = 0
         self._told: Table[int, int] = Table(ANSWERS_KEPT)
         """What told of brokers, by a number for its bytes, and how many changes there were by then."""

@@ -15,8 +15,7 @@ from kdissect.history.member_rows import MemberRows
 from kdissect.history.topics.topic_names import ANNOUNCING, TopicNames, tells_names
 from kdissect.history.transfer_rows import TransferRows
 from kdissect.model.native import native
-from kdissect.session.identities import Identities
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
 
@@ -99,7 +98,7 @@ class Numbers:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._identities: Identities | None = None
+        self._identities: KnownIdentities | None = None
         self._changes = self._changes_now()
         self._senders: dict[Sender, tuple[int, int]] = {}
         self._brokers: dict[tuple[str, str], int] = {}

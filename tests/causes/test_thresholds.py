@@ -147,10 +147,10 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "tiny-batches": Threshold(
         _tally("Produce"),
-        {"exchanges": 300, "span_ns": 10 * SECOND, "batches": 100, "records": 200, "bytes": 200_000},
+        {"exchanges": 300, "span_ns": 5 * SECOND, "batches": 100, "records": 200, "bytes": 200_000},
         (
             {"exchanges": 199, "span_ns": 1},
-            {"span_ns": 10 * SECOND + 1},
+            {"span_ns": 5 * SECOND + 1},
             {"records": 201},
             {"bytes": 200_001},
             {"batches": 0, "records": 0, "bytes": 0},

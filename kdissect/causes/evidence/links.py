@@ -46,6 +46,7 @@ class Link:
         "first_id",
         "gap_bytes",
         "last_ns",
+        "left_ns",
         "opened",
         "packets",
         "resets",
@@ -64,7 +65,8 @@ class Link:
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.zero_windows_of_broker = 0
         """Windows that the client closed, and those that the broker closed."""
-        self.resets = self.gap_bytes = self.last_ns = 0
+        self.resets = self.gap_bytes = self.last_ns = self.left_ns = 0
+        """`left_ns`: the last time that the client ended a connection; 0: it ended none."""
         self.broken_off: list[tuple[int, str]] = []
         """TLS connections that were ended within the handshake, with their start."""
         self.starts: list[tuple[int, str]] = []
@@ -99,6 +101,8 @@ class Link:
         close = info.close
         if is_broken_off(info) and len(self.broken_off) < _TIMES_KEPT:
             self.broken_off.append((info.start_ns, info.id))
+        if close is not None and close.by == "client":
+            self.left_ns = max(self.left_ns, close.time_ns)
         if close is not None and close.by == "broker" and len(self.ended) < _TIMES_KEPT:
             self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how)))
 

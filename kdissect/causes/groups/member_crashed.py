@@ -90,8 +90,11 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
     for (_, client_id, host, _), tally in seen.tallies:
         spoke[client_id, host] = max(spoke.get((client_id, host), 0), tally.last_ns or 0)
     ends: dict[str, int] = {}
+    left: dict[tuple[str | None, str], int] = {}
     for key, link in seen.gathering.links.items():
         ends[key.capture_set] = max(ends.get(key.capture_set, 0), link.last_ns)
+        client_key = key.client_id, key.host
+        left[client_key] = max(left.get(client_key, 0), link.left_ns)
     found: dict[str, list[tuple[int, str, MemberLog]]] = {}
     for (capture_set, group), log in seen.gathering.groups.logs.items():
         end_ns = ends.get(capture_set, 0)
@@ -101,7 +104,12 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
             if not is_there or client is None or not client.client_id:
                 continue
             last_ns = max(member.last_heartbeat_ns, spoke.get((client.client_id, client.address), 0))
-            if member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max):
+            is_silent = member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max)
+            # A program that ended closed its connections; nobody misses it if the whole group ended.
+            is_over = left.get((client.client_id, client.address), 0) >= last_ns and not any(
+                other.last_heartbeat_ns > last_ns for other in log.members if other is not member
+            )
+            if is_silent and not is_over:
                 silent_ns = end_ns - member.last_heartbeat_ns
                 found.setdefault(group, []).append((silent_ns, client.client_id, member))
     return found

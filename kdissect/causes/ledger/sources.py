@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from kdissect.causes.evidence.exchange_log import UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
@@ -15,6 +16,7 @@ from kdissect.stats.traffic import Tally
 
 Tallies = Collection[tuple[tuple[str, str, str, str], Tally]]
 """Exchanges by API, client id, host of the client, broker."""
+Unanswered = Collection[tuple[UnansweredKey, Seen]]
 
 # Requests that were sent on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
@@ -24,14 +26,16 @@ _PRELIMINARY = frozenset(
 )
 
 
-def symptoms_of(gathering: Gathering, tallies: Tallies, last_ns: int) -> Iterator[Symptom]:
+def symptoms_of(
+    gathering: Gathering, unanswered: Unanswered, tallies: Tallies, last_ns: int
+) -> Iterator[Symptom]:
     """Yield all symptoms of a capture whose last packet has the time `last_ns`."""
     work = _Work(tallies, last_ns)
     yield from _errors(gathering, work)
     yield from _troubles(gathering, work)
     failed = list(_connections(gathering))
     yield from failed
-    yield from _unanswered(gathering, work, {name for one in failed for name in one.seen.connections})
+    yield from _unanswered(unanswered, work, {name for one in failed for name in one.seen.connections})
     yield from _broken(gathering)
     yield from _late(gathering, tallies, work)
 
@@ -136,8 +140,8 @@ def _connections(seen: Gathering) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _unanswered(seen: Gathering, work: _Work, failed: set[str]) -> Iterator[Symptom]:
-    for key, at in seen.log.unanswered.items():
+def _unanswered(unanswered: Unanswered, work: _Work, failed: set[str]) -> Iterator[Symptom]:
+    for key, at in unanswered:
         if at.connections <= failed:
             continue
         yield Symptom(
