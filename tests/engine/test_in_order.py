@@ -17,6 +17,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import Identities
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
@@ -118,6 +119,8 @@ def plain(value: Any) -> Any:
         return type(value).__name__, [(name, plain(getattr(value, name))) for name in names]
     if isinstance(value, Counter):
         return dict(value)
+    if isinstance(value, Identities):
+        return "Identities", sorted((name, plain(held)) for name, held in vars(value).items())
     return [plain(item) for item in value] if isinstance(value, (tuple, list)) else repr(value)
 
 

@@ -36,7 +36,6 @@ class SymptomKind(StrEnum):
     CONNECTION = "connection"  # a connection failed; detail: the reason (`session.problem.Reason`)
     BROKEN = "broken"  # bytes that the other end cannot read; detail: the rule of `check`
     LATE = "late"  # a response came late
-    REPEATED = "repeated"  # a client fetched one offset again and again, though records were there
 
 
 class Symptom(NamedTuple):
