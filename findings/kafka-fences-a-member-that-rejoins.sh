@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Apache Kafka 4.0.2 refuses a member that joins a consumer group again, although its own message requests it to do so.
 #
-# Three members join a group of KIP-848 with ConsumerGroupHeartbeat version 1. The first member moves on
-# two epochs. Then it sends heartbeats with member epoch 0 and its member id, as a client does that was fenced.
+# Three members join a group of KIP-848 with ConsumerGroupHeartbeat version 1, so the epoch of the first member increases
+# twice. Then the first member sends heartbeats with member epoch 0 and its member id, as a fenced client does.
 #
 # Expected: the member is in the group again. KIP-848 describes that a fenced member gives up its partitions and joins again
 # with its member id and epoch 0. Apache Kafka 4.4.0 accepts the heartbeat and returns the epoch of the member.

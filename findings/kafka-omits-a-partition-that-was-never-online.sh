@@ -71,7 +71,7 @@ first=$!
 broker 2 "$other" &
 second=$!
 
-# Each call waits until the given number of brokers is up, then does what it is asked.
+# Each call waits until the given number of brokers is up, then creates or lists topics.
 cat > topics.py <<'PYTHON'
 import sys
 import time
@@ -93,10 +93,12 @@ for name in names:
 time.sleep(5)  # the controller sends the metadata after its response
 for name in names:
     partitions = admin.list_topics(name, timeout=60).topics[name].partitions
-    shown = (f"{number}={one.error.name() if one.error else 'leader ' + str(one.leader)}" for number, one in sorted(partitions.items()))
-    print(f"{brokers} brokers, topic {name}:", *shown)
+    states = [(number, one.error.name() if one.error else f"leader {one.leader}") for number, one in partitions.items()]
+    print(f"{brokers} brokers, topic {name}:", *(f"{number}={state}" for number, state in sorted(states)))
 PYTHON
-topics() { venv/bin/python topics.py "127.0.0.1:$port" "$@" 2> topics.log || cannot "a topic is missing: $(tail -1 topics.log)"; }
+topics() {
+    venv/bin/python topics.py "127.0.0.1:$port" "$@" 2> topics.log || cannot "the brokers: $(tail -1 topics.log)"
+}
 both=$(topics 2 create early) || { echo "$both"; exit 77; }
 { kill "$second" && wait "$second"; } 2> /dev/null
 one=$(topics 1 create late && topics 1 list early) || { echo "$one"; exit 77; }

@@ -5,17 +5,18 @@
 # and 5 are transaction markers. A consumer that uses Fetch version 2 reads them in message format 1, so the broker has to
 # convert each batch. Message format 1 does not have transaction markers, so the broker drops them.
 #
-# Expected: each record once. KIP-283 describes the conversion, and does not mention copies. A Fetch from offset 2 returns
-# each record once, and so does a consumer that does not need the conversion.
+# Expected: each record once. KIP-283 describes that the broker converts and sends chunks until it has used all messages of
+# the response. A Fetch from offset 2 returns each record once, and so does a consumer that does not need the conversion.
 # Observed: a Fetch from offset 1 or 3, which are markers, returns the next record twice. kafka-python 3.0.12 with
-# api_version=(0, 10) delivers the record to the application twice. Apache Kafka 2.8.2 sends the same. Apache Kafka 4 does
-# not convert any more.
+# api_version=(0, 10) delivers the record to the application twice. Apache Kafka 2.8.2 sends the same. Apache Kafka 4.0
+# removed the conversion (https://github.com/apache/kafka/pull/18445).
 # Cause (org.apache.kafka.common.record.LazyDownConversionRecords): the constructor converts batches until one yields a
-# record, and stores the result. The iterator returns the result first and continues after the first batch of the log. If
-# the first batch is a marker, the stored result belongs to the second batch, which is converted again.
+# record, and stores the result. The iterator returns the result first and continues after the first batch. If the
+# first batch is a marker, the stored result belongs to the second batch, which is converted again. The loop that skips a
+# marker is of https://github.com/apache/kafka/pull/5173.
 #
-# Consequence for captures: two messages of one Fetch response have the same offset, and the consumer is not the cause. A
-# consumer that commits after every record often continues at a marker.
+# Consequence for captures: two messages of one Fetch response have the same offset, and the consumer is not the cause. The
+# marker is the position of a consumer that has read the last record of a transaction.
 #
 # Needs java 17 or later, mvn, python3 with venv. Exit codes: see README.md.
 set -uo pipefail
@@ -41,8 +42,8 @@ cat > pom.xml <<'POM'
 POM
 mvn -q -B -Dmaven.repo.local="$work/m2" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
     -DoutputDirectory="$work/lib" > mvn.log 2>&1 || cannot "Maven Central: $(tail -1 mvn.log)"
-{ python3 -m venv venv && venv/bin/pip install -q --no-cache-dir confluent-kafka==2.16.1 kafka-python==3.0.12; } > pip.log 2>&1 \
-    || cannot "PyPI: $(tail -1 pip.log)"
+{ python3 -m venv venv && venv/bin/pip install -q --no-cache-dir confluent-kafka==2.16.1 kafka-python==3.0.12; } \
+    > pip.log 2>&1 || cannot "PyPI: $(tail -1 pip.log)"
 
 # Broker.
 read -r port controller < <(python3 -c '
@@ -88,7 +89,7 @@ for value in ("first", "second", "third"):
         sys.exit("record was not delivered")
     producer.commit_transaction(60)
 PYTHON
-# Offsets of one raw Fetch response, version 2: message sets of https://kafka.apache.org/39/design/protocol/
+# Offsets of one raw Fetch response, version 2 (https://kafka.apache.org/protocol.html)
 cat > fetch.py <<'PYTHON'
 import socket
 import struct
