@@ -24,7 +24,10 @@ def texts(*words: str, shell: str = "zsh") -> list[str]:
         (["nonsense", "--"], []),
         (["stats", "--sor"], ["--sort"]),
         (["stats", "--sort", "p"], ["p50", "p99"]),
-        (["stats", "x.pcap", "--by", "api,cl"], ["api,client_id", "api,client", "api,client_rack"]),
+        (
+            ["stats", "x.pcap", "--by", "api,cl"],
+            ["api,client_id", "api,client", "api,client_rack", "api,cluster"],
+        ),
         (["inspect", "--api", "fetchs"], ["FetchSnapshot"]),
         (["inspect", "--api", "Produce,end"], ["Produce,EndTxn", "Produce,EndQuorumEpoch"]),
         (["check", "--select", "rec00"], [f"REC00{digit}" for digit in range(1, 10)]),
