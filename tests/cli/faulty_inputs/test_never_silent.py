@@ -53,6 +53,7 @@ class Said:
             "kdissect: exit code 4",
             "kdissect: left out",
             "kdissect: no exchange",
+            "kdissect: analysis is",  # so many seconds behind the capture: how busy the machine is
         )
         lines = told.splitlines()
         return [line for line in lines if not line.startswith(others) and " captured (" not in line]
