@@ -48,7 +48,7 @@ class GroupStory:
 
     @property
     def is_incremental(self) -> bool:
-        """Whether members go on with the partitions that stay theirs (KIP-429, KIP-848)."""
+        """Whether members go on with the partitions that stay theirs (cooperative assignment, KIP-848)."""
         return self.row["kind"] != "classic" or "cooperative" in (self.row["protocol"] or "")
 
     @property

@@ -11,7 +11,7 @@ from kdissect.model.cause import Severity
 
 # org.apache.kafka.common.protocol.Errors
 _INVALID_PRODUCER_EPOCH, _INVALID_TXN_STATE, _PRODUCER_FENCED = 47, 48, 90
-# org.apache.kafka.server.transaction.AddPartitionsToTxnManager: its client id
+# AddPartitionsToTxnManager of brokers: its client id
 _OF_BROKERS = "AddPartitionsManager"
 _TRANSACTIONS = frozenset({24, 25, 26, 28})  # AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit
 

@@ -17,7 +17,7 @@ PRODUCE, FETCH = 0, 1
 CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions
 HEARTBEAT = 12
 # The longest throttle of the quota of requests: one window, a second unless it is set otherwise
-# (org.apache.kafka.server.quota.ClientRequestQuotaManager#maxThrottleTimeMs). Quotas of bytes have no limit.
+# (ClientRequestQuotaManager#maxThrottleTimeMs). Quotas of bytes have no limit.
 _WINDOW_MS = 1_000
 _LIGHT = 300  # bytes of a question and its answer, on the mean
 CITES = ("KIP-219 Motivation",)
