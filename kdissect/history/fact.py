@@ -48,6 +48,14 @@ def is_sent_before(earlier: Evidence, later: Evidence) -> bool:
     return is_before((first[0], earlier.sent_ns), (second[0], later.sent_ns))
 
 
+def is_of_connection(known: Evidence | None, connection: str) -> bool:
+    """Whether what is known came from a connection, or from none.
+
+    What came from another one may be this connection, captured on the other side of a NAT.
+    """
+    return known is None or known.connection == connection
+
+
 def evidence_of(exchange: Exchange) -> Evidence:
     """The identity and packets of an exchange."""
     request, response = exchange.request, exchange.response

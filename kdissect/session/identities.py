@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.decoders.generated.values import sent
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
@@ -39,7 +40,6 @@ MAX_BODIES = 4096
 MAX_TOPICS_OF_NAME = 100
 _EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
 _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another cluster or node
-_NO_ID = bytes(16)
 
 SEPARATOR = "\x1f"
 """Between a name and the id by which `scope` and `topic` distinguish it."""
@@ -100,7 +100,7 @@ class Identities:
                 self._note(self._advertised, (info.capture_set, f"{row.host}:{row.port}"), str(cluster))
         for row in sent(answer, "topics", None) or ():
             name, topic_id = sent(row, "name", None), sent(row, "topic_id", None)
-            if name is not None and topic_id and topic_id != _NO_ID:
+            if name is not None and topic_id and topic_id != NO_TOPIC_ID:
                 self._note_topic((self.scope(info), str(name)), bytes(topic_id))
 
     def _learn_expected(self, exchange: Exchange) -> None:
@@ -219,6 +219,12 @@ def cluster_of(info: ConnectionInfo) -> str | None:
 def one_of_several(info: ConnectionInfo) -> str | None:
     """The cluster of a connection; None if it is not known, or if its capture set has no other."""
     return None if info.identities is None else info.identities.one_of_several(info)
+
+
+def cluster_fact(info: ConnectionInfo | None) -> dict[str, str]:
+    """The field `cluster` of a row about a connection; no field if its capture set has one cluster."""
+    cluster = None if info is None else one_of_several(info)
+    return {} if cluster is None else {"cluster": cluster}
 
 
 def topic_now(info: ConnectionInfo, topic: str) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, clients_text, joined, times
-from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.evidence.evidence import Evidence, refusals
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
-from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.model.cause import Cost, FoundCause, Severity
 from kdissect.schema.protocol_messages import api_name
-from kdissect.stats.client import Client
 
 
 class LoginMissing(Cause):
@@ -32,26 +30,19 @@ class LoginMissing(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker."""
-        known: dict[str, tuple[Seen, dict[Client, None], dict[str, None]]] = {}
-        for fact, client, broker in seen.facts("RefusalFact.closed_before_login"):
-            if client is None:
-                continue
-            at, clients, apis = known.setdefault(broker, (Seen(), {}, {}))
-            at.add(packets_of(fact.evidence))
-            clients[client] = None
-            apis[api_name(fact.evidence.api_key or 0) or str(fact.evidence.api_key)] = None
-        for broker, (at, clients, apis) in known.items():
-            wants = _has_sasl(seen, broker)
-            who = clients_text(list(clients))
+        for found in refusals(seen.facts("RefusalFact.closed_before_login")):
+            wants, who = _has_sasl(seen, found.broker), clients_text(found.clients)
+            keys = dict.fromkeys(fact.evidence.api_key or 0 for fact in found.facts)
+            apis = joined([api_name(key) or str(key) for key in keys])
             why = "as other connections to it show" if wants else "or closes for another reason"
             yield self.found(
-                f"{who} sent {joined(list(apis))} to {broker} without a login, and each time the broker"
-                f" closed the connection without a response ({times(at.times)} in a row or more): the"
-                f" listener wants SASL, {why}.",
+                f"{who} sent {apis} to {found.broker} without a login, and each time the broker closed the"
+                f" connection without a response ({times(found.seen.times)} in a row or more): the listener"
+                f" wants SASL, {why}.",
                 who,
-                parties_of(list(clients)) | {Party("broker", broker)},
-                at,
-                Cost(errors=at.times),
+                found.parties,
+                found.seen,
+                Cost(errors=found.seen.times),
                 "connections {files} --problems",
                 "" if wants else "no connection to the listener shows whether it wants SASL",
             )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, clients_text, joined, times
-from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.evidence.evidence import Evidence, refusals
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
-from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.model.cause import Cost, FoundCause, Severity
 from kdissect.report.quantities import duration
-from kdissect.stats.client import Client
 
 _MS = 1_000_000
 
@@ -31,29 +29,27 @@ class SessionExpired(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker."""
-        found: dict[str, tuple[Seen, dict[Client, None], dict[int, None]]] = {}
         closed = {
             connection
             for key, at in seen.unanswered()
             if key.closed_by == BROKER
             for connection in at.connections
         }
-        for fact, client, broker in seen.facts("SaslFact.session_expired"):
-            if client is None or not fact.sure or fact.evidence.connection not in closed:
-                continue
-            at, clients, lifetimes = found.setdefault(broker, (Seen(), {}, {}))
-            at.add(packets_of(fact.evidence))
-            clients[client] = None
-            lifetimes[fact.expected] = None
-        for broker, (at, clients, lifetimes) in found.items():
-            who = clients_text(list(clients))
-            given = joined([duration(lifetime * _MS) for lifetime in sorted(lifetimes)])
+        expired = [
+            known
+            for known in seen.facts("SaslFact.session_expired")
+            if known.fact.sure and known.fact.evidence.connection in closed
+        ]
+        for found in refusals(expired):
+            who = clients_text(found.clients)
+            lifetimes = sorted({fact.expected for fact in found.facts})
+            given = joined([duration(lifetime * _MS) for lifetime in lifetimes])
             yield self.found(
-                f"{who} did not authenticate again within the lifetime of its session ({given}): {broker}"
-                f" closed the connection at the next request, {times(at.times)}.",
+                f"{who} did not authenticate again within the lifetime of its session ({given}):"
+                f" {found.broker} closed the connection at the next request, {times(found.seen.times)}.",
                 who,
-                parties_of(list(clients)) | {Party("broker", broker)},
-                at,
-                Cost(errors=at.times),
+                found.parties,
+                found.seen,
+                Cost(errors=found.seen.times),
                 "logins {files}",
             )

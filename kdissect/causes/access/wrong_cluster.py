@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from kdissect.causes.cause import ErrorCause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.history.api_keys import API_VERSIONS
 from kdissect.model.cause import Severity
 
 _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors
-_API_VERSIONS = 18
 
 
 class WrongCluster(ErrorCause):
@@ -20,7 +20,7 @@ class WrongCluster(ErrorCause):
     title = "A client is sent to another cluster"
     severity = Severity.STOPS
     codes = frozenset({_REBOOTSTRAP_REQUIRED})
-    apis = frozenset({_API_VERSIONS})
+    apis = frozenset({API_VERSIONS})
     help = (
         "See who advertised this address: advertised.listeners of each broker must lead to that broker, and"
         " bootstrap.servers to brokers of one cluster."

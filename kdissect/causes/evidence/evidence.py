@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
-from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.fact import Fact
 from kdissect.model.cause import Party, RefutedCause
 from kdissect.schema.error_codes import error_name
 from kdissect.session.problem import Reason
@@ -63,6 +64,44 @@ class Errors:
         found |= {Party("group", key.group) for key in self.keys if key.group}
         found |= {Party("id", key.txn) for key in self.keys if key.txn}
         return frozenset(found | parties_of(self.clients))
+
+
+class Refusals:
+    """Facts that belong together: how often and when they were, and whose requests they are about."""
+
+    def __init__(self, broker: str) -> None:
+        self.broker = broker
+        self.seen = Seen()
+        self.facts: list[Fact] = []
+        self._clients: dict[Client, None] = {}
+
+    def add(self, known: KnownFact, client: Client) -> None:
+        """Another one."""
+        self.seen.add(packets_of(known.fact.evidence))
+        self.facts.append(known.fact)
+        self._clients[client] = None
+
+    @property
+    def clients(self) -> list[Client]:
+        """Who was refused."""
+        return list(self._clients)
+
+    @property
+    def parties(self) -> frozenset[Party]:
+        """All that they concern."""
+        return parties_of(self.clients) | {Party("broker", self.broker)}
+
+
+def refusals(
+    facts: Iterable[KnownFact], by: Callable[[Fact], Hashable] = lambda fact: None
+) -> list[Refusals]:
+    """Facts of known clients, those together that are of one broker and that `by` does not distinguish."""
+    found: dict[Hashable, Refusals] = {}
+    for known in facts:
+        if known.client is not None:
+            key = known.broker, by(known.fact)
+            found.setdefault(key, Refusals(known.broker)).add(known, known.client)
+    return list(found.values())
 
 
 def parties_of(clients: Collection[Client]) -> frozenset[Party]:

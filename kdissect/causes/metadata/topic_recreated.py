@@ -39,7 +39,7 @@ class TopicRecreated(ErrorCause):
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """Its name had two ids."""
-        return any(seen.gathering.names.is_made_anew(topic) for topic in errors.names("topic"))
+        return any(seen.gathering.names.is_created_again(topic) for topic in errors.names("topic"))
 
     def sentence(self, errors: Errors) -> str:
         """Which topic, and whose requests failed."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from kdissect.causes.cause import Cause, clients_text, times
-from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.evidence.evidence import Evidence, refusals
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.causes.versions.version_refused import HELP
-from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.history.fact import Fact
+from kdissect.model.cause import Cost, FoundCause, Severity
 from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
 
@@ -30,31 +30,26 @@ class VersionRemoved(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker and API: the client cannot know, it is cut off."""
-        known: dict[tuple[str, int, int], Seen] = {}
-        clients: dict[tuple[str, int, int], dict[Client, None]] = {}
-        for fact, client, broker in seen.facts(
-            "RefusalFact.closed_again", "VersionFact.outside", "VersionFact.not_offered"
-        ):
-            evidence = fact.evidence
-            if evidence.response is not None or client is None:
-                continue
-            if _has_worked(seen, client, evidence.api_key or 0) is not self.has_worked:
-                continue
-            key = broker, evidence.api_key or 0, evidence.api_version or 0
-            known.setdefault(key, Seen()).add(packets_of(evidence))
-            clients.setdefault(key, dict.fromkeys([client]))[client] = None
-        for key, what in known.items():
-            broker, api, version = key
-            who = clients_text(list(clients[key]))
+        cut_off = [
+            known
+            for known in seen.facts(
+                "RefusalFact.closed_again", "VersionFact.outside", "VersionFact.not_offered"
+            )
+            if known.client is not None
+            and known.fact.evidence.response is None
+            and _has_worked(seen, known.client, known.fact.evidence.api_key or 0) is self.has_worked
+        ]
+        for found in refusals(cut_off, _asked):
+            who, (api, version) = clients_text(found.clients), _asked(found.facts[0])
             yield self.found(
-                f"{who} asks {broker} for {api_name(api) or api} version {version}, and the broker closes"
-                " the connection"
-                f" behind it without an answer ({times(what.times)} in a row or more): it does not have"
+                f"{who} asks {found.broker} for {api_name(api) or api} version {version}, and the broker"
+                " closes the connection"
+                f" behind it without an answer ({times(found.seen.times)} in a row or more): it does not have"
                 " that version.",
                 who,
-                parties_of(list(clients[key])) | {Party("broker", broker)},
-                what,
-                Cost(errors=what.times),
+                found.parties,
+                found.seen,
+                Cost(errors=found.seen.times),
                 "upgrade {files} --target 4.0",
                 "the broker says nothing: that it closes each time behind this request is all that shows it",
             )
@@ -66,6 +61,11 @@ class VersionNeverThere(VersionRemoved):
     id = "version-refused"
     title = "The broker does not have the version that a client asks for"
     has_worked = False
+
+
+def _asked(fact: Fact) -> tuple[int, int]:
+    """The API key and version of the request."""
+    return fact.evidence.api_key or 0, fact.evidence.api_version or 0
 
 
 def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:

@@ -34,7 +34,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import learn_identities, one_of_several
+from kdissect.session.identities import cluster_fact, learn_identities
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -220,9 +220,7 @@ class ConnectionLines:
 
 def _row(number: int, info: ConnectionInfo) -> Row:
     """The row of a connection, with its cluster as soon as the capture set is known to have several."""
-    cluster = one_of_several(info)
-    row = connection_row(number, info)
-    return row if cluster is None else row | {"cluster": cluster}
+    return connection_row(number, info) | cluster_fact(info)
 
 
 _NONE = "%"  # no pattern: one sign of those that are doubled in each

@@ -12,10 +12,9 @@ from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.generated.compiled import FAULTS, compile_function
 from kdissect.decoders.generated.emitter import Emitter, Sink
 from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
-
-NO_TOPIC_ID = bytes(16)  # org.apache.kafka.common.Uuid#ZERO_UUID
 
 
 class Naming(NamedTuple):

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
@@ -21,7 +22,6 @@ from kdissect.session.info import ConnectionInfo
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
 BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
 UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
-_NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
 
 
 class LeaderFact(StrEnum):
@@ -207,7 +207,7 @@ def tells_in_tags(api_key: int, api_version: int) -> bool:
 def _of_metadata(answer: Any) -> Iterator[_Report]:
     for topic in answer.topics or ():
         topic_id = getattr(topic, "topic_id", None) or None
-        topic_id = None if topic_id == _NO_ID else topic_id
+        topic_id = None if topic_id == NO_TOPIC_ID else topic_id
         name = topic.name if topic.name is not None else topic_id
         if topic.error_code or name is None:
             continue
@@ -239,7 +239,7 @@ def _of_controller(request: Any) -> Iterator[_Report]:
     for topic in getattr(request, "topic_states", None) or ():
         topic_id = getattr(topic, "topic_id", None)
         for row in topic.partition_states or ():
-            yield _state(topic.topic_name, None if topic_id == _NO_ID else topic_id, row)
+            yield _state(topic.topic_name, None if topic_id == NO_TOPIC_ID else topic_id, row)
 
 
 def _state(name: str, topic_id: bytes | None, row: Any) -> _Report:

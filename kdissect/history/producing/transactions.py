@@ -107,8 +107,8 @@ class Transactions:
 
     def _give(self, view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> None:
         known.producer_id, known.epoch, known.given_by = producer_id, epoch, view.evidence
-        capture_set = view.info.scope
-        self._owner_of.put((capture_set, producer_id), (capture_set, known.transactional_id))
+        scope = view.info.scope
+        self._owner_of.put((scope, producer_id), (scope, known.transactional_id))
 
     def _add_partitions(self, view: ExchangeView) -> list[Fact]:
         request, answer = view.request, view.response
@@ -186,9 +186,9 @@ class Transactions:
 
     def _markers(self, view: ExchangeView) -> list[Fact]:
         facts = []
-        capture_set = view.info.scope
+        scope = view.info.scope
         for marker in view.request.markers or ():
-            owner = self._owner_of.get((capture_set, marker.producer_id))
+            owner = self._owner_of.get((scope, marker.producer_id))
             known = None if owner is None else self.ids.get(owner)
             if known is not None:
                 count = sum(len(topic.partition_indexes or ()) for topic in marker.topics or ())

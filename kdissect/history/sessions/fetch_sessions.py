@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact, evidence_of
+from kdissect.history.fact import Evidence, Fact, evidence_of, is_of_connection
 from kdissect.history.machine import nothing_lent
 from kdissect.history.sessions.fetch_parts import (
     FetchParts,
@@ -304,12 +304,8 @@ def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -
 
 
 def _is_sure_of_epoch(fetch: _Fetch, session: FetchSession) -> bool:
-    """Whether what the session was told last is what came before this fetch.
-
-    A session of another connection may be this one, captured on the other side of a NAT. There only the
-    broker knows.
-    """
-    if session.last is None or session.last.connection == fetch.view.info.id:
+    """Whether what the session was told last is what came before this fetch; else only the broker knows."""
+    if is_of_connection(session.last, fetch.view.info.id):
         return True
     answer = fetch.view.response
     return answer is not None and answer.error_code == codes.INVALID_FETCH_SESSION_EPOCH
@@ -431,9 +427,7 @@ def _against_told(
         return
     high, start, earlier = before
     for field, seen, least in zip(("high_watermark", "log_start_offset"), now, (high, start), strict=True):
-        is_known = (
-            earlier is None or earlier.connection == fetch.view.info.id
-        )  # else perhaps both sides of a NAT
+        is_known = is_of_connection(earlier, fetch.view.info.id)
         if not error and 0 <= seen < least and is_known:
             yield fetch.fact(
                 FetchFact.OFFSET_BACK, f"{path}.{field}", side="response", expected=least, seen=seen,

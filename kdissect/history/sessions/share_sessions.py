@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Evidence, Fact, is_of_connection
 from kdissect.history.sessions.acquired_records import AcquiredRecords
 from kdissect.history.state_table import Table
 
@@ -128,13 +128,10 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
 
 
 def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:
-    """Whether the epoch is known that comes next; that of another connection is where the broker confirms it.
-
-    The other one may be this connection, captured on the other side of a NAT.
-    """
+    """Whether the epoch is known that comes next; that of another connection if the broker confirms it."""
     if session.next_epoch is None:
         return False
-    if session.last is None or session.last.connection == view.info.id:
+    if is_of_connection(session.last, view.info.id):
         return True
     return view.response is not None and view.response.error_code == codes.INVALID_SHARE_SESSION_EPOCH
 

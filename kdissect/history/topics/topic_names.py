@@ -137,7 +137,7 @@ class TopicNames:
         """`topics_of` an exchange that tells no name itself: its names and ids, and the broker's address."""
         return self._answer((capture_set, broker), topics, ids)
 
-    def is_made_anew(self, name: str) -> bool:
+    def is_created_again(self, name: str) -> bool:
         """Whether one cluster gave a name to several ids: the topic was deleted and created again."""
         if self._pending:
             self._learn_pending()

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.history.api_keys import CREATE_TOPICS, DESCRIBE_QUORUM
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import BodyRule, ExchangeRule
@@ -14,7 +15,6 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 from kdissect.session.exchange import Exchange
 
 _FIRST_WITH_IDS = 7  # of CreateTopics (KIP-516)
-_NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
 
 
 class CreatedOtherwise(BodyRule):
@@ -91,7 +91,7 @@ class CreatedWithoutId(ExchangeRule):
         if body is None or asked is None or asked.validate_only:
             return
         for index, made in enumerate(body.value.topics):
-            if not made.error_code and made.topic_id == _NO_ID:
+            if not made.error_code and made.topic_id == NO_TOPIC_ID:
                 yield body.violation(f"topics[{index}].topic_id", "the id of the topic", "zero")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import TopicId
@@ -11,7 +12,6 @@ from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.logs import METADATA_TOPIC_ID
 
-_ZERO = bytes(16)
 # From these versions on requests name topics by id alone (KIP-516).
 _BY_ID = {
     "Produce": 13,
@@ -45,12 +45,12 @@ class ZeroTopicId(NodeRule):
     claim = Claim.REFUSED
     cites = ("KIP-516 Proposed Changes", "org.apache.kafka.common.Uuid#ZERO_UUID")
     nodes = (pieces.UUID,)
-    guard = (TopicId(frozenset({_ZERO})),)
+    guard = (TopicId(frozenset({NO_TOPIC_ID})),)
     requests = _BY_ID
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids of requests that have no names."""
-        if node.value != _ZERO or not self.speaks_of(body.api.name, body.side, body.version):
+        if node.value != NO_TOPIC_ID or not self.speaks_of(body.api.name, body.side, body.version):
             return
         if node.field is not None and node.field.entity == "topicId" and not _is_accepted(body):
             yield Violation("the id of a topic", "zero")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import All, Among, Below, InRequest, TopicId
 from kdissect.rules.kinds import BodyRule
@@ -12,7 +13,6 @@ _HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHea
 _CITES = ("KIP-848 Public Interfaces", "KIP-932 Public Interfaces", "KIP-1071 Public Interfaces")
 _JOIN = 0  # KIP-848: the epoch of a member that joins
 _FENCED_MEMBER_EPOCH = 110  # org.apache.kafka.common.protocol.Errors
-_NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
 
 
 class NoHeartbeatInterval(BodyRule):
@@ -99,13 +99,13 @@ class ZeroIdAssigned(BodyRule):
     who = Who.BROKER
     cites = ("KIP-848 Public Interfaces", "org.apache.kafka.common.Uuid#ZERO_UUID")
     on = tuple((name, RESPONSE) for name in _HEARTBEATS[:2])
-    guard = (TopicId(frozenset({_NO_ID})),)
+    guard = (TopicId(frozenset({NO_TOPIC_ID})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The topics of the assignment."""
         assignment = body.value.assignment
         for index, topic in enumerate(() if assignment is None else assignment.topic_partitions or ()):
-            if topic.topic_id == _NO_ID:
+            if topic.topic_id == NO_TOPIC_ID:
                 yield body.violation(
                     f"assignment.topic_partitions[{index}].topic_id", "the id of a topic", "zero"
                 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
@@ -9,7 +10,6 @@ from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 _LEADERLESS = {5: "LEADER_NOT_AVAILABLE", 72: "LISTENER_NOT_FOUND"}  # org.apache.kafka.common.protocol.Errors
-_NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
 
 
 class LeaderNotInSync(BodyRule):
@@ -125,7 +125,7 @@ class OneIdForTwoTopics(BodyRule):
         """Ids of the topics of one answer."""
         names: dict[bytes, object] = {}
         for index, topic in enumerate(body.value.topics):
-            if topic.error_code or topic.topic_id == _NO_ID or topic.name is None:
+            if topic.error_code or topic.topic_id == NO_TOPIC_ID or topic.name is None:
                 continue
             other = names.setdefault(bytes(topic.topic_id), topic.name)
             if other != topic.name:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.schema.error_codes import error_name
-from kdissect.session.identities import one_of_several
+from kdissect.session.identities import cluster_fact
 from kdissect.stats.by_change.change_traffic import Change, ChangeTraffic
 
 Facts = dict[str, Any]
@@ -26,9 +26,8 @@ def change_facts(traffic: ChangeTraffic) -> Facts:
 
 def _row(change: Change) -> Facts:
     item, sent_ns = change.item, change.evidence.sent_ns
-    cluster = one_of_several(change.info)
     return {
-        **({} if cluster is None else {"cluster": cluster}),
+        **cluster_fact(change.info),
         "time": rfc3339(sent_ns),
         "time_ns": sent_ns,
         **change.client.facts(),

@@ -137,14 +137,14 @@ class ChangeTraffic:
         view = ExchangeView(event)
         if view.request is None:
             return
-        capture_set = view.info.scope
+        scope = view.info.scope
         if view.key == METADATA:
             self._take_metadata(view, wanted)
         elif view.key == ENVELOPE:
             self._take_envelope(view, wanted)
         else:
-            self._forwarded.pop((capture_set, view.key, event.correlation_id, event.client_id))
-            self._keep(_changes(view), capture_set, wanted)
+            self._forwarded.pop((scope, view.key, event.correlation_id, event.client_id))
+            self._keep(_changes(view), scope, wanted)
 
     def finish(self) -> None:
         """The input is over: what was forwarded, and not seen on its way to the broker, is told now."""

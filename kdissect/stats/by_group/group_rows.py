@@ -19,7 +19,7 @@ from kdissect.history.groups.classic_group import (
 from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
-from kdissect.session.identities import one_of_several, plain_name, topic_now
+from kdissect.session.identities import cluster_fact, plain_name, topic_now
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog
 from kdissect.stats.by_group.group_traffic import GroupTraffic
@@ -82,7 +82,7 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commit
     partitions = _partitions(traffic, log.info, members, commits)
     lags = [row["lag"] for row in partitions if row["lag"] is not None]
     return {
-        **_cluster_of(log.info),
+        **cluster_fact(log.info),
         "group": key[1],
         "coordinator": log.coordinator,
         "members": [_member(member) for member in members],
@@ -384,12 +384,6 @@ def _member(member: MemberLog) -> Facts:
         "heartbeats": member.heartbeats,
         "heartbeat_gap_ns": member.gaps.facts(),
     }
-
-
-def _cluster_of(info: ConnectionInfo) -> Facts:
-    """The cluster of a group, if the capture has several."""
-    cluster = one_of_several(info)
-    return {} if cluster is None else {"cluster": cluster}
 
 
 def _partitions(

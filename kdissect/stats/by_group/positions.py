@@ -190,7 +190,7 @@ class Positions:
         return found
 
     def _committed(self, view: ExchangeView) -> None:
-        capture_set, group = view.info.scope, text_of(view.request.group_id)
+        scope, group = view.info.scope, text_of(view.request.group_id)
         refused = {
             (topic_of(topic), row.partition_index)
             for topic in view.response.topics or ()
@@ -201,7 +201,7 @@ class Positions:
             name = self._name(view, topic)
             for row in topic.partitions or ():
                 if (topic_of(topic), row.partition_index) not in refused:
-                    self._commits.put((capture_set, group, (name, row.partition_index)), row.committed_offset)
+                    self._commits.put((scope, group, (name, row.partition_index)), row.committed_offset)
 
     def _name(self, view: ExchangeView, topic: Any) -> str:
         return topic_key(self._names, view.info, topic_of(topic))

@@ -25,7 +25,7 @@ from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import one_of_several
+from kdissect.session.identities import cluster_fact
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.produced_batches import ProducedBatches
 from kdissect.stats.by_producer.producer_log import ProducerLog
@@ -125,8 +125,7 @@ class ProducerTraffic:
     def cluster_facts(self, scope: str) -> dict[str, str]:
         """The cluster of a scope as a fact; nothing if the capture set has one alone."""
         info = next(iter(self._infos.get(scope, {}).values()), None)
-        cluster = None if info is None else one_of_several(info)
-        return {} if cluster is None else {"cluster": cluster}
+        return cluster_fact(info)
 
     def topic_text(self, capture_set: str, topic: str | bytes) -> str:
         """A topic by name where it is known, else by its id."""
@@ -142,12 +141,12 @@ class ProducerTraffic:
         if not self.is_selective:
             return
         view = ExchangeView(exchange)
-        capture_set = view.info.scope
+        scope = view.info.scope
         producer_ids, transactional_ids = _producers_named(view)
         for producer_id in producer_ids:
-            self._wanted_producers.put((capture_set, producer_id), True)
+            self._wanted_producers.put((scope, producer_id), True)
         for name in transactional_ids:
-            self._wanted_ids.put((capture_set, name), True)
+            self._wanted_ids.put((scope, name), True)
 
     def _count_without_id(self, exchange: Exchange, parts: ProduceParts | None) -> None:
         if parts is not None:

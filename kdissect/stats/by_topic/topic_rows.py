@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.engine.exchange_rows import topic_id_text
-from kdissect.session.identities import one_of_several, plain_name
+from kdissect.session.identities import cluster_fact, plain_name
 from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.client import Client
@@ -32,7 +32,7 @@ def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = 
 def _topic(traffic: TopicTraffic, topic: Topic, coverage: Coverage) -> Facts:
     users = [_user(traffic, topic, role, client) for role, client in topic.users]
     return {
-        **_cluster_of(topic),
+        **cluster_fact(topic.info),
         "topic": topic.name,
         "topic_id": None if topic.topic_id is None else topic_id_text(topic.topic_id),
         "partitions": sorted(topic.partitions),
@@ -53,12 +53,6 @@ def _topic(traffic: TopicTraffic, topic: Topic, coverage: Coverage) -> Facts:
             client.facts() | {"api": api, "attempts": count} for (client, api), count in topic.denied.items()
         ],
     }
-
-
-def _cluster_of(topic: Topic) -> Facts:
-    """The cluster of a topic, if the capture has several."""
-    cluster = None if topic.info is None else one_of_several(topic.info)
-    return {} if cluster is None else {"cluster": cluster}
 
 
 def _sum(topic: Topic, roles: tuple[Role, ...]) -> Facts:
