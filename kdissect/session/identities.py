@@ -60,8 +60,6 @@ class Identities:
         """Brokers that said that they are not in a cluster, or another node of it."""
         self._clusters: dict[str, dict[str, None]] = {}
         """Clusters by capture set, in the order in which they were met."""
-        self._first: str | None = None
-        self._has_several = False
         self._several: set[str] = set()
         """Capture sets with more than one cluster."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
@@ -125,8 +123,6 @@ class Identities:
         if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
             clusters[cluster] = None
             self.changes += 1
-            self._first = self._first or cluster
-            self._has_several |= cluster != self._first
             if len(clusters) > 1:
                 self._several.add(info.capture_set)
         info.cluster_id = cluster
@@ -189,13 +185,6 @@ class Identities:
             number = self._note_topic(key, topic_id)
             known = self._topics.get(key, ())
         return name if number < 1 else later_topic(name, known[number])
-
-    def second_cluster(self, info: ConnectionInfo) -> str:
-        """The cluster of a connection, whatever its capture set; empty for the first of the analysis."""
-        if self._first is None or not self._has_several:
-            return ""
-        cluster = self.cluster_of(info)
-        return "" if cluster is None or cluster == self._first else cluster
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
         """The cluster of a connection; None if it is not known, or if its capture set has no other."""

@@ -115,9 +115,6 @@ class KnownIdentities(Protocol):
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """The id of the cluster of an address."""
 
-    def second_cluster(self, info: "ConnectionInfo") -> str:
-        """The cluster of a connection, if it is not the first one."""
-
     def one_of_several(self, info: "ConnectionInfo") -> str | None:
         """The cluster of a connection, if its capture set has several."""
 

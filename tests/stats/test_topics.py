@@ -1,10 +1,12 @@
 """`kdissect topics` against what the recording scripts knew."""
 
+import json
 from collections import Counter
 
 import pytest
 
 import kdissect
+from kdissect.cli import main
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.stats.by_topic import topic as topic_module
 from kdissect.stats.by_topic import topic_traffic as topics_module
@@ -121,3 +123,18 @@ def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(rows) == 3
     total = sum(row["written"]["records"] for row in rows)
     assert total == len(truth("kafka44_java_produce")["records"]["sent"])
+
+
+def test_captures_beside_another_cluster_change_no_topic(capfd: pytest.CaptureFixture[str]) -> None:
+    """Exchanges before a capture's first Metadata answer belong to the cluster that it names."""
+    alone = told(capfd, "topics", "kafka28_java_admin")["topics"]
+    main(
+        [
+            "topics",
+            *(str(capture(name)) for name in ("kafka44_java_groups", "kafka28_java_admin")),
+            "--format",
+            "json",
+        ]
+    )
+    both = {row["topic"]: row for row in json.loads(capfd.readouterr().out)["topics"]}
+    assert [both[row["topic"]] for row in alone] == alone

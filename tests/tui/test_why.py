@@ -109,7 +109,7 @@ def test_causes_lead_to_their_packets(monkeypatch: pytest.MonkeyPatch) -> None:
         page = " ".join(view.about.text().split())
         for part in (
             "The broker refuses the login [login-refused]",
-            "then Broker 127.0.0.1:21013 closed connections 5 times",
+            "then Broker 127.0.0.1:21013 closed connections 4 times",
             "> packets SaslAuthenticate v2, exchange 5f37ec8f550bfb0b/3",
             f"more kdissect logins {REFUSED}",
             "looked at 44 exchanges on 12 Kafka connections",

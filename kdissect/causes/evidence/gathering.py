@@ -50,11 +50,14 @@ class KnownFact(NamedTuple):
 class Gathering:
     """Give it all events with `take`, then `finish`.
 
-    `wants` tells which exchanges count, with all others as their background; None: all of them.
+    `wants` tells which exchanges count, with all others as their background; None: all of them. A connection
+    counts if one of its exchanges does.
     """
 
     def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:
         self._wants = wants
+        self._wanted_connections: set[str] = set()
+        """The open ones that had an exchange that counts; empty without `wants`."""
         self.names = names
         self.log = ExchangeLog(names)
         self.links = Links()
@@ -108,6 +111,8 @@ class Gathering:
         wanted = True
         if isinstance(event, Exchange):
             wanted = self._wants is None or self._wants(event)
+            if wanted and self._wants is not None:
+                self._wanted_connections.add(event.connection.id)
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
             self._count(event, wanted)
@@ -161,9 +166,13 @@ class Gathering:
         self.kinds[str(info.kind)] += 1
         self.first_ns = min(self.first_ns or info.start_ns, info.start_ns)
         self.last_ns = max(self.last_ns or info.end_ns, info.end_ns)
-        if info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS:
+        if self._counts(info) and (info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS):
             self.links.add(info)
             self.versions.add(info)
+        self._wanted_connections.discard(info.id)
+
+    def _counts(self, info: ConnectionInfo) -> bool:
+        return self._wants is None or info.id in self._wanted_connections
 
     def finish(self) -> None:
         """The input is over."""
@@ -186,5 +195,5 @@ class Gathering:
             kept.append(KnownFact(fact, client, "" if info is None else info.broker_text))
 
     def _report(self, found: ConnectionProblem) -> None:
-        if len(self.problems) < PROBLEMS_KEPT:
+        if len(self.problems) < PROBLEMS_KEPT and self._counts(found.connection):
             self.problems.append(found)

@@ -20,6 +20,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
 from kdissect.stats.by_topic.topic import Role, Topic, Use
@@ -46,7 +47,7 @@ class TopicTraffic:
         self._names = names
         self._sizes = sizes
         self.topics: dict[tuple[str, str], Topic] = {}
-        """By identity (`stats.transfers.topic_key`) and cluster; empty for the first cluster."""
+        """By identity (`stats.transfers.topic_key`) and cluster; empty for the first of a capture set."""
         self.other = Topic("(other)", None)
         self.groups = GroupLinks()
         self.leaders = Leaders()
@@ -151,8 +152,7 @@ class TopicTraffic:
         return self._topic(Named.of(self._names, view.info, topic))
 
     def _topic(self, named: Named) -> Topic:
-        identities = named.info.identities
-        key = named.identity, "" if identities is None else identities.second_cluster(named.info)
+        key = named.identity, cluster_part(named.info.scope)
         found = self.topics.get(key)
         if found is None:
             if len(self.topics) >= TOPICS_KEPT:
