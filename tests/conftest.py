@@ -40,12 +40,13 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
 )
 
 # A run of all tests takes every n-th case of a matrix of so many cases. The Python engine takes fewer,
-# if other workers run them on the native engine. A run of a folder takes all.
+# if other workers run them on the native engine, and every n-th of the other tests of a file. A run of a
+# folder takes all.
 LARGE_MATRIX = 8
-SLICE, SLICE_OF_SECOND = 8, 16
-# An exhaustive run of all tests takes all of them on the native engine, and every n-th on the Python engine:
-# others on each day, so that all come in turn. A number in this variable chooses them, `all` takes all.
-EXHAUSTIVE_SLICE_OF_SECOND = 8
+SLICE, SLICE_OF_SECOND, SMALL_SLICE_OF_SECOND = 8, 16, 2
+# An exhaustive run of all tests takes every n-th of the cases that the short run leaves out: others on each
+# day, so that all come in turn. A number in this variable chooses them, `all` takes all.
+EXHAUSTIVE_SLICE, EXHAUSTIVE_SLICE_OF_SECOND = 2, 8
 ROTATION, ALL_AT_ONCE = "KDISSECT_ROTATION", "all"
 _LEFT_OUT = "exhaustive tests left out"
 _OTHER_DAYS = "exhaustive tests left to runs of other days"
@@ -158,14 +159,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what the short run leaves out of each matrix: all but every n-th case, counted from the last."""
     if is_second():
         items[:] = [item for item in items if runs_on_both(item.path, TESTS)]
-    matrices = defaultdict(list)
-    for item in items:
-        matrices[item.nodeid.partition("[")[0]].append(item)
     is_of_all = _is_of_all_tests(config)
     dropped = set()
-    for cases in matrices.values():
-        step = _step(cases, is_of_all)
-        days = _days(cases) if is_of_all else 1
+    for cases, step, days in _slices(items, is_of_all):
         for index, item in enumerate(reversed(cases)):
             if not index % step:
                 continue
@@ -176,24 +172,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[_other_days][THIS_ENGINE] = len(dropped)
 
 
-def _step(cases: list[pytest.Item], is_of_all: bool) -> int:
-    """Return n: the short run takes every n-th case of a matrix."""
-    sampled = cases[0].get_closest_marker("sampled")
-    if sampled is not None:
-        return int(sampled.args[0])
-    if not is_of_all or len(cases) < LARGE_MATRIX:
-        return 1
-    return SLICE_OF_SECOND if is_second() else SLICE
+def _slices(items: list[pytest.Item], is_of_all: bool) -> Iterator[tuple[list[pytest.Item], int, int]]:
+    """Yield tests that belong together, with n and days.
+
+    The short run takes every n-th of them. The exhaustive runs of so many days take the others.
+    """
+    matrices: dict[str, list[pytest.Item]] = defaultdict(list)
+    small: dict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        matrices[item.nodeid.partition("[")[0]].append(item)
+    rotates = is_of_all and os.environ[ROTATION] != ALL_AT_ONCE
+    days_of_second = EXHAUSTIVE_SLICE_OF_SECOND if rotates else 1
+    for cases in matrices.values():
+        sampled, rotated = (_number(cases[0], name) for name in ("sampled", "rotated"))
+        is_large = is_of_all and len(cases) >= LARGE_MATRIX
+        if is_second() and is_of_all and not (is_large or sampled):
+            small[cases[0].path] += cases
+        elif is_second():
+            yield cases, sampled or (SLICE_OF_SECOND if is_large else 1), days_of_second if is_large else 1
+        else:
+            days = rotated or (EXHAUSTIVE_SLICE if is_large else 1)
+            yield cases, sampled or (SLICE if is_large else 1), days if rotates else 1
+    for tests in small.values():
+        yield tests, SMALL_SLICE_OF_SECOND, days_of_second
 
 
-def _days(cases: list[pytest.Item]) -> int:
-    """Return n: an exhaustive run takes every n-th case of a matrix, and n days take all."""
-    if os.environ[ROTATION] == ALL_AT_ONCE:
-        return 1
-    if is_second() and len(cases) >= LARGE_MATRIX:
-        return EXHAUSTIVE_SLICE_OF_SECOND
-    rotated = cases[0].get_closest_marker("rotated")
-    return int(rotated.args[0]) if rotated is not None else 1
+def _number(item: pytest.Item, name: str) -> int:
+    """Return the number that a marker of a test has; 0 without that marker."""
+    marker = item.get_closest_marker(name)
+    return 0 if marker is None else int(marker.args[0])
 
 
 def _is_of_all_tests(config: pytest.Config) -> bool:
@@ -238,7 +245,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{count} skipped: {' '.join(reason.split())}")
     if left_out := config.stash[_left_out].total():
         terminalreporter.write_line(f"{left_out} {_LEFT_OUT}; `pytest -m exhaustive` runs them")
-    if other_days := config.stash[_other_days].total():
+    other_days = config.stash[_other_days].total()
+    if other_days and config.option.markexpr != "not exhaustive":
         terminalreporter.write_line(
             f"{other_days} {_OTHER_DAYS} ({ROTATION}={os.environ[ROTATION]}); "
             f"`{ROTATION}={ALL_AT_ONCE} pytest -m exhaustive` runs them"

@@ -121,6 +121,12 @@ def test_a_folder_whose_tests_run_on_one_engine_is_a_success(folder: pytest.Pyte
 MATRIX = """
 import pytest
 
+def test_one(engine):
+    pass
+
+def test_other(engine):
+    pass
+
 @pytest.mark.parametrize("number", range(16))
 def test_matrix(engine, number):
     pass
@@ -130,13 +136,14 @@ def test_matrix(engine, number):
 def test_rotated(engine, number):
     pass
 """
-EXHAUSTIVE = 2 * 14  # the short run takes two cases of each matrix
+NUMBER_OF_TESTS = 2 * 16 + 2
+# The short run takes two cases of each matrix on the native engine, one on the Python engine.
+EXHAUSTIVE, EXHAUSTIVE_OF_SECOND = 2 * 14, 2 * 15 + 1
 
 
-def cases_of_day(folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, day: str) -> list[str]:
-    """The exhaustive cases that ran, as lines, and a line that says what is left to other days."""
-    monkeypatch.setenv("KDISSECT_ROTATION", day)
-    ran = folder.runpytest_subprocess("-n1", "-vv", "-m", "exhaustive", "-p", "no:cacheprovider")
+def cases_of(folder: pytest.Pytester, expression: str) -> list[str]:
+    """The cases of a run, as lines, and a line that says what is left to other days."""
+    ran = folder.runpytest_subprocess("-n1", "-vv", "-m", expression, "-p", "no:cacheprovider")
     assert ran.ret == 0
     cases = [line.partition("PASSED ")[2].split()[0] for line in ran.outlines if "PASSED " in line]
     other_days = [line for line in ran.outlines if "other days" in line]
@@ -144,23 +151,28 @@ def cases_of_day(folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, day: 
 
 
 @pytest.mark.exhaustive
-def test_an_exhaustive_run_takes_other_parts_of_slices_on_each_day(
+def test_exhaustive_runs_of_several_days_take_what_the_short_run_leaves_out(
     folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.mkdir("rules")
     (folder.path / "rules" / "test_rules.py").write_text(MATRIX)
-    whole = cases_of_day(folder, monkeypatch, "all")
-    assert len(whole) == (EXHAUSTIVE + 2 * 15 if THIS_ENGINE == NATIVE else EXHAUSTIVE)
-    *first, other_days = cases_of_day(folder, monkeypatch, "0")
-    assert other_days == (
-        f"{len(whole) - len(first)} exhaustive tests left to runs of other days (KDISSECT_ROTATION=0); "
-        "`KDISSECT_ROTATION=all pytest -m exhaustive` runs them"
-    )
-    *second, _ = cases_of_day(folder, monkeypatch, "1")
-    assert {*first, *second} < {*whole}
-    always = {case for case in whole if "test_matrix" in case and THIS_ENGINE in case}
-    assert {*first} & {*second} == always
-    assert min(len(first), len(second)) > len(always)
+    short = cases_of(folder, "not exhaustive")
+    monkeypatch.setenv("KDISSECT_ROTATION", "all")
+    whole = cases_of(folder, "exhaustive")
+    engines = 2 if THIS_ENGINE == NATIVE else 1
+    assert len(whole) == EXHAUSTIVE + (engines - 1) * EXHAUSTIVE_OF_SECOND
+    assert len({*short, *whole}) == len(short) + len(whole) == engines * NUMBER_OF_TESTS
+    seen: set[str] = set()
+    for day in range(8):
+        monkeypatch.setenv("KDISSECT_ROTATION", str(day))
+        *cases, other_days = cases_of(folder, "exhaustive")
+        assert other_days == (
+            f"{len(whole) - len(cases)} exhaustive tests left to runs of other days "
+            f"(KDISSECT_ROTATION={day}); `KDISSECT_ROTATION=all pytest -m exhaustive` runs them"
+        )
+        assert len(cases) < len(whole)
+        seen.update(cases)
+    assert seen == {*whole}
 
 
 def test_processes_that_tests_start_use_the_package_under_test() -> None:
