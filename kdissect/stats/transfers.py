@@ -15,6 +15,7 @@ from kdissect.history.member_rows import MemberRows
 from kdissect.history.topics.topic_names import ANNOUNCING, TopicNames, tells_names
 from kdissect.history.transfer_rows import TransferRows
 from kdissect.model.native import native
+from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
@@ -43,19 +44,21 @@ def way_past(names: TopicNames, api_key: int) -> Way:
 class Named(NamedTuple):
     """A topic as a body names it, by name or id, and its name where that is known.
 
-    `identity` distinguishes topics of one name (`session.identities`); `info` is a connection to its cluster.
+    `identity` distinguishes topics of one name (`session.identities`). `cluster` is empty for the first of a
+    capture set. `info` is a connection to the cluster, which may have another cluster later.
     """
 
     topic: str | bytes
     name: str | None
     identity: str
+    cluster: str
     info: ConnectionInfo
 
     @classmethod
     def of(cls, names: TopicNames, info: ConnectionInfo, topic: str | bytes) -> Named:
         """A topic of the cluster that a connection leads to."""
         name = names.name(info, topic) if isinstance(topic, bytes) else topic
-        return cls(topic, name, topic_key(names, info, topic), info)
+        return cls(topic, name, topic_key(names, info, topic), cluster_part(info.scope), info)
 
     @property
     def topic_id(self) -> bytes | None:

@@ -20,7 +20,6 @@ from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
 from kdissect.stats.by_topic.topic import Role, Topic, Use
@@ -152,7 +151,7 @@ class TopicTraffic:
         return self._topic(Named.of(self._names, view.info, topic))
 
     def _topic(self, named: Named) -> Topic:
-        key = named.identity, cluster_part(named.info.scope)
+        key = named.identity, named.cluster
         found = self.topics.get(key)
         if found is None:
             if len(self.topics) >= TOPICS_KEPT:
