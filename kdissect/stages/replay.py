@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
@@ -49,7 +50,7 @@ class Replay:
 
     def set_aside(self, connection: str) -> ConnectionInfo:
         """Give what is known of an open connection, which is known here no more."""
-        info = self._open.pop(connection)
+        info = copy(self._open.pop(connection))  # what was counted may still ask the other one for its cluster
         info.identities = None  # it is pickled alone
         return info
 
