@@ -43,7 +43,7 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
 # if other workers run them on the native engine, and every n-th of the other tests of a file. A run of a
 # folder takes all.
 LARGE_MATRIX = 8
-SLICE, SLICE_OF_SECOND, SMALL_SLICE_OF_SECOND = 8, 16, 2
+SLICE, SLICE_OF_SECOND, SMALL_SLICE_OF_SECOND = 12, 24, 2
 # An exhaustive run of all tests takes every n-th of the cases that the short run leaves out: others on each
 # day, so that all come in turn. A number in this variable chooses them, `all` takes all.
 EXHAUSTIVE_SLICE, EXHAUSTIVE_SLICE_OF_SECOND = 2, 8
