@@ -9,9 +9,10 @@ from kdissect.decoders.generated.compiled import decoder, fits
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.decoders.headers import response_body_offset
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
+from kdissect.schema.error_codes import all_codes
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Message
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
     from kdissect.decoders.generated.canonical import CanonicalDecoder
 
+# In which way bytes do not fit where nothing but their end is missing.
+_CUT = frozenset({FaultKind.SHORT, FaultKind.LENGTH})
 _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
 
@@ -149,6 +152,27 @@ def response_fits(frame: bytes, api_key: int, api_version: int) -> bool:
     except DecodeError:
         return False
     return body_fits(frame, offset, api_key, api_version)
+
+
+def response_may_begin(frame: bytes, api_key: int, api_version: int) -> bool:
+    """Whether a frame without its end can be the beginning of a response to a request of that version.
+
+    An error code that Kafka does not have speaks against it. Raises nothing.
+    """
+    try:
+        offset = response_body_offset(frame, api_key, api_version)
+    except DecodeError as error:
+        return error.kind in _CUT
+    version = quirks.response_body_version(api_key, api_version, frame, offset)
+    message = known_body(api_key, version, True)
+    if message is None:
+        return False
+    from kdissect.decoders.trees.tree_decoder import locate  # only a search for frames needs it
+
+    fault = locate(message, version, frame, offset, trust_counts=True)
+    if fault is None or fault.kind not in _CUT:
+        return False
+    return all_codes().issuperset(summarize_response(frame, offset, api_key, version).errors)
 
 
 def request_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:

@@ -337,10 +337,28 @@ class ConnectionAnalyzer:
                 return offset
         return ~keep
 
+    def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
+        """Whether a frame can begin at `offset`, where the position is a guess."""
+        if self._conversation.has_tokens:
+            return True
+        from_client = direction == self.info.client_direction
+        check = self._request_fits if from_client else self._response_fits
+        return check(data, offset, True) is not Verdict.NO
+
+    def begins(self, direction: int, segment: bytes) -> bool:
+        """Whether a segment certainly begins with a frame: what is before it was none."""
+        if direction == self.info.client_direction:
+            return request_at(segment, 0) is Verdict.YES and self._conversation.is_own_request(segment)
+        size = int.from_bytes(segment[:4], signed=True)
+        is_size = MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE
+        return is_size and self._conversation.is_own_response(segment[4:], size)
+
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """A reader lost its position; gives what was noted."""
         if direction != self.info.client_direction:
             self._conversation.responses_lost()
+        else:
+            self._conversation.requests_lost()
         if not why:
             return None
         anomaly = Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, self.last_ns)

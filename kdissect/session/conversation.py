@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import body_fits, response_fits
+from kdissect.decoders.bodies import body_fits, response_fits, response_may_begin
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -66,6 +66,8 @@ _RAW_TOKENS = Phase.RAW_TOKENS
 _SASL = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
 # Kinds of request tried for an orphan response, and the least body that can tell them apart.
 MAX_INFERENCES = 32
+# Bytes of a response without its end that tell whether it is one: fewer may be anything.
+MIN_EVIDENCE = 32
 MIN_INFERRED_BODY = 8
 
 
@@ -330,7 +332,7 @@ class Conversation:
             for done in released:
                 self._emit(done)
         if matched is None:
-            if doubtful and not self._in_orphan_window(correlation_id):
+            if doubtful and not self._may_be_orphan(correlation_id):
                 return False
             self._orphan(frame, correlation_id)
             return True
@@ -470,6 +472,10 @@ class Conversation:
         """Bytes from the broker are missing."""
         self._pairing.responses_lost(self._next - 1)
 
+    def requests_lost(self) -> None:
+        """Bytes from the client are missing, in which requests may have been."""
+        self._pairing.requests_are_lost = True
+
     def mark(self) -> Mark:
         """Where it stands, before a hole."""
         return Mark(self._next, self._orphans, self._pairing.losses.lost_before)
@@ -510,7 +516,18 @@ class Conversation:
         for frame in frames:
             self.response(frame, False)
 
+    @property
+    def has_tokens(self) -> bool:
+        """Whether frames can be bare SASL tokens: those begin with anything."""
+        return self._phase is _RAW_TOKENS or bool(self._tokens)
+
     request_fits = staticmethod(is_known_request)
+
+    def is_own_request(self, data: bytes) -> bool:
+        """Whether the plausible request that `data` begins with (its size) is beyond doubt of this client."""
+        client_id = (self._info.client_id or "").encode("utf-8", "replace")
+        mark = len(client_id).to_bytes(2) + client_id
+        return bool(client_id) and data.startswith(mark, _CLIENT_ID_AT) and is_known_request(data, 0)
 
     def request_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where a request of this connection's client id may begin."""
@@ -523,21 +540,42 @@ class Conversation:
         """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
         correlation_id = int.from_bytes(data[content : content + 4], signed=True)
         waiting = self._pairing.pending(correlation_id)
-        if at_segment_start:
-            return waiting is not None or self._in_orphan_window(correlation_id)
-        stop = content + size
-        if waiting is None or waiting.api_key is None or waiting.api_version is None or stop > len(data):
+        if waiting is None:
+            return at_segment_start and self._may_be_orphan(correlation_id)
+        if waiting.api_key is None or waiting.api_version is None:
             return False
+        stop = content + size
+        if at_segment_start and (stop == len(data) or kind_of(waiting.api_key, waiting.api_version).unknown):
+            return True
+        if stop > len(data):
+            is_short = len(data) - content < MIN_EVIDENCE
+            return at_segment_start and (is_short or _may_begin(data[content:], waiting))
         return response_fits(data[content:stop], waiting.api_key, waiting.api_version)
+
+    def is_own_response(self, data: bytes, size: int) -> bool:
+        """Whether a frame of `size` bytes is beyond doubt an answer to a request that waits.
+
+        `data` are its content, or a part of that, and what follows.
+        """
+        waiting = self._pairing.pending(int.from_bytes(data[:4], signed=True))
+        if waiting is None or waiting.api_key is None or waiting.api_version is None:
+            return False
+        if size <= len(data):
+            return response_fits(data[:size], waiting.api_key, waiting.api_version)
+        return len(data) >= MIN_EVIDENCE and _may_begin(data, waiting)
 
     def response_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where an answer to one of the first requests that wait may begin."""
         for correlation_id in self._pairing.first_ids(PLACES_FOR):
             yield from _candidates(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 
-    def _in_orphan_window(self, correlation_id: int) -> bool:
+    def _may_be_orphan(self, correlation_id: int) -> bool:
+        """Whether an answer under an id of which no request waits can be one to a request that is missing."""
+        if not (self._info.middle_start or self._pairing.requests_are_lost):
+            return False
         last = self._pairing.last_correlation_id
-        return last is not None and last - ORPHAN_WINDOW <= correlation_id <= last
+        is_near = last is not None and last - ORPHAN_WINDOW <= correlation_id <= last
+        return is_near and not self._pairing.was_answered(correlation_id)
 
     # the end
 
@@ -561,6 +599,11 @@ class Conversation:
     def _emit(self, exchange: Exchange) -> None:
         self._info.count(exchange.state)
         self._events.append(exchange)
+
+
+def _may_begin(content: bytes, waiting: Exchange) -> bool:
+    key, version = waiting.api_key, waiting.api_version
+    return key is not None and version is not None and response_may_begin(content, key, version)
 
 
 def _text(value: object) -> str | None:

@@ -7,7 +7,8 @@ Rules:
   looks for the next plausible frame.
 - Bytes that fill such a hole late are read as if they had been there, while nothing supersedes what was in
   it.
-- While the position is only a guess, a frame without a plausible header takes it back.
+- While the position is only a guess, a frame without a plausible header takes it back, and so does a segment
+  that certainly begins with a frame while another is under way.
 """
 
 import struct
@@ -31,6 +32,7 @@ _PREFIX = 4
 _UNKNOWN = -1
 # How many plausible frames after a guess make the position certain again.
 _TRUST_AFTER = 2
+_WRONG_GUESS = "the guessed start of a frame was wrong"
 # Bytes by which a frame grows until the store is told; small ones are never counted, they cost nothing so.
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
@@ -52,6 +54,12 @@ class FrameOwner(Protocol):
 
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
         """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
+
+    def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
+        """Whether a frame can begin at `offset`, where the position is a guess."""
+
+    def begins(self, direction: int, segment: bytes) -> bool:
+        """Whether a segment certainly begins with a frame: what is before it was none."""
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """The reader lost its position; gives what was noted."""
@@ -170,6 +178,9 @@ class FrameReader:
         if self.mode is not _FRAMES:
             self._outside_frames(payload, ref, time_ns)
             return
+        if self._doubt and self._is_refuted(payload):
+            self._outside_frames(payload, ref, time_ns)
+            return
         if self._size < 0:
             # A segment that is one frame, as nearly all small frames are: no need to cut.
             if len(payload) >= _PREFIX and not self._stub and not self._doubt:
@@ -204,6 +215,17 @@ class FrameReader:
             self._connection.undecided(self.direction, payload, ref, time_ns)
         elif self._through is not None:
             self._through.data(payload, ref, time_ns)
+
+    def _is_refuted(self, payload: bytes) -> bool:
+        """Whether the frame under way, whose start is a guess, is none: then the position is lost."""
+        if self._size < 0 and not self._stub:
+            return False
+        if not self._connection.begins(self.direction, payload):
+            return False
+        passed = len(self._stub) if self._size < 0 else _PREFIX + self._stop - self.room
+        self._lose(_WRONG_GUESS)
+        self._skipped = passed
+        return True
 
     def _look_again(self, ref: int, time_ns: int) -> None:
         """Go on with the rest of a segment behind a frame, a wrong size or a place that was found."""
@@ -491,6 +513,9 @@ class FrameReader:
             if not 0 <= size <= most:
                 self._bad_size(size, payload[position:], ref, time_ns)
                 return
+            if self._doubt and not self._connection.may_begin(self.direction, payload, position):
+                self._search_behind(_WRONG_GUESS, payload[position:])
+                return
             if stop > end:
                 self._begin(size, payload[content:], ref, time_ns)
                 return
@@ -544,7 +569,7 @@ class FrameReader:
                 self._doubt -= 1
             else:
                 self._doubt = 0
-                self._lose("the guessed start of a frame was wrong")
+                self._lose(_WRONG_GUESS)
 
     def _deliver_cut(self, why: str) -> None:
         content = self.parts[0] if self._holed else b"".join(self.parts)
@@ -584,8 +609,11 @@ class FrameReader:
             return
         detail = f"frame size {size} is not within 0-{self._connection.store.limits.frame_size}"
         self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns, self.direction))
-        self._lose(detail)
-        # The size itself is passed over, or the search would find the same bytes again.
+        self._search_behind(detail, rest)
+
+    def _search_behind(self, why: str, rest: bytes) -> None:
+        """No frame begins at `rest`: it is passed over, or the search would find the same bytes again."""
+        self._lose(why)
         self._skipped = 1
         self._again = rest[1:]
 

@@ -61,16 +61,18 @@ class PairingState(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What the compiled engine does not need of a pairing, all of it ordinals but for the first.
+    """What the compiled engine does not need of a pairing, most of it ordinals.
 
     Requests given up; up to which responses may have been lost in a gap; the last request that was answered
-    before an earlier one; how far requests may have been answered under another id.
+    before an earlier one; how far requests may have been answered under another id. At last whether requests
+    may have been lost.
     """
 
     given_up: int = 0
     lost_before: int = -1
     overtaker: int = -1
     misnamed_before: int = -1
+    requests_are_lost: bool = False
 
 
 class Pairing:
@@ -79,6 +81,7 @@ class Pairing:
     __slots__ = (
         "_answered", "_bytes", "_given_up", "_holding", "_lost_before", "_misnamed_before", "_overtaker",
         "_pending", "_shadowed", "_shadows", "_silent", "_store", "last_correlation_id",
+        "requests_are_lost",
     )  # fmt: skip
 
     def __init__(self, store: Store | None = None) -> None:
@@ -97,6 +100,7 @@ class Pairing:
         self._overtaker = -1
         self._misnamed_before = -1
         self.last_correlation_id: int | None = None
+        self.requests_are_lost = False  # maybe: then an answer can have an id that no request had
 
     def __len__(self) -> int:
         return len(self._pending)
@@ -122,12 +126,16 @@ class Pairing:
     @property
     def losses(self) -> Losses:
         """What the engine does not need."""
-        return Losses(self._given_up, self._lost_before, self._overtaker, self._misnamed_before)
+        return Losses(
+            self._given_up, self._lost_before, self._overtaker, self._misnamed_before, self.requests_are_lost
+        )
 
     def take_over(self, info: ConnectionInfo, state: PairingState, losses: Losses) -> None:
         """Go on where the compiled engine came to."""
         rows, silent, self._answered, self._bytes, self.last_correlation_id = state
-        self._given_up, self._lost_before, self._overtaker, self._misnamed_before = losses
+        (
+            self._given_up, self._lost_before, self._overtaker, self._misnamed_before, self.requests_are_lost,
+        ) = losses  # fmt: skip
         by_ordinal: dict[int, Exchange] = {}
         for ordinal, key, version, correlation_id, client_id, frame, body_offset, is_silent in rows:
             exchange = Exchange(
