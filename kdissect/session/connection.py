@@ -333,9 +333,14 @@ class ConnectionAnalyzer:
                 keep = min(keep, offset)
         candidates = self._conversation.request_places if from_client else self._conversation.response_places
         for offset in islice(candidates(data), MAX_CANDIDATES):
-            if check(data, offset, False) is Verdict.YES:
+            if check(data, offset, False) is Verdict.YES and self._goes_on(direction, data, offset):
                 return offset
         return ~keep
+
+    def _goes_on(self, direction: int, data: bytes, offset: int) -> bool:
+        """Whether another frame can follow the one at `offset`, as far as there are bytes."""
+        stop = offset + 4 + int.from_bytes(data[offset : offset + 4], signed=True)
+        return stop >= len(data) or self.may_begin(direction, data, stop)
 
     def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
         """Whether a frame can begin at `offset`, where the position is a guess."""
@@ -345,13 +350,16 @@ class ConnectionAnalyzer:
         check = self._request_fits if from_client else self._response_fits
         return check(data, offset, True) is not Verdict.NO
 
-    def begins(self, direction: int, segment: bytes) -> bool:
-        """Whether a segment certainly begins with a frame: what is before it was none."""
+    def begins(self, direction: int, data: bytes, *, whole: bool) -> bool:
+        """Whether `data` begins with a frame beyond doubt, or with a part of one if it need not be `whole`."""
+        size = int.from_bytes(data[:4], signed=True)
+        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or (whole and size > len(data) - 4):
+            return False
         if direction == self.info.client_direction:
-            return request_at(segment, 0) is Verdict.YES and self._conversation.is_own_request(segment)
-        size = int.from_bytes(segment[:4], signed=True)
-        is_size = MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE
-        return is_size and self._conversation.is_own_response(segment[4:], size)
+            is_own = request_at(data, 0) is Verdict.YES and self._conversation.is_own_request(data)
+        else:
+            is_own = self._conversation.is_own_response(data[4:], size)
+        return is_own and self._goes_on(direction, data, 0)
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """A reader lost its position; gives what was noted."""

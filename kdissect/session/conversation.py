@@ -313,8 +313,10 @@ class Conversation:
 
     # responses
 
-    def response(self, frame: Frame, doubtful: bool) -> bool:
-        """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
+    def response(self, frame: Frame, doubtful: bool) -> bool | None:
+        """A frame from the broker. Where it answers nothing and `doubtful` allows to say so, False; None if it
+        can be the answer to a request that is missing.
+        """
         data = frame.data
         if self._tokens and self._token_answer(frame):
             return True
@@ -332,10 +334,10 @@ class Conversation:
             for done in released:
                 self._emit(done)
         if matched is None:
-            if doubtful and not self._may_be_orphan(correlation_id):
+            if doubtful and not (self._may_be_orphan(correlation_id) and self._answers_any(frame)):
                 return False
             self._orphan(frame, correlation_id)
-            return True
+            return None if doubtful else True
         self._answer(matched, frame)
         return True
 
@@ -456,6 +458,11 @@ class Conversation:
         exchange.response_body_offset = min(4, len(frame.data))
         self._infer(exchange, frame)
         self._emit(exchange)
+
+    def _answers_any(self, frame: Frame) -> bool:
+        """Whether a response fits a kind of request that was seen; one that is cut may."""
+        seen = self._info.api_versions_seen
+        return frame.is_cut or any(response_fits(frame.data, *kind) for kind in islice(seen, MAX_INFERENCES))
 
     def _infer(self, exchange: Exchange, frame: Frame) -> None:
 

@@ -8,7 +8,8 @@ Rules:
 - Bytes that fill such a hole late are read as if they had been there, while nothing supersedes what was in
   it.
 - While the position is only a guess, a frame without a plausible header takes it back, and so does a segment
-  that certainly begins with a frame while another is under way.
+  that begins with a frame beyond doubt while another is under way. Where there is proof of the other too,
+  only a whole frame does.
 """
 
 import struct
@@ -37,8 +38,9 @@ _WRONG_GUESS = "the guessed start of a frame was wrong"
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
 _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
-# Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
-TakeFrame = Callable[[Frame, bool], bool]
+# Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible, None where that
+# proves nothing.
+TakeFrame = Callable[[Frame, bool], bool | None]
 
 
 class FrameOwner(Protocol):
@@ -58,8 +60,8 @@ class FrameOwner(Protocol):
     def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
         """Whether a frame can begin at `offset`, where the position is a guess."""
 
-    def begins(self, direction: int, segment: bytes) -> bool:
-        """Whether a segment certainly begins with a frame: what is before it was none."""
+    def begins(self, direction: int, data: bytes, *, whole: bool) -> bool:
+        """Whether `data` begins with a frame beyond doubt, or with a part of one if it need not be `whole`."""
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """The reader lost its position; gives what was noted."""
@@ -138,8 +140,8 @@ class FrameReader:
     """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says."""
 
     __slots__ = (
-        "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size",
-        "_skipped", "_stop", "_stub", "_take", "_through", "_torn", "closed",
+        "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_is_proven",
+        "_size", "_skipped", "_stop", "_stub", "_take", "_through", "_torn", "closed",
         "direction", "is_open", "last_ref", "last_time_ns", "mode", "parts", "room",
     )  # fmt: skip
 
@@ -165,6 +167,7 @@ class FrameReader:
         self._skipped = 0
         self._through: StreamSink | None = None
         self._torn: Torn | None = None  # around holes behind which no frame was found
+        self._is_proven = False  # the frame under way, whose start is a guess, is one of the conversation
         self._doubt = 0  # frames still to be judged before the position counts as certain
 
     # StreamSink
@@ -220,7 +223,8 @@ class FrameReader:
         """Whether the frame under way, whose start is a guess, is none: then the position is lost."""
         if self._size < 0 and not self._stub:
             return False
-        if not self._connection.begins(self.direction, payload):
+        is_proven = self._is_proven and self._size >= 0
+        if not self._connection.begins(self.direction, payload, whole=is_proven):
             return False
         passed = len(self._stub) if self._size < 0 else _PREFIX + self._stop - self.room
         self._lose(_WRONG_GUESS)
@@ -517,6 +521,9 @@ class FrameReader:
                 self._search_behind(_WRONG_GUESS, payload[position:])
                 return
             if stop > end:
+                if self._doubt:
+                    rest = payload[position:]
+                    self._is_proven = self._connection.begins(self.direction, rest, whole=False)
                 self._begin(size, payload[content:], ref, time_ns)
                 return
             self._deliver(Frame(payload[content:stop], size, self._first_ref, ref, self._first_time, time_ns))
@@ -565,9 +572,10 @@ class FrameReader:
         if not self._doubt:
             self._take(frame, False)
         else:
-            if self._take(frame, True):
+            is_plausible = self._take(frame, True)
+            if is_plausible:
                 self._doubt -= 1
-            else:
+            elif is_plausible is not None:
                 self._doubt = 0
                 self._lose(_WRONG_GUESS)
 
