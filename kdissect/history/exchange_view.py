@@ -23,6 +23,11 @@ PartitionKey = tuple[str | bytes, int]
 """Name or id of a topic, whichever the message has, and the number of the partition."""
 
 
+def losses_of(info: ConnectionInfo) -> int:
+    """How many places of a connection are known where bytes were lost."""
+    return sum(info.anomaly_counts[kind] for kind in _LOSSES)
+
+
 class ExchangeView:
     """One exchange. `request` and `response` are decoded bodies, None where there is none that fits.
 
@@ -54,8 +59,7 @@ class ExchangeView:
         key, version = exchange.api_key, exchange.api_version
         self.key = -1 if key is None else key
         self.version = -1 if version is None else version
-        counts = self.info.anomaly_counts
-        self.losses = sum(counts[kind] for kind in _LOSSES) if counts else 0
+        self.losses = losses_of(self.info) if self.info.anomaly_counts else 0
         self.is_misread = False
         """Whether a body that was asked for does not fit, or was captured in part."""
         self._evidence: Evidence | None = None

@@ -14,7 +14,7 @@ from kdissect.history.connections.throttling import Throttling, has_throttle
 from kdissect.history.epochs.broker_epochs import BrokerEpochs
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
-from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.exchange_view import ExchangeView, losses_of
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
@@ -163,6 +163,10 @@ class History:
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
+    def is_holed(self, capture_set: str) -> bool:
+        """Whether bytes of a capture set are known to be lost."""
+        return capture_set in self._holed
+
     def due_on(self, connection: str) -> int | None:
         """The ordinal that is due next on a connection; None where others are held back."""
         track = self._tracks.get(connection)
@@ -222,6 +226,8 @@ class History:
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
             if self._counts_refusals:
                 self.refused_requests.end(event.connection)
+            if losses_of(event.connection):
+                self._holed.add(event.connection.capture_set)
             self._due.pop(event.connection.id, None)
             track = self._tracks.pop(event.connection.id, None)
             return ([], []) if track is None else self._flush(track)

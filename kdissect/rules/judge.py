@@ -51,6 +51,7 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 if TYPE_CHECKING:
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
+HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
 _IRREGULAR = int(ExchangeFact.ANOMALY | ExchangeFact.NOT_ANSWERED | ExchangeFact.ID_NOT_HIGHEST)
 """Of these exchanges more is kept than `ConnectionView.pass_by` does, whichever rules were chosen."""
 
@@ -61,6 +62,16 @@ class Shown(NamedTuple):
     rules: tuple[ExchangeRule, ...]
     bodies: ShownExchange | None
     marks: int
+
+
+class _Held(NamedTuple):
+    """A fact that is judged at the end of the connection of the exchange it goes back to."""
+
+    rule: FactRule
+    fact: Fact
+    view: ConnectionView
+    exchange: Exchange | None
+    suppressed: set[str]
 
 
 class Judge:
@@ -93,6 +104,8 @@ class Judge:
         self._large = LargeExchanges()
         self._recent = RecentExchanges(self._rest, self._rest_lent)
         self._suppressed: set[str] = set()  # codes suppressed for the exchange being judged
+        self._held: dict[str, list[_Held]] = {}  # by connection
+        self._held_facts = 0
         self._at_ns = 0  # its time
         self._silent: Exchange | None = None  # the one judged last, if no rule spoke of it or passed it over
         self._counted: list[Occurrence] | None = (
@@ -120,6 +133,7 @@ class Judge:
             due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
             self._facts(facts, None)
             self._close(event, due)
+            self._release(info.id)
             self._problems(self._history.close(event))
 
     def _add_exchange(self, exchange: Exchange) -> None:
@@ -182,6 +196,8 @@ class Judge:
             self._exchange(exchange, self._view(exchange))
             exchange.forget_bodies()
         self._facts(facts, None)
+        for connection in list(self._held):
+            self._release(connection)
         self._problems(self._history.take_problems())
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.undecodable_rules)
@@ -441,7 +457,36 @@ class Judge:
         self.coverage.at(view.info)
         self._suppressed = set(view.suppressed.get(ordinal, ()))
         is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)
-        self._apply(rule, view, event if is_own else view.recent(ordinal), rule.check(fact))
+        exchange = event if is_own else view.recent(ordinal)
+        if self._is_early(rule, fact):
+            if rule.code not in self._suppressed:
+                self._hold(_Held(rule, fact, view, exchange, self._suppressed))
+            return
+        self._apply(rule, view, exchange, rule.check(fact))
+
+    def _is_early(self, rule: FactRule, fact: Fact) -> bool:
+        """Whether a connection that may explain a fact, by what of it was lost, is not over yet."""
+        if fact.earlier is None or not (rule.awaits_end and fact.sure):
+            return False
+        connection = fact.earlier.connection
+        return connection != fact.evidence.connection and connection in self._views
+
+    def _hold(self, held: _Held) -> None:
+        self.coverage.exercise(held.rule.code)
+        if self._held_facts >= HELD_FACTS:
+            self.inconclusive[held.rule.code, "too many findings wait for the end of a connection"] += 1
+            return
+        assert held.fact.earlier is not None  # `_is_early`
+        self._held_facts += 1
+        self._held.setdefault(held.fact.earlier.connection, []).append(held)
+
+    def _release(self, connection: str) -> None:
+        """A connection is over, or the input: what of it was lost is known."""
+        for rule, fact, view, exchange, suppressed in self._held.pop(connection, ()):
+            self._held_facts -= 1
+            self._suppressed = suppressed
+            is_sure = not self._history.is_holed(view.info.capture_set)
+            self._speak_all(rule, rule.check(fact._replace(sure=is_sure)), view, exchange)
 
     def _problems(self, found: Iterable[ConnectionProblem]) -> None:
         """Judge connections that came to nothing."""

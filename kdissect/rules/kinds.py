@@ -173,6 +173,10 @@ class FactRule(Rule):
     expects: ClassVar[str] = "{}"
     sees: ClassVar[str] = "{}"
     ids_from: ClassVar[int] = 0
+    awaits_end: ClassVar[bool] = False
+    """Whether the connection of the exchange that a fact goes back to may explain it, by what came after that
+    and was lost: of a hole nobody knows until the next bytes come.
+    """
 
     def check(self, fact: Fact) -> Iterable[Violation]:
         """The fault a fact stands for."""

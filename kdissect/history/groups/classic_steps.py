@@ -227,7 +227,8 @@ def sync_request(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list
         if strangers:
             facts.append(view.fact(ClassicFact.ASSIGNMENT_TO_STRANGER, key, "assignments", seen=strangers))
     named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
-    chosen = (None, None) if member is None else member.protocol
+    is_of_join = member is not None and member.generation == request.generation_id
+    chosen = member.protocol if member is not None and is_of_join else (None, None)
     if None not in named and None not in chosen and named != chosen:
         facts.append(
             view.fact(ClassicFact.PROTOCOL_DIFFERS, key, "protocol_name", expected=chosen, seen=named)
