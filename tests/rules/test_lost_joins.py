@@ -1,0 +1,89 @@
+"""What a member does on one connection is not judged by what was lost of another."""
+
+import pytest
+
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.packets.packet import Packet
+from kdissect.rules.judge import Judge
+from tests.rules.test_damaged_captures import packets_of
+from tests.support.messages.encoder import encode_request, encode_response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation
+from tests.support.run import exchanges_of
+
+JOIN, HEARTBEAT = 11, 12
+SECOND_NS = 1_000_000_000
+FRANZ = "kafka44_franz_groups.pcapng"
+
+
+class Line(Conversation):
+    """A connection of a member; of what `hide` is said about the capture has nothing."""
+
+    def ask(self, key: int, version: int, number: int, request: object, response: object) -> "Line":
+        self.client(encode_request(key, version, number, "member", request))  # type: ignore[arg-type]
+        self.broker(encode_response(key, version, number, response))  # type: ignore[arg-type]
+        return self
+
+    def join(self, number: int, generation: int) -> "Line":
+        asked = {"group_id": "g", "member_id": "m", "protocol_type": "consumer", "protocols": [{"name": "r"}]}
+        told = {"generation_id": generation, "protocol_name": "r", "leader": "m", "member_id": "m"}
+        return self.ask(JOIN, 5, number, asked, told)
+
+    def beat(self, number: int, generation: int) -> "Line":
+        return self.ask(
+            HEARTBEAT, 3, number, {"group_id": "g", "generation_id": generation, "member_id": "m"}, {}
+        )
+
+
+def member(*, joins_again: bool, loses: bool) -> list[Packet]:
+    """A member that heartbeats on a connection of its own, with the generation after that of its JoinGroup."""
+    joins, beats = Line(ports=(40000, 9092)).handshake(), Line(ports=(40001, 9092)).handshake()
+    assert isinstance(joins, Line)
+    assert isinstance(beats, Line)
+    joins.join(1, 2)
+    beats.wait(SECOND_NS).beat(1, 2)  # type: ignore[attr-defined]
+    kept = len(joins.packets)
+    joins.wait(2 * SECOND_NS)
+    if joins_again:
+        joins.join(2, 3)
+        if loses:
+            del joins.packets[kept:]
+    beats.wait(3 * SECOND_NS).beat(2, 3)  # type: ignore[attr-defined]
+    joins.wait(5 * SECOND_NS).join(3, 3)  # type: ignore[attr-defined]
+    joins.fin(CLIENT).fin(BROKER)
+    packets = sorted([*joins.packets, *beats.packets], key=lambda packet: packet.time_ns)
+    return [packet._replace(ref=number) for number, packet in enumerate(packets, 1)]
+
+
+def judged(packets: list[Packet]) -> Judge:
+    """Each event is judged as it comes: what a later packet shows is not known yet."""
+    analyzer, judge = Analyzer(), Judge()
+    for packet in packets:
+        for event in analyzer.feed(packet):
+            judge.add(event)
+    for event in analyzer.close():
+        judge.add(event)
+    judge.finish()
+    return judge
+
+
+def codes(packets: list[Packet]) -> set[str]:
+    return {found.code for found in judged(packets).findings.all()}
+
+
+def test_a_generation_that_a_member_was_not_told_is_found() -> None:
+    assert "GRP010" in codes(member(joins_again=False, loses=False))
+
+
+def test_a_generation_of_a_lost_join_is_none() -> None:
+    """When the heartbeat comes, nothing shows that a JoinGroup is missing on the other connection."""
+    packets = member(joins_again=True, loses=True)
+    assert len(exchanges_of(packets)) == 4
+    assert "GRP010" not in codes(packets)
+    assert any(code == "GRP010" for code, _ in judged(packets).inconclusive)
+    assert "GRP010" not in codes(member(joins_again=True, loses=False))
+
+
+@pytest.mark.parametrize(("first", "count"), [(554, 36), (552, 38), (554, 30)])
+def test_a_burst_that_hides_a_join_adds_no_error(first: int, count: int) -> None:
+    packets = packets_of(FRANZ)
+    assert codes(packets[:first] + packets[first + count :]) <= codes(packets)
