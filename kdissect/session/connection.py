@@ -351,7 +351,7 @@ class ConnectionAnalyzer:
         return check(data, offset, True) is not Verdict.NO
 
     def begins(self, direction: int, data: bytes, *, whole: bool) -> bool:
-        """Whether `data` begins with a frame beyond doubt, or with a part of one if it need not be `whole`."""
+        """Whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
         size = int.from_bytes(data[:4], signed=True)
         if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or (whole and size > len(data) - 4):
             return False

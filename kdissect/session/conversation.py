@@ -314,8 +314,10 @@ class Conversation:
     # responses
 
     def response(self, frame: Frame, doubtful: bool) -> bool | None:
-        """A frame from the broker. Where it answers nothing and `doubtful` allows to say so, False; None if it
-        can be the answer to a request that is missing.
+        """A frame from the broker.
+
+        Where it answers nothing and `doubtful` allows to say so, False; None if it can be the answer to a
+        request that is missing.
         """
         data = frame.data
         if self._tokens and self._token_answer(frame):

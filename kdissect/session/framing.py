@@ -61,7 +61,7 @@ class FrameOwner(Protocol):
         """Whether a frame can begin at `offset`, where the position is a guess."""
 
     def begins(self, direction: int, data: bytes, *, whole: bool) -> bool:
-        """Whether `data` begins with a frame beyond doubt, or with a part of one if it need not be `whole`."""
+        """Whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """The reader lost its position; gives what was noted."""

@@ -16,7 +16,7 @@ FRANZ = "kafka44_franz_groups.pcapng"
 
 
 class Line(Conversation):
-    """A connection of a member; of what `hide` is said about the capture has nothing."""
+    """A connection of a member."""
 
     def ask(self, key: int, version: int, number: int, request: object, response: object) -> "Line":
         self.client(encode_request(key, version, number, "member", request))  # type: ignore[arg-type]
@@ -35,7 +35,7 @@ class Line(Conversation):
 
 
 def member(*, joins_again: bool, loses: bool) -> list[Packet]:
-    """A member that heartbeats on a connection of its own, with the generation after that of its JoinGroup."""
+    """A member that heartbeats on another connection, with the generation after that of its JoinGroup."""
     joins, beats = Line(ports=(40000, 9092)).handshake(), Line(ports=(40001, 9092)).handshake()
     assert isinstance(joins, Line)
     assert isinstance(beats, Line)
