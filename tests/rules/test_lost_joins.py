@@ -11,6 +11,7 @@ from tests.support.messages.traffic import BROKER, CLIENT, Conversation
 from tests.support.run import exchanges_of
 
 JOIN, HEARTBEAT = 11, 12
+REBALANCE_IN_PROGRESS = 27
 SECOND_NS = 1_000_000_000
 FRANZ = "kafka44_franz_groups.pcapng"
 
@@ -25,13 +26,13 @@ class Line(Conversation):
 
     def join(self, number: int, generation: int) -> "Line":
         asked = {"group_id": "g", "member_id": "m", "protocol_type": "consumer", "protocols": [{"name": "r"}]}
+        asked |= {"session_timeout_ms": 5000, "rebalance_timeout_ms": 5000}
         told = {"generation_id": generation, "protocol_name": "r", "leader": "m", "member_id": "m"}
         return self.ask(JOIN, 5, number, asked, told)
 
-    def beat(self, number: int, generation: int) -> "Line":
-        return self.ask(
-            HEARTBEAT, 3, number, {"group_id": "g", "generation_id": generation, "member_id": "m"}, {}
-        )
+    def beat(self, number: int, generation: int, error: int = 0) -> "Line":
+        asked = {"group_id": "g", "generation_id": generation, "member_id": "m"}
+        return self.ask(HEARTBEAT, 3, number, asked, {"error_code": error})
 
 
 def member(*, joins_again: bool, loses: bool) -> list[Packet]:
@@ -64,6 +65,29 @@ def judged(packets: list[Packet]) -> Judge:
         judge.add(event)
     judge.finish()
     return judge
+
+
+def told_to_join(*, joins: bool, error: int) -> list[Packet]:
+    """A member that is told to join again, and heartbeats for longer than the rebalance timeout."""
+    line, beats = Line(ports=(40000, 9092)).handshake(), Line(ports=(40001, 9092)).handshake()
+    assert isinstance(line, Line)
+    assert isinstance(beats, Line)
+    line.join(1, 2)
+    kept = len(line.packets)
+    beats.wait(SECOND_NS).beat(1, 2, REBALANCE_IN_PROGRESS)  # type: ignore[attr-defined]
+    if joins:
+        line.wait(2 * SECOND_NS).join(2, 3)  # type: ignore[attr-defined]
+        del line.packets[kept:]
+    for number in range(2, 12):
+        beats.wait(SECOND_NS).beat(number, 3 if joins else 2, error)  # type: ignore[attr-defined]
+    line.wait(20 * SECOND_NS).fin(CLIENT).fin(BROKER)
+    packets = sorted([*line.packets, *beats.packets], key=lambda packet: packet.time_ns)
+    return [packet._replace(ref=number) for number, packet in enumerate(packets, 1)]
+
+
+def test_a_member_whose_heartbeats_are_answered_well_has_joined() -> None:
+    assert "GRP018" in codes(told_to_join(joins=False, error=REBALANCE_IN_PROGRESS))
+    assert not {"GRP010", "GRP018"} & codes(told_to_join(joins=True, error=0))
 
 
 def codes(packets: list[Packet]) -> set[str]:

@@ -300,6 +300,8 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
     request, answer = view.request, view.response
     member = group.members.get(request.member_id)
     facts = generation_differs(view, key, member, request.generation_id) + _late(view, key, member)
+    if member is not None and answer is not None and not answer.error_code:
+        member.refusals, member.notified_ns, member.overdue = 0, None, False  # it joined: no rebalance is on
     facts += _overdue(view, key, group, member)
     if answer is None:
         return facts
