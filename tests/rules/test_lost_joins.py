@@ -10,7 +10,7 @@ from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation
 from tests.support.run import exchanges_of
 
-JOIN, HEARTBEAT = 11, 12
+JOIN, HEARTBEAT, SYNC = 11, 12, 14
 REBALANCE_IN_PROGRESS = 27
 SECOND_NS = 1_000_000_000
 FRANZ = "kafka44_franz_groups.pcapng"
@@ -24,11 +24,16 @@ class Line(Conversation):
         self.broker(encode_response(key, version, number, response))  # type: ignore[arg-type]
         return self
 
-    def join(self, number: int, generation: int) -> "Line":
-        asked = {"group_id": "g", "member_id": "m", "protocol_type": "consumer", "protocols": [{"name": "r"}]}
+    def join(self, number: int, generation: int, protocol: str = "r", member_id: str = "m") -> "Line":
+        asked: dict[str, object] = {"group_id": "g", "member_id": member_id, "protocol_type": "consumer"}
+        asked |= {"protocols": [{"name": protocol}]}
         asked |= {"session_timeout_ms": 5000, "rebalance_timeout_ms": 5000}
-        told = {"generation_id": generation, "protocol_name": "r", "leader": "m", "member_id": "m"}
+        told = {"generation_id": generation, "protocol_name": protocol, "leader": "m", "member_id": member_id}
         return self.ask(JOIN, 5, number, asked, told)
+
+    def sync(self, number: int, generation: int, protocol: str) -> "Line":
+        asked = {"group_id": "g", "generation_id": generation, "member_id": "m", "protocol_type": "consumer"}
+        return self.ask(SYNC, 5, number, asked | {"protocol_name": protocol}, {})
 
     def beat(self, number: int, generation: int, error: int = 0) -> "Line":
         asked = {"group_id": "g", "generation_id": generation, "member_id": "m"}
@@ -88,6 +93,26 @@ def told_to_join(*, joins: bool, error: int) -> list[Packet]:
 def test_a_member_whose_heartbeats_are_answered_well_has_joined() -> None:
     assert "GRP018" in codes(told_to_join(joins=False, error=REBALANCE_IN_PROGRESS))
     assert not {"GRP010", "GRP018"} & codes(told_to_join(joins=True, error=0))
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_protocol_is_that_of_the_join_of_its_generation(is_lost: bool) -> None:
+    """Another member is told of generation 3 and its protocol; the JoinGroup of the first may be lost."""
+    lines = [Line(ports=(port, 9092)).handshake() for port in (40000, 40001, 40002)]
+    for at, line in enumerate(lines):
+        assert isinstance(line, Line)
+        if at == 0:
+            line.join(1, 2)
+            kept = len(line.packets)
+            line.wait(SECOND_NS).join(2, 3, "r" if not is_lost else "s")  # type: ignore[attr-defined]
+            del line.packets[kept if is_lost else len(line.packets) :]
+        elif at == 1:
+            line.wait(SECOND_NS).join(1, 3, "s" if is_lost else "r", "n")  # type: ignore[attr-defined]
+        else:
+            line.wait(2 * SECOND_NS).sync(1, 3, "s")  # type: ignore[attr-defined]
+    packets = sorted((one for line in lines for one in line.packets), key=lambda packet: packet.time_ns)
+    found = codes([packet._replace(ref=number) for number, packet in enumerate(packets, 1)])
+    assert ("GRP014" in found) is not is_lost
 
 
 def codes(packets: list[Packet]) -> set[str]:
