@@ -587,12 +587,32 @@ class TopicSums:
     ]: ...
 
 @final
-class FetchPositions:
+class Refetches:
     def __new__(cls) -> Self: ...
+    def see(
+        self,
+        info: ConnectionInfo,
+        times: tuple[int, int, int],
+        asked: list[tuple[str | bytes, int, int]],
+        answered: list[tuple[str | bytes, int, bytes]],
+    ) -> None: ...
+    # `StuckAt` of `stats.by_group.refetches`.
+    def stuck(
+        self,
+    ) -> list[tuple[ConnectionInfo, str | bytes, int, int | None, int, int, int, int, bool, bytes]]: ...
+
+@final
+class FetchPositions:
+    def __new__(cls, refetches: Refetches) -> Self: ...
     @property
     def has_commits(self) -> bool: ...
     def learn(
-        self, client: int, broker: int, sent_ns: int, request: _Place, response: _Place | None
+        self,
+        client: int,
+        broker: int,
+        of: tuple[ConnectionInfo, tuple[int, int, int]],
+        request: _Place,
+        response: _Place | None,
     ) -> int: ...
     def learn_block(
         self,

@@ -16,6 +16,7 @@ _MODULES = (
     "access.login_missing",
     "access.login_refused",
     "access.mechanism_refused",
+    "access.reauthentication_refused",
     "access.plaintext_to_tls",
     "access.proxy_header_refused",
     "access.session_expired",
@@ -81,6 +82,7 @@ _MODULES = (
     "general.failing_requests",
     "general.unanswered_requests",
     "general.late_responses",
+    "general.offset_not_passed",
 )
 
 

@@ -95,6 +95,7 @@ fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transfers::told_names::ToldNames>()?;
     module.add_class::<transfers::topic_sums::TopicSums>()?;
     module.add_class::<transfers::fetch_positions::FetchPositions>()?;
+    module.add_class::<transfers::refetches::Refetches>()?;
     module.add_class::<transfers::fetch_polls::FetchPolls>()?;
     module.add_class::<transfers::sequences::Sequences>()?;
     module.add_class::<transfers::sessions::Sessions>()?;

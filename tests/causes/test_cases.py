@@ -66,6 +66,9 @@ ANSWERS = (
            ("throttled-requests",)),
     Answer("x_acks0_quota_real.pcapng.gz", "slow-broker", ("closed its TCP window 16 times",),
            ("slow-client",)),
+    Answer("reauth_refused.pcap.gz", "reauthentication-refused",
+           ("to authenticate again on its connection", "the same response lists it"), ("mechanism-refused",)),
+    Answer("zstd_refetch.pcap.gz", "offset-not-passed", ("partition 0 from offset 40", "5 times", "zstd")),
     Answer("topic_recreated_real.pcap.gz", "topic-recreated", ("deleted and created again",),
            ("offset-rewound",)),
 )  # fmt: skip

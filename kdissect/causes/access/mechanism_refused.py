@@ -11,7 +11,7 @@ from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.model.cause import Severity
 from kdissect.session.problem import Reason
 
-_UNSUPPORTED_SASL_MECHANISM = 33  # org.apache.kafka.common.protocol.Errors
+UNSUPPORTED_SASL_MECHANISM = 33  # org.apache.kafka.common.protocol.Errors
 
 
 class MechanismRefused(ErrorCause):
@@ -20,7 +20,7 @@ class MechanismRefused(ErrorCause):
     id = "mechanism-refused"
     title = "The broker does not offer the SASL mechanism"
     severity = Severity.STOPS
-    codes = frozenset({_UNSUPPORTED_SASL_MECHANISM})
+    codes = frozenset({UNSUPPORTED_SASL_MECHANISM})
     help = (
         "Set sasl.mechanism of the client to one that the listener has, or add it to"
         " sasl.enabled.mechanisms of "

@@ -127,7 +127,8 @@ class Evidence:
     @cached_property
     def ledger(self) -> Ledger:
         """All symptoms, and which of them a cause claims."""
-        return Ledger(symptoms_of(self.gathering, self.unanswered(), self.tallies, self.last_ns))
+        symptoms = symptoms_of(self.gathering, self.unanswered(), self.tallies, self.groups, self.last_ns)
+        return Ledger(symptoms)
 
     @cached_property
     def groups(self) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
+from kdissect.causes.laws.login_laws import mechanism_is_listed
 from kdissect.causes.laws.network_laws import handshake_shows_round_trip
 from kdissect.causes.laws.producer_laws import another_producer_came, leader_is_another
 from kdissect.causes.laws.topic_laws import partitions_were_there
@@ -23,6 +24,12 @@ LAWS: tuple[Law, ...] = (
         "a broker has the versions that it offers in its response to ApiVersions",
         frozenset({"version-refused", "version-removed-by-upgrade"}),
         version_is_offered,
+    ),
+    Law(
+        "mechanism-offered",
+        "a broker offers the SASL mechanisms that its response to SaslHandshake lists",
+        frozenset({"mechanism-refused"}),
+        mechanism_is_listed,
     ),
     Law(
         "other-members",

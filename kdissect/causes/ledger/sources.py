@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from kdissect.causes.evidence.exchange_log import UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.evidence.unread_records import why_unread
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
+from kdissect.engine.times import ns_of
+from kdissect.history.api_keys import FETCH
 from kdissect.model.cause import Packets
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.identities import plain_name
 from kdissect.session.problem import Reason
+from kdissect.stats.by_group.group_links import client_key_of
 from kdissect.stats.client import Client
 from kdissect.stats.traffic import Tally
+from kdissect.stats.transfers import topic_key
 
 Tallies = Collection[tuple[tuple[str, str, str, str], Tally]]
 """Exchanges by API, client id, host of the client, broker."""
 Unanswered = Collection[tuple[UnansweredKey, Seen]]
+GroupRow = dict[str, Any]
 
 # Requests that were sent on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
@@ -27,9 +35,16 @@ _PRELIMINARY = frozenset(
 
 
 def symptoms_of(
-    gathering: Gathering, unanswered: Unanswered, tallies: Tallies, last_ns: int
+    gathering: Gathering,
+    unanswered: Unanswered,
+    tallies: Tallies,
+    groups: Collection[GroupRow],
+    last_ns: int,
 ) -> Iterator[Symptom]:
-    """Yield all symptoms of a capture whose last packet has the time `last_ns`."""
+    """Yield all symptoms of a capture whose last packet has the time `last_ns`.
+
+    `groups` are as `kdissect groups` has them.
+    """
     work = _Work(tallies, last_ns)
     yield from _errors(gathering, work)
     yield from _troubles(gathering, work)
@@ -38,6 +53,7 @@ def symptoms_of(
     yield from _unanswered(unanswered, work, {name for one in failed for name in one.seen.connections})
     yield from _broken(gathering)
     yield from _late(gathering, tallies, work)
+    yield from _refetched(gathering, groups)
 
 
 # What producers, consumers and members of groups send, besides what precedes it.
@@ -174,6 +190,37 @@ def _late(seen: Gathering, tallies: Tallies, work: _Work) -> Iterator[Symptom]:
             SymptomKind.LATE, key.capture_set, key.client, key.broker, at, key.api_key,
             detail="" if _serves_others(tallies, key.broker, clients, at) else ALL_CLIENTS,
             total=work.sent(key.client, key.api_key), goes_on=work.goes_on(key.client, key.api_key, at),
+        )  # fmt: skip
+
+
+# A member begins again at the committed offset when its group rebalances: twice if it gives partitions back.
+_BEGINNINGS = 2
+
+
+def _refetched(seen: Gathering, groups: Collection[GroupRow]) -> Iterator[Symptom]:
+    began: dict[str, list[int]] = {}
+    for row in groups:
+        began.setdefault(row["group"], []).extend(ns_of(each["time"]) for each in row["rebalances"])
+    for one in seen.groups.positions.stuck():
+        info = one.info
+        of_client = seen.groups.links.of_client(client_key_of(info, info.client_id))
+        rebalances = sum(
+            one.first_ns <= time_ns <= one.last_ns for name in of_client for time_ns in began.get(name, ())
+        )
+        if one.again <= _BEGINNINGS * rebalances:
+            continue
+        client = Client(None, info.client_id, None, info.client.host)
+        topic = topic_key(seen.names, info, one.topic)
+        at = Seen()
+        what = f"Fetch of partition {one.partition}"
+        at.add(Packets(info.id, -1, what, one.first_ns), one.last_ns - one.first_ns)
+        at.times, at.last_ns = one.again, one.last_ns
+        offset = "" if one.offset is None else f" from offset {one.offset:,}"
+        yield Symptom(
+            SymptomKind.REFETCHED, info.capture_set, client, info.broker_text, at, FETCH,
+            detail=f"partition {one.partition}{offset}",
+            message=why_unread(one.sample, is_whole=one.is_whole),
+            topic=plain_name(topic), total=one.size, goes_on=not one.is_last,
         )  # fmt: skip
 
 

@@ -36,13 +36,15 @@ class SymptomKind(StrEnum):
     CONNECTION = "connection"  # a connection failed; detail: the reason (`session.problem.Reason`)
     BROKEN = "broken"  # bytes that the other end cannot read; detail: the rule of `check`
     LATE = "late"  # a response came late
+    REFETCHED = "refetched"  # an offset is fetched again although records came; detail: where
 
 
 class Symptom(NamedTuple):
     """Trouble of one kind. `seen` has how often, since when, the cost in time, and the first packets.
 
     `code` is an error code or the number of a status. `message` is what the broker says, or what the packets
-    show. `total` counts the requests of the API that the client sent; 0: not known. `goes_on`: the client
+    show. `total` counts the requests of the API that the client sent, of records that are fetched again their
+    bytes; 0: not known. `goes_on`: the client
     received other responses after the last occurrence.
     """
 

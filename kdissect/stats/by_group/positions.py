@@ -20,6 +20,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
+from kdissect.stats.by_group.refetches import Refetches, StuckAt, refetches, see_fetch
 from kdissect.stats.client import text_of
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf, topic_key
 from kdissect.stats.watermarks import topic_of
@@ -65,18 +66,22 @@ class Positions:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._fetches = _FetchPositions(names) if is_compiled else None
+        self.refetches = refetches()
+        """Offsets that a connection fetches again although records came."""
+        self._fetches = _FetchPositions(names, self.refetches) if is_compiled else None
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
 
     def __getstate__(self) -> dict[str, Any]:
         """What the compiled part learned is known; it begins anew elsewhere, if it is in use."""
         self.catch_up()
-        return vars(self) | {"_fetches": self._fetches is not None}
+        return vars(self) | {"_fetches": self._fetches is not None, "refetches": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._fetches = _FetchPositions(self._names) if is_compiled and state["_fetches"] else None
+        self.refetches = refetches()
+        is_used = is_compiled and state["_fetches"]
+        self._fetches = _FetchPositions(self._names, self.refetches) if is_used else None
 
     def learn_fetch(self, exchange: Exchange) -> None:
         """Take the next Fetch. What it says is known after `catch_up`."""
@@ -87,6 +92,7 @@ class Positions:
         if view.request is not None:
             self._asked(view)
             self._answered(view)
+            see_fetch(self.refetches, view)
 
     def learn_block(
         self,
@@ -154,6 +160,11 @@ class Positions:
         self.catch_up()
         return list(self._positions.items())
 
+    def stuck(self) -> list[StuckAt]:
+        """Where connections fetched one offset again and again although records came."""
+        self.catch_up()
+        return [StuckAt(*row) for row in self.refetches.stuck()]
+
     def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
         """All offsets that were committed, by capture set and group."""
         self.catch_up()
@@ -213,9 +224,10 @@ Put = Callable[[Taken], None]
 class _FetchPositions:
     """Fetches and commits that the compiled part learned from, until that is taken."""
 
-    def __init__(self, names: TopicNames) -> None:
+    def __init__(self, names: TopicNames, seen: native.Refetches | Refetches) -> None:
         self.numbers = Numbers(names)
-        self._fetches = native.FetchPositions()
+        assert not isinstance(seen, Refetches)  # it is compiled
+        self._fetches = native.FetchPositions(seen)
 
     @property
     def has_commits(self) -> bool:
@@ -235,7 +247,9 @@ class _FetchPositions:
         asked, answered = found
         frame = exchange.request
         assert frame is not None  # there are places in it
-        done = self._fetches.learn(client, broker, frame.time_ns, asked, answered)
+        response = exchange.response
+        times = frame.time_ns, 0 if response is None else response.time_ns, exchange.api_version or 0
+        done = self._fetches.learn(client, broker, (exchange.connection, times), asked, answered)
         self._follow(done, put)
         return done != LEFT
 

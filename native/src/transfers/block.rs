@@ -149,11 +149,11 @@ pub trait Counts {
         Ok(LEFT)
     }
 
-    /// What it did with one, in bits.
+    /// What it did with one of a connection, in bits.
     fn count(
         &mut self,
         who: (u32, u32),
-        row: &Row,
+        of: (&Bound<'_, PyAny>, &Row),
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8>;
@@ -195,11 +195,14 @@ pub fn count<C: Counts>(
                 }
                 _ => LEFT,
             },
-            (Some(who), Way::Rows(asked, answered)) => {
-                let back = of.row.response.as_ref();
-                let back = back.map(|content| part_of(py, answered.get(), content));
-                counts.count(who, &of.row, part_of(py, asked.get(), &request.content), back)?
-            }
+            (Some(who), Way::Rows(asked, answered)) => match info {
+                Some(info) => {
+                    let back = of.row.response.as_ref();
+                    let back = back.map(|content| part_of(py, answered.get(), content));
+                    counts.count(who, (info, &of.row), part_of(py, asked.get(), &request.content), back)?
+                }
+                None => LEFT,
+            },
             _ => 0,
         };
         if done & COUNTED == 0 {

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use super::block::{self, Counts, Known, Part};
 use super::group_logs::GroupLogs;
 use super::members::MemberRequests;
+use super::refetches::{Refetches, Times};
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, COUNTED, LEFT};
 use crate::bodies::partition_rows::{Body, Topic};
@@ -47,8 +48,8 @@ type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>)
 type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>);
 
 #[pyclass(module = "kdissect._native")]
-#[derive(Default)]
 pub struct FetchPositions {
+    refetches: Py<Refetches>,
     topics: Topics,
     positions: ByKey<(u32, u32, i64), Position>,
     /// Groups by broker and id.
@@ -60,9 +61,18 @@ pub struct FetchPositions {
 
 #[pymethods]
 impl FetchPositions {
+    /// What learns of offsets that are fetched again.
     #[new]
-    fn new() -> Self {
-        FetchPositions::default()
+    fn new(refetches: Py<Refetches>) -> Self {
+        FetchPositions {
+            refetches,
+            topics: Topics::default(),
+            positions: ByKey::default(),
+            groups: Topics::default(),
+            commits: ByKey::default(),
+            touches: 0,
+            known: Known::default(),
+        }
     }
 
     /// Whether there are commits that `take` did not give yet.
@@ -77,11 +87,12 @@ impl FetchPositions {
         &mut self,
         client: u32,
         broker: u32,
-        sent_ns: i64,
+        of: (Bound<'_, PyAny>, Times),
         request: Place<'_>,
         response: Option<Place<'_>>,
-    ) -> u8 {
-        self.parts((client, broker), sent_ns, part(&request), response.as_ref().map(part))
+    ) -> PyResult<u8> {
+        let (info, times) = of;
+        self.parts((client, broker), (&info, times), part(&request), response.as_ref().map(part))
     }
 
     /// The same with the exchanges of a block, from one on (`block::count`), and with requests of members that go by the
@@ -166,11 +177,13 @@ impl Counts for Learning<'_, '_> {
     fn count(
         &mut self,
         who: (u32, u32),
-        row: &Row,
+        (info, row): (&Bound<'_, PyAny>, &Row),
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {
-        Ok(self.positions.parts(who, row.request.content.span.first_time, request, response))
+        let answered_ns = row.response.as_ref().map_or(0, |content| content.span.first_time);
+        let times = (row.request.content.span.first_time, answered_ns, row.request.kind.version);
+        self.positions.parts(who, (info, times), request, response)
     }
 }
 
@@ -178,20 +191,21 @@ impl FetchPositions {
     fn parts(
         &mut self,
         (client, broker): (u32, u32),
-        sent_ns: i64,
+        (info, times): (&Bound<'_, PyAny>, Times),
         request: Part<'_>,
         response: Option<Part<'_>>,
-    ) -> u8 {
-        let Some((_, asked)) = read(request) else { return LEFT };
+    ) -> PyResult<u8> {
+        let Some((_, asked)) = read(request) else { return Ok(LEFT) };
         let answered = match response {
             None => Some((&[] as &[u8], Body::default())),
             Some(response) => read(response),
         };
-        let Some((data, answered)) = answered else { return LEFT };
-        match self.fetch(client, broker, sent_ns, &asked, (data, &answered)) {
-            None => LEFT,
-            Some(()) => self.counted(),
+        let Some((data, answered)) = answered else { return Ok(LEFT) };
+        if self.fetch(client, broker, times.0, &asked, (data, &answered)).is_none() {
+            return Ok(LEFT);
         }
+        self.refetches.bind(info.py()).borrow_mut().take(info, times, &asked, (data, &answered))?;
+        Ok(self.counted())
     }
 
     fn counted(&self) -> u8 {

@@ -8,6 +8,7 @@ pub mod group_logs;
 pub mod lent_members;
 mod members;
 pub mod produced_batches;
+pub mod refetches;
 pub mod sequences;
 pub mod sessions;
 pub mod told_names;

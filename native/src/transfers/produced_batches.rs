@@ -97,7 +97,7 @@ impl Counts for Counting<'_, '_> {
     fn count(
         &mut self,
         (client, connection): (u32, u32),
-        row: &Row,
+        (_, row): (&Bound<'_, PyAny>, &Row),
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {

@@ -208,7 +208,7 @@ impl Counts for Counting<'_, '_> {
     fn count(
         &mut self,
         who: (u32, u32),
-        row: &Row,
+        (_, row): (&Bound<'_, PyAny>, &Row),
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {

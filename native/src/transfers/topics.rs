@@ -95,6 +95,11 @@ impl<K: Copy + Eq + Hash, V> ByKey<K, V> {
         place
     }
 
+    /// Where that of a key stands, if there is one.
+    pub fn known(&self, key: K) -> Option<usize> {
+        self.places.get(&key).copied()
+    }
+
     pub fn take(&mut self) -> Vec<V> {
         self.places.clear();
         std::mem::take(&mut self.found)

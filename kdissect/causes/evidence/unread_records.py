@@ -1,0 +1,45 @@
+"""Why a consumer may not get past the records of a response: what their bytes show."""
+
+from __future__ import annotations
+
+from kdissect.decoders.records.batch_layout import LENGTH_AT, MAGIC_AT, OVERHEAD
+from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.reader import read_records
+from kdissect.model.record_batch import CODEC_NAMES
+from kdissect.model.wording import plural
+
+_SIZE = 4  # of the length of a batch (spec/001 5.3.1)
+_RECORDS = 10_000  # that are read of a batch
+_BYTES = 8 << 20  # that a batch may have when it is decompressed
+
+
+def why_unread(records: bytes, *, is_whole: bool) -> str:
+    """What is wrong with the first batch of a response; else what a client needs to read it.
+
+    `is_whole`: all bytes of the records are here.
+    """
+    if len(records) <= MAGIC_AT:
+        return f"the response holds only {plural(len(records), 'byte')} of them, less than a batch has"
+    size = int.from_bytes(records[LENGTH_AT : LENGTH_AT + _SIZE], "big", signed=True) + OVERHEAD
+    if is_whole and size > len(records):
+        return (
+            f"the first batch has {size:,} bytes, and the response holds {len(records):,}: the client asks"
+            " for less than one whole batch"
+        )
+    found = split_batches(records, 0, len(records), may_be_cut=True)
+    if not found.batches:
+        return f"the first batch cannot be read ({found.faults[0]})" if found.faults else ""
+    batch = found.batches[0]
+    if not batch.crc_is_right:
+        return "the checksum of the first batch is wrong"
+    content = read_records(batch, _BYTES, _RECORDS)
+    faults = [*batch.faults, *content.faults]
+    if faults:
+        return f"the checksum of the first batch is right, but its content is not ({faults[0]})"
+    if batch.codec:
+        return (
+            f"the batches are whole and their checksums right: the client may not read"
+            f" {CODEC_NAMES[batch.codec] if batch.codec < len(CODEC_NAMES) else f'codec {batch.codec}'}, or"
+            " not so much at once"
+        )
+    return "the batches are whole and their checksums right"

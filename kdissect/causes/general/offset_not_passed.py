@@ -1,0 +1,62 @@
+"""`offset-not-passed`: a consumer fetches one offset again and again although responses bring records."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import joined
+from kdissect.causes.general.general_cause import GeneralCause, Together
+from kdissect.causes.ledger.symptom import Symptom, SymptomKind
+from kdissect.model.cause import Cost, Severity
+from kdissect.report.quantities import duration
+
+
+class OffsetNotPassed(GeneralCause):
+    """Fetches of one offset in a row on one connection, each after a response with records."""
+
+    id = "offset-not-passed"
+    title = "A consumer does not get past an offset"
+    severity = Severity.STOPS
+    kind = SymptomKind.REFETCHED
+    explains = ("lag-slow-consumer",)
+    help = (
+        "See the client's log for the records at this offset: a wrong checksum, a codec that it lacks, a"
+        " batch larger than its fetch limits. Upgrade or configure the client; the last resort is to set"
+        " the group's offset behind them (kafka-consumer-groups.sh --reset-offsets), which skips records."
+    )
+    cites = (
+        "KIP-74 Motivation",
+        "KIP-110 Compatibility, Deprecation, and Migration Plan",
+        "org.apache.kafka.clients.consumer.ConsumerConfig#CHECK_CRCS_CONFIG",
+        "org.apache.kafka.clients.consumer.ConsumerConfig#MAX_PARTITION_FETCH_BYTES_CONFIG",
+    )
+
+    def alike(self, symptom: Symptom) -> Hashable:
+        """Partitions of one topic, for the same reason."""
+        return symptom.client, symptom.topic, symptom.message
+
+    def sentence(self, found: Together) -> str:
+        """Who is stuck where, and why as far as the bytes show it."""
+        places = joined(list(dict.fromkeys(one.detail for one in found.symptoms)))
+        went_on = " It got past them later." if found.goes_on else ""
+        return (
+            f"{found.who} fetched the same records of topic '{found.first.topic}' ({places}) again and"
+            f" again: {found.seen.times} times within {duration(found.seen.span_ns)}, each time after a"
+            f" response that held them. {found.first.message[:1].upper()}{found.first.message[1:]}.{went_on}"
+        )
+
+    def not_surer(self, found: Together) -> str:
+        """The packets show that it asks again, not what it thinks of the records."""
+        return "why the client does not take the records, only its log says"
+
+    def cost(self, found: Together) -> Cost:
+        """The time, and what was sent in vain."""
+        return Cost(
+            time_ns=found.seen.time_ns,
+            retries=found.seen.times,
+            bytes=sum(one.total for one in found.symptoms),
+        )
+
+    def command(self, found: Together) -> str:
+        """The Fetches of the topic."""
+        return "inspect {files} --bodies -Y 'api == Fetch'"

@@ -1,0 +1,169 @@
+"""Offsets that a connection fetches again and again although the responses bring records.
+
+A consumer that can use a response asks for the next offset. Fetches are compared on one connection: other
+consumers with the same client id, and a consumer that starts again, have connections of their own. A Fetch of
+a session that does not name a partition asks for the same offset as before (KIP-227). A consumer keeps its
+version: a program that tries all versions is none. The compiled part has the same
+(native/src/transfers/refetches.rs).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.engine.records.record_sets import record_sets
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.native import is_compiled, native
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.watermarks import topic_of
+
+STUCK_FROM = 3
+"""So many Fetches of one offset again, each after a response with records. A seek, or a partition that is
+paused while a response is on its way, repeats one or two."""
+_KEPT = 50_000  # connections times partitions with records; 500 bytes each
+_SAMPLE = 1 << 20  # bytes of a response that are kept to see why
+
+Times = tuple[int, int, int]
+"""When the request was sent and the response came, in nanoseconds; the version of both."""
+Asked = list[tuple[str | bytes, int, int]]
+"""Topic, by name or id, partition, and the offset."""
+Answered = list[tuple[str | bytes, int, bytes]]
+"""Topic, by name or id, partition, and the records."""
+
+
+class StuckAt(NamedTuple):
+    """The longest run of Fetches of one offset on a connection.
+
+    `offset` is None if no request named it. `again`: Fetches after the first one; `first_ns` is the time of
+    that. `size`: bytes of the records of all responses. `is_last`: it was not followed by another offset.
+    `sample`: the first bytes of the records of one response.
+    """
+
+    info: ConnectionInfo
+    topic: str | bytes
+    partition: int
+    offset: int | None
+    again: int
+    first_ns: int
+    last_ns: int
+    size: int
+    is_last: bool
+    sample: bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `sample` has all records of the response."""
+        return len(self.sample) < _SAMPLE
+
+
+StuckRow = tuple[ConnectionInfo, str | bytes, int, int | None, int, int, int, int, bool, bytes]
+"""The fields of `StuckAt`."""
+
+
+class _Run(NamedTuple):
+    offset: int | None = None
+    again: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    size: int = 0
+
+
+class _Partition:
+    """A partition on a connection."""
+
+    __slots__ = ("answered_ns", "asked", "info", "longest", "run", "sample", "version")
+
+    def __init__(self, info: ConnectionInfo, asked: int | None) -> None:
+        self.info = info
+        self.asked = asked
+        self.answered_ns: int | None = None
+        self.version = -1
+        self.run = self.longest = _Run()
+        self.sample = b""
+
+    def answer(self, times: Times, records: bytes) -> None:
+        """Take a response with records."""
+        sent_ns, answered_ns, version = times
+        run, size = self.run, len(records)
+        is_same = (self.asked, version) == (run.offset, self.version)
+        if self.answered_ns is not None and sent_ns >= self.answered_ns and is_same:
+            run = run._replace(again=run.again + 1, last_ns=sent_ns, size=run.size + size)
+        else:
+            run = _Run(self.asked, 0, sent_ns, sent_ns, size)
+        self.run, self.answered_ns, self.version = run, answered_ns, version
+        if run.again > self.longest.again:
+            self.longest = run
+            if run.again == STUCK_FROM:
+                self.sample = records[:_SAMPLE]
+
+
+class Refetches:
+    """Takes Fetches in their order."""
+
+    def __init__(self) -> None:
+        self._partitions: dict[tuple[str, str | bytes, int], _Partition] = {}
+
+    def see(self, info: ConnectionInfo, times: Times, asked: Asked, answered: Answered) -> None:
+        """Take a Fetch."""
+        for topic, number, offset in asked:
+            known = self._partitions.get((info.id, topic, number))
+            if known is not None:
+                known.asked = offset
+        offsets: dict[tuple[str | bytes, int], int] | None = None
+        for topic, number, records in answered:
+            if not records:
+                continue
+            if len(self._partitions) >= _KEPT:
+                self._forget()
+            found = self._partitions.get((info.id, topic, number))
+            if found is None:
+                if offsets is None:
+                    offsets = {(of, partition): offset for of, partition, offset in reversed(asked)}
+                found = _Partition(info, offsets.get((topic, number)))
+                self._partitions[info.id, topic, number] = found
+            found.answer(times, records)
+
+    def stuck(self) -> list[StuckRow]:
+        """Partitions that were fetched at one offset at least `STUCK_FROM` times again."""
+        return [
+            (
+                of.info, topic, number, *of.longest,
+                of.run.offset == of.longest.offset and of.run.again >= of.longest.again, of.sample,
+            )
+            for (_, topic, number), of in self._partitions.items()
+            if of.longest.again >= STUCK_FROM
+        ]  # fmt: skip
+
+    def _forget(self) -> None:
+        """Keep only what is told."""
+        told = [(key, of) for key, of in self._partitions.items() if of.longest.again >= STUCK_FROM]
+        self._partitions = dict(told[: _KEPT // 100])
+
+
+def refetches() -> native.Refetches | Refetches:
+    """Those of the engine that is in use."""
+    return native.Refetches() if is_compiled else Refetches()
+
+
+def see_fetch(seen: native.Refetches | Refetches, view: ExchangeView) -> None:
+    """Take a Fetch that Python decoded."""
+    if view.request is None or view.response is None:
+        return
+    refused = {
+        (topic_of(topic), row.partition_index)
+        for topic in view.response.responses or ()
+        for row in topic.partitions or ()
+        if row.error_code
+    }
+    asked = [
+        (topic_of(topic), row.partition, row.fetch_offset)
+        for topic in view.request.topics or ()
+        for row in topic.partitions or ()
+    ]
+    answered = []
+    for records in record_sets(view.exchange):
+        field, frame = records.records_field, view.exchange.response
+        topic, number = field.topic if field.topic is not None else field.topic_id, field.partition
+        if frame is not None and topic is not None and number is not None and (topic, number) not in refused:
+            answered.append((topic, number, frame.data[field.start : records.end]))
+    seen.see(view.info, (view.sent_ns, view.evidence.answered_ns, view.version), asked, answered)

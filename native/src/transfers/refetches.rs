@@ -1,0 +1,242 @@
+//! `kdissect.stats.by_group.refetches`: offsets that a connection fetches again although records came.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use super::topics::ByKey;
+use crate::bodies::partition_rows::{Body, Topic};
+
+/// `kdissect.stats.by_group.refetches`: `STUCK_FROM`, `_KEPT` and `_SAMPLE`.
+const STUCK_FROM: u32 = 3;
+const MOST_HELD: usize = 50_000;
+const SAMPLE: usize = 1 << 20;
+
+/// Fetches of one offset in a row, each with records in its response. `offset` is None if no request named it.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    offset: Option<i64>,
+    version: i16,
+    again: u32,
+    first_ns: i64,
+    last_ns: i64,
+    bytes: i64,
+}
+
+struct Partition {
+    info: Py<PyAny>,
+    topic: (bool, Box<[u8]>),
+    number: i64,
+    asked: Option<i64>,
+    answered_ns: i64,
+    run: Run,
+    longest: Run,
+    sample: Option<Py<PyBytes>>,
+}
+
+/// When the request was sent and the response came, in nanoseconds; the version of both.
+pub type Times = (i64, i64, i16);
+/// A topic, a partition and what comes with it.
+type Entry<'a, T> = (Topic<'a>, i64, T);
+/// Connection, topic, partition; offset, times again, the first and the last request, bytes; whether it ended so; the first
+/// bytes of the records.
+type StuckRow = (Py<PyAny>, Py<PyAny>, i64, Option<i64>, u32, i64, i64, i64, bool, Py<PyBytes>);
+
+/// A topic that Python names, whether by id, with a partition and what comes with it.
+type Named<T> = ((bool, Vec<u8>), i64, T);
+
+#[pyclass(module = "kdissect._native")]
+#[derive(Default)]
+pub struct Refetches {
+    partitions: ByKey<Key, Partition>,
+}
+
+/// Connection, topic and partition in one hash of 128 bits: there are too many to hold their names twice.
+type Key = (u64, u64);
+
+#[pymethods]
+impl Refetches {
+    #[new]
+    fn new() -> Self {
+        Refetches::default()
+    }
+
+    /// Take a Fetch: topic, partition and offset of the request, topic, partition and records of the response.
+    fn see(
+        &mut self,
+        info: &Bound<'_, PyAny>,
+        of: Times,
+        asked: Vec<(Bound<'_, PyAny>, i64, i64)>,
+        answered: Vec<(Bound<'_, PyAny>, i64, Bound<'_, PyBytes>)>,
+    ) -> PyResult<()> {
+        let asked: Vec<_> =
+            asked.iter().map(|(topic, number, offset)| (named(topic), *number, *offset)).collect();
+        let answered: Vec<_> = answered
+            .iter()
+            .map(|(topic, number, records)| (named(topic), *number, records.as_bytes()))
+            .collect();
+        self.take_in(info, of, &lent(&asked), &lent(&answered))
+    }
+
+    /// Partitions that were fetched at one offset at least `STUCK_FROM` times again.
+    fn stuck(&self, py: Python<'_>) -> Vec<StuckRow> {
+        let long = self.partitions.found.iter().filter(|of| of.longest.again >= STUCK_FROM);
+        long.map(|of| {
+            let run = of.longest;
+            let (is_id, name) = &of.topic;
+            let topic = match (is_id, std::str::from_utf8(name)) {
+                (false, Ok(text)) => PyString::new(py, text).into_any(),
+                _ => PyBytes::new(py, name).into_any(),
+            };
+            let is_last = of.run.offset == run.offset && of.run.again >= run.again;
+            let sample =
+                of.sample.as_ref().map_or_else(|| PyBytes::new(py, b"").unbind(), |one| one.clone_ref(py));
+            (
+                of.info.clone_ref(py),
+                topic.unbind(),
+                of.number,
+                run.offset,
+                run.again,
+                run.first_ns,
+                run.last_ns,
+                run.bytes,
+                is_last,
+                sample,
+            )
+        })
+        .collect()
+    }
+}
+
+fn named(topic: &Bound<'_, PyAny>) -> (bool, Vec<u8>) {
+    match topic.downcast::<PyBytes>() {
+        Ok(id) => (true, id.as_bytes().to_vec()),
+        Err(_) => (false, topic.extract::<String>().unwrap_or_default().into_bytes()),
+    }
+}
+
+fn lent<'a, T: Copy>(rows: &'a [Named<T>]) -> Vec<Entry<'a, T>> {
+    let topic = |(is_id, name): &'a (bool, Vec<u8>)| match <&[u8; 16]>::try_from(name.as_slice()) {
+        Ok(id) if *is_id => Topic::Id(id),
+        _ => Topic::Name(name),
+    };
+    rows.iter().map(|(name, number, of)| (topic(name), *number, *of)).collect()
+}
+
+impl Refetches {
+    /// Take a Fetch as its bodies were read; `data` is the frame of the response.
+    pub fn take(
+        &mut self,
+        info: &Bound<'_, PyAny>,
+        of: Times,
+        asked: &Body<'_>,
+        (data, answered): (&[u8], &Body<'_>),
+    ) -> PyResult<()> {
+        let has_records =
+            answered.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()));
+        if !has_records && self.partitions.found.is_empty() {
+            return Ok(());
+        }
+        let requests: Vec<_> = asked
+            .rows
+            .iter()
+            .filter_map(|row| Some((*asked.topics.get(row.topic)?, row.partition, row.values[0])))
+            .collect();
+        let responses: Vec<_> = answered
+            .rows
+            .iter()
+            .filter(|row| row.values[0] == 0)
+            .filter_map(|row| {
+                let records = data.get(row.records.clone()?)?;
+                Some((*answered.topics.get(row.topic)?, row.partition, records))
+            })
+            .collect();
+        self.take_in(info, of, &requests, &responses)
+    }
+
+    fn take_in(
+        &mut self,
+        info: &Bound<'_, PyAny>,
+        of: Times,
+        asked: &[Entry<'_, i64>],
+        answered: &[Entry<'_, &[u8]>],
+    ) -> PyResult<()> {
+        let id = info.getattr(intern!(info.py(), "id"))?;
+        let id = id.downcast::<PyString>()?.to_str()?;
+        for (topic, number, offset) in asked {
+            if let Some(at) = self.partitions.known(key(id, topic, *number)) {
+                self.partitions.found[at].asked = Some(*offset);
+            }
+        }
+        for (topic, number, records) in answered.iter().filter(|(_, _, records)| !records.is_empty()) {
+            if self.partitions.found.len() >= MOST_HELD {
+                self.forget();
+            }
+            let asked =
+                asked.iter().find(|(of, partition, _)| of.key() == topic.key() && partition == number);
+            let place = self.partitions.place(key(id, topic, *number), || Partition {
+                info: info.clone().unbind(),
+                topic: (topic.key().0, topic.key().1.into()),
+                number: *number,
+                asked: asked.map(|(_, _, offset)| *offset),
+                answered_ns: i64::MAX,
+                run: Run::default(),
+                longest: Run::default(),
+                sample: None,
+            });
+            self.partitions.found[place].answer(info.py(), of, records);
+        }
+        Ok(())
+    }
+
+    /// Keep only what is told.
+    fn forget(&mut self) {
+        let held = self.partitions.take();
+        for of in held.into_iter().filter(|of| of.longest.again >= STUCK_FROM).take(MOST_HELD / 100) {
+            let py_key = of.key();
+            self.partitions.place(py_key, || of);
+        }
+    }
+}
+
+impl Partition {
+    fn key(&self) -> Key {
+        let topic = match <&[u8; 16]>::try_from(&*self.topic.1) {
+            Ok(id) if self.topic.0 => Topic::Id(id),
+            _ => Topic::Name(&self.topic.1),
+        };
+        Python::attach(|py| {
+            let id = self.info.bind(py).getattr(intern!(py, "id")).and_then(|id| id.extract::<String>());
+            key(&id.unwrap_or_default(), &topic, self.number)
+        })
+    }
+
+    /// A response with records.
+    fn answer(&mut self, py: Python<'_>, (sent_ns, answered_ns, version): Times, records: &[u8]) {
+        let bytes = records.len() as i64;
+        if sent_ns >= self.answered_ns && (self.asked, version) == (self.run.offset, self.run.version) {
+            self.run.again += 1;
+            self.run.last_ns = sent_ns;
+            self.run.bytes += bytes;
+        } else {
+            let (offset, first_ns, last_ns) = (self.asked, sent_ns, sent_ns);
+            self.run = Run { offset, version, again: 0, first_ns, last_ns, bytes };
+        }
+        self.answered_ns = answered_ns;
+        if self.run.again > self.longest.again {
+            self.longest = self.run;
+            if self.run.again == STUCK_FROM {
+                self.sample = Some(PyBytes::new(py, records.get(..SAMPLE).unwrap_or(records)).unbind());
+            }
+        }
+    }
+}
+
+fn key(id: &str, topic: &Topic<'_>, number: i64) -> Key {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut first = DefaultHasher::new();
+    (id, topic.key(), number).hash(&mut first);
+    let one = first.finish();
+    first.write_u8(1);
+    (one, first.finish())
+}
