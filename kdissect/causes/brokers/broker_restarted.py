@@ -17,6 +17,10 @@ from kdissect.stats.client import Client
 
 _TOGETHER_NS = 8 * SECOND_NS  # a broker that shuts down ends its connections within seconds
 _LEAST = 2  # connections
+# Of a broker that nobody found away: connections, how far apart they end, and how long nobody came back.
+_LEAST_UNSEEN = 3
+_MOMENT_NS = SECOND_NS // 10
+_AWAY_NS = 3 * SECOND_NS
 _AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
 _WHILE_AWAY = frozenset(map(str, (*_AWAY, Reason.CLOSED_AT_ONCE, Reason.PROBE)))
 
@@ -87,27 +91,44 @@ class BrokerRestarted(Cause):
                 ),
                 default=0,
             )
-            if not refused:
+            all_at_once = _all_at_once(links, went, back_ns)
+            if not refused and not all_at_once:
                 continue
             at = Seen()
             for one in went:
                 at.add(Packets(one.connection, -1, f"closed by {broker} ({one.how})", one.time_ns))
-            at.last_ns = back_ns or max(at.last_ns, *(one.connection.start_ns for one in refused))
+            at.last_ns = back_ns or max([at.last_ns, *(one.connection.start_ns for one in refused)])
             clients = [Client(None, key.client_id, None, key.host) for key, _ in links]
             away_ns = at.last_ns - at.first_ns
             then = (
                 f"it was away for {duration(away_ns)}" if back_ns else "it did not come back in the capture"
             )
+            ended = "all " * (not refused) + plural(len(went), "connection")
+            refuses = f" and refused new ones {times(len(refused))}" if refused else ""
             yield self.found(
-                f"Broker {broker} ended {plural(len(went), 'connection')} within"
-                f" {duration(went[-1].time_ns - went[0].time_ns)}"
-                f" and refused new ones {times(len(refused))}: it stopped, and {then}.",
+                f"Broker {broker} ended {ended} within {duration(went[-1].time_ns - went[0].time_ns)}"
+                f"{refuses}: it stopped, and {then}.",
                 clients_text(clients),
                 parties_of(clients) | {Party("broker", broker)},
                 at,
                 Cost(time_ns=away_ns * len({key.client_id for key, _ in links}), errors=len(refused)),
                 "connections {files} --problems",
+                "" if refused else "nobody tried to connect while it was away",
             )
+
+
+def _all_at_once(links: list[tuple[LinkKey, Link]], went: list[Ended], back_ns: int) -> bool:
+    """Whether a broker that nobody found away ended all its connections at one moment, for a while.
+
+    Connections that are idle, or whose session is over, end one by one, and clients come back at once.
+    """
+    first_ns, last_ns = went[0].time_ns, went[-1].time_ns
+    return (
+        len(went) >= _LEAST_UNSEEN
+        and last_ns - first_ns <= _MOMENT_NS
+        and back_ns - last_ns >= _AWAY_NS
+        and not any(link.open_at(last_ns) for _, link in links)
+    )
 
 
 def _together(links: list[tuple[LinkKey, Link]]) -> list[Ended]:

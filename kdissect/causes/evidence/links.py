@@ -42,6 +42,7 @@ class Link:
         "bytes",
         "delayed_ns",
         "ended",
+        "ends",
         "exchanges",
         "first_id",
         "gap_bytes",
@@ -70,6 +71,8 @@ class Link:
         self.broken_off: list[tuple[int, str]] = []
         """TLS connections that were ended within the handshake, with their start."""
         self.starts: list[tuple[int, str]] = []
+        self.ends: list[int] = []
+        """When connections were closed, by whom it may be, or were seen last."""
         self.ended: list[Ended] = []
         self.trips: list[tuple[int, str]] = []
         """Round trips of connections, with their ids."""
@@ -82,6 +85,11 @@ class Link:
         """The median of the shortest round trips of connections."""
         trips = sorted(trip for trip, _ in self.trips)
         return trips[len(trips) // 2] if trips else None
+
+    def open_at(self, time_ns: int) -> int:
+        """How many connections were open at a time."""
+        begun = self.begun_before + sum(start <= time_ns for start, _ in self.starts)
+        return begun - sum(end <= time_ns for end in self.ends)
 
     def add(self, info: ConnectionInfo) -> None:
         """A connection is over."""
@@ -99,6 +107,8 @@ class Link:
         self.last_ns = max(self.last_ns, info.end_ns)
         self._health(info)
         close = info.close
+        if len(self.ends) < _TIMES_KEPT:
+            self.ends.append(info.end_ns if close is None else close.time_ns)
         if is_broken_off(info) and len(self.broken_off) < _TIMES_KEPT:
             self.broken_off.append((info.start_ns, info.id))
         if close is not None and close.by == "client":

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kdissect.causes.cause import Cause, clients_text, times
-from kdissect.causes.evidence.evidence import Evidence, refusals
+from kdissect.causes.cause import Cause, client_text, clients_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of, refusals
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.causes.versions.version_refused import HELP
+from kdissect.history.api_keys import PRODUCE
 from kdissect.history.fact import Fact
-from kdissect.model.cause import Cost, FoundCause, Severity
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
+
+_AGAIN = 2  # once may be a broker that stops
 
 
 class VersionRemoved(Cause):
@@ -61,6 +64,28 @@ class VersionNeverThere(VersionRemoved):
     id = "version-refused"
     title = "The broker does not have the version that a client asks for"
     has_worked = False
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Also behind versions that Kafka dropped, on connections without ApiVersions."""
+        named = set()
+        for found in super().find(seen):
+            named |= {(packets.what, party.name) for packets in found.evidence for party in found.parties}
+            yield found
+        for (client, broker, kind), at in seen.gathering.versions.cut_off.items():
+            what = at.evidence[0].what
+            if at.times < _AGAIN or (what, broker) in named or _has_worked(seen, client, kind[0]):
+                continue
+            yield self.found(
+                f"{client_text(client)} asks {broker} for {what}, which Kafka 4.0 dropped, and the broker"
+                f" closes the connection behind it without an answer ({times(at.times)})"
+                f"{': the records are not written' if kind[0] == PRODUCE else ''}.",
+                client_text(client),
+                parties_of([client]) | {Party("broker", broker)},
+                at,
+                Cost(errors=at.times),
+                "upgrade {files} --target 4.0",
+                "the broker says nothing: that it closes each time behind this request is all that shows it",
+            )
 
 
 def _asked(fact: Fact) -> tuple[int, int]:
