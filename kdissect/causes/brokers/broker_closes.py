@@ -13,6 +13,7 @@ from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
 
 _LEAST = 3
+_RESET = "closed (rst) with requests under way"
 
 
 class BrokerCloses(Cause):
@@ -40,13 +41,14 @@ class BrokerCloses(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker; clients apart whose trouble another cause explains, with that cause."""
-        found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None]]] = {}
+        found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[str]]] = {}
 
         def put(broker: str, client: Client, packets: Packets, took_ns: int = 0) -> None:
             why = next(seen.ledger.claims_on(client, broker), None)
             key = broker, frozenset() if why is None else why.parties
-            at, clients = found.setdefault(key, (Seen(), {}))
+            at, clients, ways = found.setdefault(key, (Seen(), {}, set()))
             at.add(packets, took_ns)
+            ways.add(packets.what)
             clients[client] = None
 
         known = set()
@@ -64,17 +66,20 @@ class BrokerCloses(Cause):
                 what = "with requests under way" if ended.unanswered else "while the client had use for it"
                 packets = Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns)
                 put(key.broker, Client(None, key.client_id, None, key.host), packets)
-        for (broker, _), (at, clients) in found.items():
+        for (broker, _), (at, clients, ways) in found.items():
             if at.times < _LEAST:
                 continue
+            is_reset, who = ways == {_RESET}, clients_text(clients)
             yield self.found(
-                f"Broker {broker} closed connections {times(at.times)} that {clients_text(clients)} still"
-                " used:"
-                " they had to connect again.",
-                clients_text(clients),
+                f"Connections to {broker} were reset {times(at.times)} while {who} waited for a response: by"
+                " the broker, or by a load balancer, NAT or firewall between that had forgotten them."
+                if is_reset
+                else f"Broker {broker} closed connections {times(at.times)} that {who} still used: they had"
+                " to connect again.",
+                who,
                 parties_of(list(clients)) | {Party("broker", broker)},
                 at,
                 Cost(errors=at.times),
                 "connections {files} --problems",
-                "why it does, only its log says",
+                "who resets them, the packets do not show" if is_reset else "why it does, only its log says",
             )

@@ -13,22 +13,26 @@ class MessageTooLarge(ErrorCause):
     """Writes refused for their size."""
 
     id = "message-too-large"
-    title = "Messages are larger than the topic takes"
+    title = "Batches are larger than the topic takes"
     severity = Severity.STOPS
     codes = _TOO_LARGE
     help = (
         "Raise max.message.bytes of the topic (and what consumers fetch at once), compress, or send less"
         " at a time: "
-        "max.request.size of the producer must not be larger than what the topic takes."
+        "max.request.size of the producer must not be larger than what the topic takes. A broker compresses a"
+        " batch again if compression.type of the topic names another codec than the batch has: then that"
+        " size counts, and compression.type=producer or a codec that compresses better helps."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#MESSAGE_TOO_LARGE",
         "org.apache.kafka.clients.producer.ProducerConfig#MAX_REQUEST_SIZE_CONFIG",
+        "org.apache.kafka.common.config.TopicConfig#COMPRESSION_TYPE_CONFIG",
     )
 
     def sentence(self, errors: Errors) -> str:
         """Which topic, and who."""
         return (
-            f"{clients_text(errors.clients)} sent batches that are too large for topic"
-            f" {quoted(errors.names('topic'))}: the broker refused them {times(errors.seen.times)}."
+            f"The broker refused batches of {clients_text(errors.clients)} for topic"
+            f" {quoted(errors.names('topic'))} {times(errors.seen.times)} as too large: as they were sent, or"
+            " as it stores them."
         )
