@@ -23,8 +23,8 @@ def why_unread(records: bytes, *, is_whole: bool) -> str:
     size = int.from_bytes(records[LENGTH_AT : LENGTH_AT + _SIZE], "big", signed=True) + OVERHEAD
     if is_whole and size > len(records):
         return (
-            f"the first batch has {size:,} bytes, and the response holds {len(records):,}: the client asks"
-            " for less than one whole batch"
+            f"the first batch has {plural(size, 'byte', spec=',')}, and the response holds"
+            f" {len(records):,}: the client asks for less than one whole batch"
         )
     found = split_batches(records, 0, len(records), may_be_cut=True)
     if not found.batches:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kdissect.causes.cause import joined
+from kdissect.causes.cause import joined, times
 from kdissect.causes.general.general_cause import GeneralCause, Together
 from kdissect.causes.ledger.symptom import Symptom, SymptomKind
 from kdissect.model.cause import Cost, Severity
@@ -41,7 +41,7 @@ class OffsetNotPassed(GeneralCause):
         went_on = " It got past them later." if found.goes_on else ""
         return (
             f"{found.who} fetched the same records of topic '{found.first.topic}' ({places}) again and"
-            f" again: {found.seen.times} times within {duration(found.seen.span_ns)}, each time after a"
+            f" again: {times(found.seen.times)} within {duration(found.seen.span_ns)}, each time after a"
             f" response that held them. {found.first.message[:1].upper()}{found.first.message[1:]}.{went_on}"
         )
 
