@@ -50,7 +50,9 @@ class Replay:
 
     def set_aside(self, connection: str) -> ConnectionInfo:
         """Give what is known of an open connection, which is known here no more."""
-        info = copy(self._open.pop(connection))  # what was counted may still ask the other one for its cluster
+        info = copy(
+            self._open.pop(connection)
+        )  # what was counted may still ask the other one for its cluster
         info.identities = None  # it is pickled alone
         return info
 

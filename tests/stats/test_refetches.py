@@ -47,3 +47,15 @@ def test_the_longest_run_of_each_partition_is_kept(refetches: Any) -> None:
 def test_requests_that_were_sent_before_the_response_are_no_repeats(refetches: Any) -> None:
     again: Step = ([("t", 1, 5)], [("t", 1, b"abc")])
     assert _stuck(refetches, _info(), [again] * 9, apart=1) == []
+
+
+@pytest.mark.parametrize("refetches", _ENGINES)
+def test_few_responses_are_kept_as_samples(refetches: Any) -> None:
+    partitions = range(20)
+    again: Step = (
+        [("t", number, 5) for number in partitions],
+        [("t", number, b"abc") for number in partitions],
+    )
+    found = _stuck(refetches, _info(), [again] * 9)
+    assert [each.partition for each in found] == [*partitions]
+    assert sum(bool(each.sample) for each in found) == 16

@@ -38,11 +38,12 @@ class OffsetNotPassed(GeneralCause):
     def sentence(self, found: Together) -> str:
         """Who is stuck where, and why as far as the bytes show it."""
         places = joined(list(dict.fromkeys(one.detail for one in found.symptoms)))
+        why = f" {found.first.message[:1].upper()}{found.first.message[1:]}." if found.first.message else ""
         went_on = " It got past them later." if found.goes_on else ""
         return (
             f"{found.who} fetched the same records of topic '{found.first.topic}' ({places}) again and"
             f" again: {times(found.seen.times)} within {duration(found.seen.span_ns)}, each time after a"
-            f" response that held them. {found.first.message[:1].upper()}{found.first.message[1:]}.{went_on}"
+            f" response that held them.{why}{went_on}"
         )
 
     def not_surer(self, found: Together) -> str:

@@ -219,7 +219,7 @@ def _refetched(seen: Gathering, groups: Collection[GroupRow]) -> Iterator[Sympto
         yield Symptom(
             SymptomKind.REFETCHED, info.capture_set, client, info.broker_text, at, FETCH,
             detail=f"partition {one.partition}{offset}",
-            message=why_unread(one.sample, is_whole=one.is_whole),
+            message=why_unread(one.sample, is_whole=one.is_whole) if one.sample else "",
             topic=plain_name(topic), total=one.size, goes_on=not one.is_last,
         )  # fmt: skip
 

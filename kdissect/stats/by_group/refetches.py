@@ -21,7 +21,9 @@ STUCK_FROM = 3
 """So many Fetches of one offset again, each after a response with records. A seek, or a partition that is
 paused while a response is on its way, repeats one or two."""
 _KEPT = 50_000  # connections times partitions with records; 500 bytes each
-_SAMPLE = 1 << 20  # bytes of a response that are kept to see why
+# Responses that are kept to see why, and bytes of each.
+_SAMPLES_KEPT = 16
+_SAMPLE = 1 << 20
 
 Times = tuple[int, int, int]
 """When the request was sent and the response came, in nanoseconds; the version of both."""
@@ -36,7 +38,7 @@ class StuckAt(NamedTuple):
 
     `offset` is None if no request named it. `again`: Fetches after the first one; `first_ns` is the time of
     that. `size`: bytes of the records of all responses. `is_last`: it was not followed by another offset.
-    `sample`: the first bytes of the records of one response.
+    `sample`: the first bytes of the records of one response; empty if they are not kept.
     """
 
     info: ConnectionInfo
@@ -81,8 +83,8 @@ class _Partition:
         self.run = self.longest = _Run()
         self.sample = b""
 
-    def answer(self, times: Times, records: bytes) -> None:
-        """Take a response with records."""
+    def answer(self, times: Times, records: bytes, *, may_keep: bool) -> bool:
+        """Take a response with records; tell whether it is kept."""
         sent_ns, answered_ns, version = times
         run, size = self.run, len(records)
         is_same = (self.asked, version) == (run.offset, self.version)
@@ -93,8 +95,10 @@ class _Partition:
         self.run, self.answered_ns, self.version = run, answered_ns, version
         if run.again > self.longest.again:
             self.longest = run
-            if run.again == STUCK_FROM:
+            if run.again == STUCK_FROM and may_keep:
                 self.sample = records[:_SAMPLE]
+                return True
+        return False
 
 
 class Refetches:
@@ -102,6 +106,7 @@ class Refetches:
 
     def __init__(self) -> None:
         self._partitions: dict[tuple[str, str | bytes, int], _Partition] = {}
+        self._samples = 0
 
     def see(self, info: ConnectionInfo, times: Times, asked: Asked, answered: Answered) -> None:
         """Take a Fetch."""
@@ -121,7 +126,7 @@ class Refetches:
                     offsets = {(of, partition): offset for of, partition, offset in reversed(asked)}
                 found = _Partition(info, offsets.get((topic, number)))
                 self._partitions[info.id, topic, number] = found
-            found.answer(times, records)
+            self._samples += found.answer(times, records, may_keep=self._samples < _SAMPLES_KEPT)
 
     def stuck(self) -> list[StuckRow]:
         """Partitions that were fetched at one offset at least `STUCK_FROM` times again."""

@@ -7,9 +7,10 @@ use pyo3::types::{PyBytes, PyString};
 use super::topics::ByKey;
 use crate::bodies::partition_rows::{Body, Topic};
 
-/// `kdissect.stats.by_group.refetches`: `STUCK_FROM`, `_KEPT` and `_SAMPLE`.
+/// `kdissect.stats.by_group.refetches`: `STUCK_FROM`, `_KEPT`, `_SAMPLES_KEPT` and `_SAMPLE`.
 const STUCK_FROM: u32 = 3;
 const MOST_HELD: usize = 50_000;
+const SAMPLES_HELD: usize = 16;
 const SAMPLE: usize = 1 << 20;
 
 /// Fetches of one offset in a row, each with records in its response. `offset` is None if no request named it.
@@ -49,6 +50,7 @@ type Named<T> = ((bool, Vec<u8>), i64, T);
 #[derive(Default)]
 pub struct Refetches {
     partitions: ByKey<Key, Partition>,
+    samples: usize,
 }
 
 /// Connection, topic and partition in one hash of 128 bits: there are too many to hold their names twice.
@@ -184,7 +186,9 @@ impl Refetches {
                 longest: Run::default(),
                 sample: None,
             });
-            self.partitions.found[place].answer(info.py(), of, records);
+            let may_keep = self.samples < SAMPLES_HELD;
+            let is_kept = self.partitions.found[place].answer(info.py(), of, records, may_keep);
+            self.samples += usize::from(is_kept);
         }
         Ok(())
     }
@@ -211,8 +215,14 @@ impl Partition {
         })
     }
 
-    /// A response with records.
-    fn answer(&mut self, py: Python<'_>, (sent_ns, answered_ns, version): Times, records: &[u8]) {
+    /// Take a response with records; tell whether it is kept.
+    fn answer(
+        &mut self,
+        py: Python<'_>,
+        (sent_ns, answered_ns, version): Times,
+        records: &[u8],
+        may_keep: bool,
+    ) -> bool {
         let bytes = records.len() as i64;
         if sent_ns >= self.answered_ns && (self.asked, version) == (self.run.offset, self.run.version) {
             self.run.again += 1;
@@ -225,10 +235,12 @@ impl Partition {
         self.answered_ns = answered_ns;
         if self.run.again > self.longest.again {
             self.longest = self.run;
-            if self.run.again == STUCK_FROM {
+            if self.run.again == STUCK_FROM && may_keep {
                 self.sample = Some(PyBytes::new(py, records.get(..SAMPLE).unwrap_or(records)).unbind());
+                return true;
             }
         }
+        false
     }
 }
 
