@@ -69,7 +69,7 @@ ANSWERS = (
            ("slow-client",)),
     Answer("x_recompressed_too_large_real.pcapng.gz", "message-too-large", ("or as it stores them",)),
     Answer("lua2.pcapng.gz", "version-refused",
-           ("Produce v0, which Kafka 4.0 dropped", "not written")),
+           ("Produce v0, which Kafka 4.0 dropped", "writes none of the records")),
     Answer("rolling_restart_real.pcap.gz", "broker-restarted", ("ended all 3 connections",)),
     Answer("reauth_refused.pcap.gz", "reauthentication-refused",
            ("to authenticate again on its connection", "the same response lists it"), ("mechanism-refused",)),

@@ -78,7 +78,7 @@ class VersionNeverThere(VersionRemoved):
             yield self.found(
                 f"{client_text(client)} asks {broker} for {what}, which Kafka 4.0 dropped, and the broker"
                 f" closes the connection behind it without an answer ({times(at.times)})"
-                f"{': the records are not written' if kind[0] == PRODUCE else ''}.",
+                f"{'; a broker that dropped it writes none of the records' if kind[0] == PRODUCE else ''}.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,
