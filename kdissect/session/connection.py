@@ -333,7 +333,9 @@ class ConnectionAnalyzer:
                 keep = min(keep, offset)
         candidates = self._conversation.request_places if from_client else self._conversation.response_places
         for offset in islice(candidates(data), MAX_CANDIDATES):
-            if check(data, offset, False) is Verdict.YES and self._goes_on(direction, data, offset):
+            # Few bytes can be a response that fits; a request has the client id and a body of its own.
+            goes_on = from_client or self._goes_on(direction, data, offset)
+            if goes_on and check(data, offset, False) is Verdict.YES:
                 return offset
         return ~keep
 
