@@ -87,17 +87,20 @@ def _silent(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("rebalance-ignored", "GRP018", "a member that is told of a rebalance joins again in time", MANY)
 def _overdue(rng: random.Random) -> Iterator[Mutant]:
-    """The heartbeat before the last was answered with a rebalance, long ago."""
+    """The last two heartbeats are answered with a rebalance, the first of them long ago."""
     for _, scene in places(rng, HEARTBEAT, *GROUP, each=1):
         joined = _joined(scene)
         if joined is None or scene.target == 0 or scene.exchanges[scene.target - 1].api_key != HEARTBEAT:
             continue
-        told = side_of(scene._replace(target=scene.target - 1), BROKER)
-        if told is None or told.value().error_code:
+        talk = scene.talk()
+        sides = [(n, side_of(scene._replace(target=n), BROKER)) for n in (scene.target - 1, scene.target)]
+        answers = [(n, side) for n, side in sides if side is not None and not side.value().error_code]
+        if len(answers) < len(sides):
             continue
-        value = told.value()
-        value.error_code = REBALANCE_IN_PROGRESS
-        talk = scene.talk().replace(scene.target - 1, BROKER, told.encoded(value))
+        for place, side in answers:
+            value = side.value()
+            value.error_code = REBALANCE_IN_PROGRESS
+            talk = talk.replace(place, BROKER, side.encoded(value))
         wait = getattr(joined, "rebalance_timeout_ms", joined.session_timeout_ms) * 1_000_000 + SECOND
         if wait > LONGEST_WAIT:
             continue
