@@ -324,13 +324,18 @@ class ConnectionAnalyzer:
         from_client = direction == self.info.client_direction
         check = self._request_fits if from_client else self._response_fits
         keep = len(data)
+        likely: int | None = None
         # Frames mostly begin where segments do. Of tiny segments every offset may be such a place.
         for offset in range(len(data)) if len(data) <= TINY else sorted({0, first}):
             verdict = check(data, offset, True)
-            if verdict is Verdict.YES:
+            if verdict is Verdict.YES and self.begins(direction, data[offset:], whole=False):
                 return offset
+            if verdict is Verdict.YES and likely is None:
+                likely = offset
             if verdict is Verdict.MORE:
                 keep = min(keep, offset)
+        if likely is not None:
+            return likely
         candidates = self._conversation.request_places if from_client else self._conversation.response_places
         for offset in islice(candidates(data), MAX_CANDIDATES):
             # Few bytes can be a response that fits; a request has the client id and a body of its own.

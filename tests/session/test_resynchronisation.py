@@ -181,3 +181,15 @@ def test_frames_without_a_request_earn_no_trust() -> None:
     for number in range(8, 12):
         beat(talk, number)
     assert answered(talk.packets) == [5, 8, 9, 10, 11]
+
+
+def test_zeros_before_an_answer_are_no_better_than_the_answer() -> None:
+    """Requests are missing too, and an id may be any: what ends a lost answer looks like the start of one."""
+    talk = Conversation().handshake()
+    beat(talk, 5)
+    talk.lose(CLIENT, request(HEARTBEAT, 0, 6, BODY)).lose(BROKER, response(6, OK)[:5])
+    for number in range(7, 12):
+        talk.client(request(HEARTBEAT, 0, number, BODY))
+        talk.broker(struct.pack(">ii", 4, 0)[:7]).broker(response(number, OK))
+        talk.lose(BROKER, bytes(5))
+    assert answered(talk.packets) == [5, *range(7, 12)]
