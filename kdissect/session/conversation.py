@@ -462,9 +462,13 @@ class Conversation:
         self._emit(exchange)
 
     def _answers_any(self, frame: Frame) -> bool:
-        """Whether a response fits a kind of request that was seen; one that is cut may."""
-        seen = self._info.api_versions_seen
-        return frame.is_cut or any(response_fits(frame.data, *kind) for kind in islice(seen, MAX_INFERENCES))
+        """Whether a response, or what there is of it, fits a kind of request that was seen."""
+        kinds = islice(self._info.api_versions_seen, MAX_INFERENCES)
+        if not frame.is_cut:
+            return any(response_fits(frame.data, *kind) for kind in kinds)
+        return len(frame.data) >= MIN_EVIDENCE and any(
+            response_may_begin(frame.data, *kind) for kind in kinds
+        )
 
     def _infer(self, exchange: Exchange, frame: Frame) -> None:
 

@@ -193,3 +193,12 @@ def test_zeros_before_an_answer_are_no_better_than_the_answer() -> None:
         talk.broker(struct.pack(">ii", 4, 0)[:7]).broker(response(number, OK))
         talk.lose(BROKER, bytes(5))
     assert answered(talk.packets) == [5, *range(7, 12)]
+
+
+def test_a_cut_answer_to_a_missing_request_must_look_like_one() -> None:
+    """Where the position is a guess, an id in the usual range and any size are no answer."""
+    talk = Conversation().handshake()
+    beat(talk, 5)
+    talk.lose(CLIENT, request(HEARTBEAT, 0, 6, BODY)).lose(BROKER, response(6, OK)[:5])
+    talk.client(request(HEARTBEAT, 0, 7, BODY)).broker(struct.pack(">ii", 260, 0) + b"\xff" * 80)
+    assert [one.state for one in exchanges_of(talk.packets)] == [State.COMPLETE, State.UNANSWERED]
