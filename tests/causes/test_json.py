@@ -29,3 +29,10 @@ def test_packets_of_an_input_without_a_name_have_no_file() -> None:
     assert named["first_packet"] > 0
     nameless = diagnosis_row(found._replace(files=()))["causes"][0]["evidence"][0]
     assert nameless == {**named, "file": None, "first_packet": None, "last_packet": None}
+
+
+def test_with_a_filter_its_connections_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
+    refused = "errors == MESSAGE_TOO_LARGE"
+    assert main(["why", capture("kafka44_java_errors"), "-Y", refused, "--json"]) in (0, 1)
+    looked_at = json.loads(capfd.readouterr().out)["looked_at"]
+    assert looked_at[0].startswith("1 exchange on 1 Kafka connection in ")

@@ -73,7 +73,9 @@ class Gathering:
         self.problems: list[ConnectionProblem] = []
         self.facts: dict[str, list[KnownFact]] = {}
         self.kinds: Counter[str] = Counter()
-        """Connections by what they carry."""
+        """Connections by what they carry, also those that do not count."""
+        self.kafka_connections = 0
+        """Those that count."""
         self.first_ns = self.last_ns = 0
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
@@ -164,6 +166,7 @@ class Gathering:
         if self._counter is not None:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1
+        self.kafka_connections += info.kind is ConnectionKind.KAFKA and self._counts(info)
         self.first_ns = min(self.first_ns or info.start_ns, info.start_ns)
         self.last_ns = max(self.last_ns or info.end_ns, info.end_ns)
         if self._counts(info) and (info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS):

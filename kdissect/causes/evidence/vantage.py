@@ -14,10 +14,10 @@ from kdissect.session.info import ConnectionKind
 def looked_at(seen: Evidence) -> Iterator[str]:
     """How much of what."""
     gathering = seen.gathering
-    kinds, total = gathering.kinds, gathering.traffic.total
+    total = gathering.traffic.total
     yield (
-        f"{plural(total.exchanges, 'exchange', spec=',')} on {plural(kinds['kafka'], 'Kafka connection')}"
-        f" in {duration(seen.span_ns)}"
+        f"{plural(total.exchanges, 'exchange', spec=',')} on"
+        f" {plural(gathering.kafka_connections, 'Kafka connection')} in {duration(seen.span_ns)}"
     )
     counts = (
         (len(seen.groups), "group"),
