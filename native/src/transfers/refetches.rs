@@ -1,6 +1,5 @@
 //! `kdissect.stats.by_group.refetches`: offsets that a connection fetches again although records came.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -67,7 +66,7 @@ impl Refetches {
     fn see(
         &mut self,
         info: &Bound<'_, PyAny>,
-        of: Times,
+        times: Times,
         asked: Vec<(Bound<'_, PyAny>, i64, i64)>,
         answered: Vec<(Bound<'_, PyAny>, i64, Bound<'_, PyBytes>)>,
     ) -> PyResult<()> {
@@ -77,7 +76,7 @@ impl Refetches {
             .iter()
             .map(|(topic, number, records)| (named(topic), *number, records.as_bytes()))
             .collect();
-        self.take_in(info, of, &lent(&asked), &lent(&answered))
+        self.take_in(info, times, &lent(&asked), &lent(&answered))
     }
 
     /// Partitions that were fetched at one offset at least `STUCK_FROM` times again.
@@ -163,8 +162,7 @@ impl Refetches {
         asked: &[Entry<'_, i64>],
         answered: &[Entry<'_, &[u8]>],
     ) -> PyResult<()> {
-        let id = info.getattr(intern!(info.py(), "id"))?;
-        let id = id.downcast::<PyString>()?.to_str()?;
+        let id = info.as_ptr() as usize; // of an object that partitions keep: no other gets it meanwhile
         for (topic, number, offset) in asked {
             if let Some(at) = self.partitions.known(key(id, topic, *number)) {
                 self.partitions.found[at].asked = Some(*offset);
@@ -209,10 +207,7 @@ impl Partition {
             Ok(id) if self.topic.0 => Topic::Id(id),
             _ => Topic::Name(&self.topic.1),
         };
-        Python::attach(|py| {
-            let id = self.info.bind(py).getattr(intern!(py, "id")).and_then(|id| id.extract::<String>());
-            key(&id.unwrap_or_default(), &topic, self.number)
-        })
+        key(self.info.as_ptr() as usize, &topic, self.number)
     }
 
     /// Take a response with records; tell whether it is kept.
@@ -244,7 +239,7 @@ impl Partition {
     }
 }
 
-fn key(id: &str, topic: &Topic<'_>, number: i64) -> Key {
+fn key(id: usize, topic: &Topic<'_>, number: i64) -> Key {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut first = DefaultHasher::new();
     (id, topic.key(), number).hash(&mut first);
