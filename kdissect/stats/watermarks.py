@@ -6,6 +6,7 @@ A Fetch of an offset below the high watermark finds data at once; one at the hig
 differ for who asks how fast a broker is.
 """
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from kdissect.decoders.generated.values import sent
@@ -55,3 +56,13 @@ def topic_of(row: Any) -> str | bytes:
         return bytes(topic_id)
     name = sent(row, "topic", None)
     return str(row.name if name is None else name)
+
+
+def refused_partitions(topics: Iterable[Any] | None) -> set[tuple[str | bytes, int]]:
+    """Topic and number of the partitions with an error code, of the topics of a response."""
+    return {
+        (topic_of(topic), row.partition_index)
+        for topic in topics or ()
+        for row in topic.partitions or ()
+        if row.error_code
+    }

@@ -17,7 +17,7 @@ from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.positions import Commits
 from kdissect.stats.client import Client, client_of, text_of
 from kdissect.stats.transfers import topic_key
-from kdissect.stats.watermarks import topic_of
+from kdissect.stats.watermarks import refused_partitions, topic_of
 
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
 REWINDS_KEPT = 1_000
@@ -49,12 +49,7 @@ class Rewinds:
         """Take a commit that is answered."""
         if view.key != apis.OFFSET_COMMIT or view.request is None or view.response is None:
             return
-        refused = {
-            (topic_of(topic), row.partition_index)
-            for topic in view.response.topics or ()
-            for row in topic.partitions or ()
-            if row.error_code
-        }
+        refused = refused_partitions(view.response.topics)
         group = text_of(view.request.group_id)
         for topic in view.request.topics or ():
             name = topic_key(self._names, view.info, topic_of(topic))
@@ -93,10 +88,10 @@ class Rewinds:
 
 
 class WatchedGroups(GroupTraffic):
-    """Groups whose commits are held against those before."""
+    """Groups whose commits are compared with those before, and offsets that are fetched again."""
 
     def __init__(self, names: TopicNames, rewinds: Rewinds) -> None:
-        super().__init__(names)
+        super().__init__(names, watches_refetches=True)
         self._rewinds = rewinds
         self._goes_back = rewinds.is_back
 

@@ -65,11 +65,11 @@ class GroupTraffic:
     _goes_back: GoesBack | None = None
     """Whether offsets that a group commits in a block are to be added as exchanges."""
 
-    def __init__(self, names: TopicNames) -> None:
+    def __init__(self, names: TopicNames, *, watches_refetches: bool = False) -> None:
         self._names = names
         self.classic = ClassicGroups()
         self.modern = ModernGroups()
-        self.positions = Positions(names)
+        self.positions = Positions(names, watches_refetches=watches_refetches)
         self.leaders = Leaders()
         self.links = GroupLinks()
         self._wanted = True

@@ -23,7 +23,7 @@ from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.by_group.refetches import Refetches, StuckAt, refetches, see_fetch
 from kdissect.stats.client import text_of
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf, topic_key
-from kdissect.stats.watermarks import topic_of
+from kdissect.stats.watermarks import refused_partitions, topic_of
 
 _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
 _COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
@@ -62,26 +62,25 @@ _NOWHERE = Position(None, None, 0)
 
 
 class Positions:
-    """Fetch positions by client, committed offsets by group."""
+    """Fetch positions by client, committed offsets by group; if asked for, offsets that are fetched again."""
 
-    def __init__(self, names: TopicNames) -> None:
+    def __init__(self, names: TopicNames, *, watches_refetches: bool = False) -> None:
         self._names = names
-        self.refetches = refetches()
-        """Offsets that a connection fetches again although records came."""
-        self._fetches = _FetchPositions(names, self.refetches) if is_compiled else None
+        self._refetches = refetches() if watches_refetches else None
+        self._fetches = _FetchPositions(names, self._refetches) if is_compiled else None
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
 
     def __getstate__(self) -> dict[str, Any]:
         """What the compiled part learned is known; it begins anew elsewhere, if it is in use."""
         self.catch_up()
-        return vars(self) | {"_fetches": self._fetches is not None, "refetches": None}
+        return vars(self) | {"_fetches": self._fetches is not None, "_refetches": self._refetches is not None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.refetches = refetches()
+        self._refetches = refetches() if state["_refetches"] else None
         is_used = is_compiled and state["_fetches"]
-        self._fetches = _FetchPositions(self._names, self.refetches) if is_used else None
+        self._fetches = _FetchPositions(self._names, self._refetches) if is_used else None
 
     def learn_fetch(self, exchange: Exchange) -> None:
         """Take the next Fetch. What it says is known after `catch_up`."""
@@ -92,7 +91,8 @@ class Positions:
         if view.request is not None:
             self._asked(view)
             self._answered(view)
-            see_fetch(self.refetches, view)
+            if self._refetches is not None:
+                see_fetch(self._refetches, view)
 
     def learn_block(
         self,
@@ -161,9 +161,9 @@ class Positions:
         return list(self._positions.items())
 
     def stuck(self) -> list[StuckAt]:
-        """Where connections fetched one offset again and again although records came."""
+        """Where connections fetched one offset again and again although records came, if watched."""
         self.catch_up()
-        return [StuckAt(*row) for row in self.refetches.stuck()]
+        return [] if self._refetches is None else [StuckAt(*row) for row in self._refetches.stuck()]
 
     def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
         """All offsets that were committed, by capture set and group."""
@@ -202,12 +202,7 @@ class Positions:
 
     def _committed(self, view: ExchangeView) -> None:
         scope, group = view.info.scope, text_of(view.request.group_id)
-        refused = {
-            (topic_of(topic), row.partition_index)
-            for topic in view.response.topics or ()
-            for row in topic.partitions or ()
-            if row.error_code
-        }
+        refused = refused_partitions(view.response.topics)
         for topic in view.request.topics or ():
             name = self._name(view, topic)
             for row in topic.partitions or ():
@@ -224,7 +219,7 @@ Put = Callable[[Taken], None]
 class _FetchPositions:
     """Fetches and commits that the compiled part learned from, until that is taken."""
 
-    def __init__(self, names: TopicNames, seen: native.Refetches | Refetches) -> None:
+    def __init__(self, names: TopicNames, seen: native.Refetches | Refetches | None) -> None:
         self.numbers = Numbers(names)
         assert not isinstance(seen, Refetches)  # it is compiled
         self._fetches = native.FetchPositions(seen)

@@ -15,7 +15,7 @@ from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled, native
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.watermarks import topic_of
+from kdissect.stats.watermarks import refused_partitions, topic_of
 
 STUCK_FROM = 3
 """So many Fetches of one offset again, each after a response with records. A seek, or a partition that is
@@ -84,7 +84,7 @@ class _Partition:
         self.sample = b""
 
     def answer(self, times: Times, records: bytes, *, may_keep: bool) -> bool:
-        """Take a response with records; tell whether it is kept."""
+        """Take a response with records; return whether it is kept."""
         sent_ns, answered_ns, version = times
         run, size = self.run, len(records)
         is_same = (self.asked, version) == (run.offset, self.version)
@@ -140,9 +140,9 @@ class Refetches:
         ]  # fmt: skip
 
     def _forget(self) -> None:
-        """Keep only what is told."""
-        told = [(key, of) for key, of in self._partitions.items() if of.longest.again >= STUCK_FROM]
-        self._partitions = dict(told[: _KEPT // 100])
+        """Keep only what `stuck` reports."""
+        stuck = [(key, of) for key, of in self._partitions.items() if of.longest.again >= STUCK_FROM]
+        self._partitions = dict(stuck[: _KEPT // 100])
 
 
 def refetches() -> native.Refetches | Refetches:
@@ -154,12 +154,7 @@ def see_fetch(seen: native.Refetches | Refetches, view: ExchangeView) -> None:
     """Take a Fetch that Python decoded."""
     if view.request is None or view.response is None:
         return
-    refused = {
-        (topic_of(topic), row.partition_index)
-        for topic in view.response.responses or ()
-        for row in topic.partitions or ()
-        if row.error_code
-    }
+    refused = refused_partitions(view.response.responses)
     asked = [
         (topic_of(topic), row.partition, row.fetch_offset)
         for topic in view.request.topics or ()

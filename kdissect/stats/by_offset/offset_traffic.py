@@ -29,7 +29,7 @@ from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
 from kdissect.stats.transfers import topic_key
-from kdissect.stats.watermarks import topic_of
+from kdissect.stats.watermarks import refused_partitions, topic_of
 
 ROWS_KEPT = 10_000  # of each kind, the last ones
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
@@ -263,12 +263,7 @@ class OffsetTraffic:
     def _commit(self, view: ExchangeView, wanted: bool) -> None:
         answer = view.response
         info, group = view.info, text_of(view.request.group_id)
-        refused = {
-            (topic_of(topic), row.partition_index)
-            for topic in answer.topics or ()
-            for row in topic.partitions or ()
-            if row.error_code
-        }
+        refused = refused_partitions(answer.topics)
         from_outside = (
             not sent(view.request, "member_id")
             and sent(view.request, "generation_id_or_member_epoch", -1) < 0

@@ -48,8 +48,9 @@ type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>)
 type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>);
 
 #[pyclass(module = "kdissect._native")]
+#[derive(Default)]
 pub struct FetchPositions {
-    refetches: Py<Refetches>,
+    refetches: Option<Py<Refetches>>,
     topics: Topics,
     positions: ByKey<(u32, u32, i64), Position>,
     /// Groups by broker and id.
@@ -63,16 +64,8 @@ pub struct FetchPositions {
 impl FetchPositions {
     /// What learns of offsets that are fetched again.
     #[new]
-    fn new(refetches: Py<Refetches>) -> Self {
-        FetchPositions {
-            refetches,
-            topics: Topics::default(),
-            positions: ByKey::default(),
-            groups: Topics::default(),
-            commits: ByKey::default(),
-            touches: 0,
-            known: Known::default(),
-        }
+    fn new(refetches: Option<Py<Refetches>>) -> Self {
+        FetchPositions { refetches, ..FetchPositions::default() }
     }
 
     /// Whether there are commits that `take` did not give yet.
@@ -90,7 +83,7 @@ impl FetchPositions {
         of: (Bound<'_, PyAny>, Times),
         request: Place<'_>,
         response: Option<Place<'_>>,
-    ) -> PyResult<u8> {
+    ) -> u8 {
         let (info, times) = of;
         self.parts((client, broker), (&info, times), part(&request), response.as_ref().map(part))
     }
@@ -183,7 +176,7 @@ impl Counts for Learning<'_, '_> {
     ) -> PyResult<u8> {
         let answered_ns = row.response.as_ref().map_or(0, |content| content.span.first_time);
         let times = (row.request.content.span.first_time, answered_ns, row.request.kind.version);
-        self.positions.parts(who, (info, times), request, response)
+        Ok(self.positions.parts(who, (info, times), request, response))
     }
 }
 
@@ -194,18 +187,20 @@ impl FetchPositions {
         (info, times): (&Bound<'_, PyAny>, Times),
         request: Part<'_>,
         response: Option<Part<'_>>,
-    ) -> PyResult<u8> {
-        let Some((_, asked)) = read(request) else { return Ok(LEFT) };
+    ) -> u8 {
+        let Some((_, asked)) = read(request) else { return LEFT };
         let answered = match response {
             None => Some((&[] as &[u8], Body::default())),
             Some(response) => read(response),
         };
-        let Some((data, answered)) = answered else { return Ok(LEFT) };
+        let Some((data, answered)) = answered else { return LEFT };
         if self.fetch(client, broker, times.0, &asked, (data, &answered)).is_none() {
-            return Ok(LEFT);
+            return LEFT;
         }
-        self.refetches.bind(info.py()).borrow_mut().take(info, times, &asked, (data, &answered))?;
-        Ok(self.counted())
+        if let Some(refetches) = &self.refetches {
+            refetches.bind(info.py()).borrow_mut().take(info, times, &asked, (data, &answered));
+        }
+        self.counted()
     }
 
     fn counted(&self) -> u8 {

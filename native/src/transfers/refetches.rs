@@ -69,14 +69,14 @@ impl Refetches {
         times: Times,
         asked: Vec<(Bound<'_, PyAny>, i64, i64)>,
         answered: Vec<(Bound<'_, PyAny>, i64, Bound<'_, PyBytes>)>,
-    ) -> PyResult<()> {
+    ) {
         let asked: Vec<_> =
             asked.iter().map(|(topic, number, offset)| (named(topic), *number, *offset)).collect();
         let answered: Vec<_> = answered
             .iter()
             .map(|(topic, number, records)| (named(topic), *number, records.as_bytes()))
             .collect();
-        self.take_in(info, times, &lent(&asked), &lent(&answered))
+        self.take_in(info, times, &borrowed(&asked), &borrowed(&answered));
     }
 
     /// Partitions that were fetched at one offset at least `STUCK_FROM` times again.
@@ -116,12 +116,15 @@ fn named(topic: &Bound<'_, PyAny>) -> (bool, Vec<u8>) {
     }
 }
 
-fn lent<'a, T: Copy>(rows: &'a [Named<T>]) -> Vec<Entry<'a, T>> {
-    let topic = |(is_id, name): &'a (bool, Vec<u8>)| match <&[u8; 16]>::try_from(name.as_slice()) {
-        Ok(id) if *is_id => Topic::Id(id),
+fn borrowed<T: Copy>(rows: &[Named<T>]) -> Vec<Entry<'_, T>> {
+    rows.iter().map(|((is_id, name), number, of)| (topic(*is_id, name), *number, *of)).collect()
+}
+
+fn topic(is_id: bool, name: &[u8]) -> Topic<'_> {
+    match <&[u8; 16]>::try_from(name) {
+        Ok(id) if is_id => Topic::Id(id),
         _ => Topic::Name(name),
-    };
-    rows.iter().map(|(name, number, of)| (topic(name), *number, *of)).collect()
+    }
 }
 
 impl Refetches {
@@ -132,11 +135,11 @@ impl Refetches {
         of: Times,
         asked: &Body<'_>,
         (data, answered): (&[u8], &Body<'_>),
-    ) -> PyResult<()> {
+    ) {
         let has_records =
             answered.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()));
         if !has_records && self.partitions.found.is_empty() {
-            return Ok(());
+            return;
         }
         let requests: Vec<_> = asked
             .rows
@@ -152,7 +155,7 @@ impl Refetches {
                 Some((*answered.topics.get(row.topic)?, row.partition, records))
             })
             .collect();
-        self.take_in(info, of, &requests, &responses)
+        self.take_in(info, of, &requests, &responses);
     }
 
     fn take_in(
@@ -161,7 +164,7 @@ impl Refetches {
         of: Times,
         asked: &[Entry<'_, i64>],
         answered: &[Entry<'_, &[u8]>],
-    ) -> PyResult<()> {
+    ) {
         let id = info.as_ptr() as usize; // of an object that partitions keep: no other gets it meanwhile
         for (topic, number, offset) in asked {
             if let Some(at) = self.partitions.known(key(id, topic, *number)) {
@@ -188,29 +191,24 @@ impl Refetches {
             let is_kept = self.partitions.found[place].answer(info.py(), of, records, may_keep);
             self.samples += usize::from(is_kept);
         }
-        Ok(())
     }
 
-    /// Keep only what is told.
+    /// Keep only what `stuck` reports.
     fn forget(&mut self) {
         let held = self.partitions.take();
         for of in held.into_iter().filter(|of| of.longest.again >= STUCK_FROM).take(MOST_HELD / 100) {
-            let py_key = of.key();
-            self.partitions.place(py_key, || of);
+            self.partitions.place(of.key(), || of);
         }
     }
 }
 
 impl Partition {
     fn key(&self) -> Key {
-        let topic = match <&[u8; 16]>::try_from(&*self.topic.1) {
-            Ok(id) if self.topic.0 => Topic::Id(id),
-            _ => Topic::Name(&self.topic.1),
-        };
-        key(self.info.as_ptr() as usize, &topic, self.number)
+        let (is_id, name) = &self.topic;
+        key(self.info.as_ptr() as usize, &topic(*is_id, name), self.number)
     }
 
-    /// Take a response with records; tell whether it is kept.
+    /// Take a response with records; return whether it is kept.
     fn answer(
         &mut self,
         py: Python<'_>,
