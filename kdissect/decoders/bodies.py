@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
     from kdissect.decoders.generated.canonical import CanonicalDecoder
 
-# In which way bytes do not fit where nothing but their end is missing.
+# How bytes do not fit if only their end is missing.
 _CUT = frozenset({FaultKind.SHORT, FaultKind.LENGTH})
 _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 

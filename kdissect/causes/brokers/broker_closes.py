@@ -9,11 +9,11 @@ from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
 
 _LEAST = 3
-_RESET = "closed (rst) with requests under way"
 
 
 class BrokerCloses(Cause):
@@ -41,14 +41,16 @@ class BrokerCloses(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker; clients apart whose trouble another cause explains, with that cause."""
-        found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[str]]] = {}
+        found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[bool]]] = {}
 
-        def put(broker: str, client: Client, packets: Packets, took_ns: int = 0) -> None:
+        def put(
+            broker: str, client: Client, packets: Packets, took_ns: int = 0, *, is_reset: bool = False
+        ) -> None:
             why = next(seen.ledger.claims_on(client, broker), None)
             key = broker, frozenset() if why is None else why.parties
-            at, clients, ways = found.setdefault(key, (Seen(), {}, set()))
+            at, clients, resets = found.setdefault(key, (Seen(), {}, set()))
             at.add(packets, took_ns)
-            ways.add(packets.what)
+            resets.add(is_reset)
             clients[client] = None
 
         known = set()
@@ -65,11 +67,12 @@ class BrokerCloses(Cause):
                     continue
                 what = "with requests under way" if ended.unanswered else "while the client had use for it"
                 packets = Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns)
-                put(key.broker, Client(None, key.client_id, None, key.host), packets)
-        for (broker, _), (at, clients, ways) in found.items():
+                is_reset = ended.how == CloseKind.RST and bool(ended.unanswered)
+                put(key.broker, Client(None, key.client_id, None, key.host), packets, is_reset=is_reset)
+        for (broker, _), (at, clients, resets) in found.items():
             if at.times < _LEAST:
                 continue
-            is_reset, who = ways == {_RESET}, clients_text(clients)
+            is_reset, who = resets == {True}, clients_text(clients)
             yield self.found(
                 f"Connections to {broker} were reset {times(at.times)} while {who} waited for a response: by"
                 " the broker, or by a load balancer, NAT or firewall between that had forgotten them."

@@ -50,8 +50,8 @@ class KnownFact(NamedTuple):
 class Gathering:
     """Give it all events with `take`, then `finish`.
 
-    `wants` tells which exchanges count, with all others as their background; None: all of them. A connection
-    counts if one of its exchanges does.
+    `wants` decides which exchanges count, with all others as their background; None: all of them. A
+    connection counts if one of its exchanges does.
     """
 
     def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:

@@ -30,7 +30,7 @@ class Old(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """A request in such a version behind which a broker closes a connection without ApiVersions."""
+    """The last kind of request before a broker closes a connection without ApiVersions."""
 
     client: Client
     broker: str
@@ -57,7 +57,7 @@ class OldVersions:
         old.seen.add(Packets(info.id, -1, f"{info.client_text} > {info.broker_text}", info.start_ns))
 
     def _cut_off(self, info: ConnectionInfo) -> None:
-        """Whether the broker closed behind the last kind of request, soon, and without an answer."""
+        """Note a connection if the broker closed it soon after its last kind of request, unanswered."""
         close, kinds = info.close, list(info.api_versions_seen)
         is_closed = close is not None and close.by == Who.BROKER and close.time_ns - info.start_ns <= _SOON_NS
         lists_versions = any(key == API_VERSIONS for key, _ in kinds)

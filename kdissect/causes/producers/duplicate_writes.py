@@ -57,7 +57,7 @@ class DuplicateWrites(Cause):
             is_sure = all(one.is_written for one in resends)
             stand = "the broker took both" if is_sure else "they stand there twice if that was written"
             why = "under another producer id or sequence" if resends[0].has_id else "without idempotence"
-            told = self.found(
+            cause = self.found(
                 f"{client_text(client)} sent the same records to {quoted(topics)} {times(len(resends))}"
                 f" again {why}, because the first attempt was not answered in time: {stand}.",
                 f"readers of {quoted(topics)}",
@@ -67,7 +67,7 @@ class DuplicateWrites(Cause):
                 "offsets {files} --table written_twice",
                 "" if is_sure else "the answer to the first attempt was not captured, or never came",
             )
-            yield told if is_sure else told._replace(title=_MAYBE)
+            yield cause if is_sure else cause._replace(title=_MAYBE)
 
     def _unsafe(self, one: Resend, given_up: list[Resend]) -> FoundCause:
         """Batches that nobody answered, and that are sent again without a mark."""
@@ -75,7 +75,7 @@ class DuplicateWrites(Cause):
         for each in given_up:
             at.add(each.first)
         topics = list(dict.fromkeys(each.topic for each in given_up))
-        told = self.found(
+        cause = self.found(
             f"{client_text(one.client)} gave up waiting {times(len(given_up))} for the answer to a batch for"
             f" {quoted(topics)} that has no producer id: what the broker wrote all the same is written"
             " again by a"
@@ -88,4 +88,4 @@ class DuplicateWrites(Cause):
             "whether the broker wrote the first attempt, and the client tried again, was not compared",
             Certainty.POSSIBLE,
         )
-        return told._replace(title=_MAYBE)
+        return cause._replace(title=_MAYBE)

@@ -16,6 +16,7 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
 
 _AGAIN = 2  # once may be a broker that stops
+_NOT_SURE = "the broker says nothing: that it closes each time behind this request is all that shows it"
 
 
 class VersionRemoved(Cause):
@@ -54,7 +55,7 @@ class VersionRemoved(Cause):
                 found.seen,
                 Cost(errors=found.seen.times),
                 "upgrade {files} --target 4.0",
-                "the broker says nothing: that it closes each time behind this request is all that shows it",
+                _NOT_SURE,
             )
 
 
@@ -66,7 +67,7 @@ class VersionNeverThere(VersionRemoved):
     has_worked = False
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Also behind versions that Kafka dropped, on connections without ApiVersions."""
+        """Also closes after a version that Kafka dropped, on connections without ApiVersions."""
         named = set()
         for found in super().find(seen):
             named |= {(packets.what, party.name) for packets in found.evidence for party in found.parties}
@@ -84,7 +85,7 @@ class VersionNeverThere(VersionRemoved):
                 at,
                 Cost(errors=at.times),
                 "upgrade {files} --target 4.0",
-                "the broker says nothing: that it closes each time behind this request is all that shows it",
+                _NOT_SURE,
             )
 
 
