@@ -39,11 +39,11 @@ from tests.support.both_engines import (  # noqa: E402  found by the line above
     with_both_engines,
 )
 
-# A run of all tests takes every n-th case of a matrix of so many cases. The Python engine takes fewer,
-# if other workers run them on the native engine, and every n-th of the other tests of a file. A run of a
-# folder takes all.
-LARGE_MATRIX = 8
-SLICE, SLICE_OF_SECOND, SMALL_SLICE_OF_SECOND = 12, 24, 2
+# A run of all tests takes every n-th case of a matrix of so many cases. The Python engine takes fewer of
+# the large ones, if other workers run them on the native engine, and every n-th of the other tests of a
+# file. A run of a folder takes all.
+LARGE_MATRIX, MIDDLE_MATRIX = 8, 4
+SLICE, MIDDLE_SLICE, SLICE_OF_SECOND, SMALL_SLICE_OF_SECOND = 12, 4, 24, 2
 # An exhaustive run of all tests takes every n-th of the cases that the short run leaves out: others on each
 # day, so that all come in turn. A number in this variable chooses them, `all` takes all.
 EXHAUSTIVE_SLICE, EXHAUSTIVE_SLICE_OF_SECOND = 2, 8
@@ -150,8 +150,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Run tests that are asked for by name in this process, where `-s` and a debugger have the terminal."""
-    return 0 if _is_by_name(config) else None
+    """Run tests that are asked for by name in this process, where `-s` and a debugger have the terminal.
+
+    Otherwise one worker more than this process may use cores: workers also wait for servers and programs.
+    """
+    return 0 if _is_by_name(config) else _cores() + 1
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -186,13 +196,15 @@ def _slices(items: list[pytest.Item], is_of_all: bool) -> Iterator[tuple[list[py
     for cases in matrices.values():
         sampled, rotated = (_number(cases[0], name) for name in ("sampled", "rotated"))
         is_large = is_of_all and len(cases) >= LARGE_MATRIX
+        is_middle = is_of_all and not (is_large or sampled) and len(cases) >= MIDDLE_MATRIX
         if is_second() and is_of_all and not (is_large or sampled):
             small[cases[0].path] += cases
         elif is_second():
             yield cases, sampled or (SLICE_OF_SECOND if is_large else 1), days_of_second if is_large else 1
         else:
-            days = rotated or (EXHAUSTIVE_SLICE if is_large else 1)
-            yield cases, sampled or (SLICE if is_large else 1), days if rotates else 1
+            days = rotated or (EXHAUSTIVE_SLICE if is_large or is_middle else 1)
+            usual = SLICE if is_large else MIDDLE_SLICE if is_middle else 1
+            yield cases, sampled or usual, days if rotates else 1
     for tests in small.values():
         yield tests, SMALL_SLICE_OF_SECOND, days_of_second
 

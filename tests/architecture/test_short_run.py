@@ -131,14 +131,19 @@ def test_other(engine):
 def test_matrix(engine, number):
     pass
 
+@pytest.mark.parametrize("number", range(4))
+def test_small_matrix(engine, number):
+    pass
+
 @pytest.mark.rotated(4)
 @pytest.mark.parametrize("number", range(16))
 def test_rotated(engine, number):
     pass
 """
-NUMBER_OF_TESTS = 2 * 16 + 2
-# The short run takes two cases of each matrix on the native engine, one on the Python engine.
-EXHAUSTIVE, EXHAUSTIVE_OF_SECOND = 2 * 14, 2 * 15 + 1
+NUMBER_OF_TESTS = 2 * 16 + 4 + 2
+# The short run takes two cases of each large matrix on the native engine, one on the Python engine; one of
+# the small matrix on the native engine, and every second of all small tests on the Python engine.
+EXHAUSTIVE, EXHAUSTIVE_OF_SECOND = 2 * 14 + 3, 2 * 15 + 3
 
 
 def cases_of(folder: pytest.Pytester, expression: str) -> list[str]:
@@ -147,13 +152,14 @@ def cases_of(folder: pytest.Pytester, expression: str) -> list[str]:
     assert ran.ret == 0
     cases = [line.partition("PASSED ")[2].split()[0] for line in ran.outlines if "PASSED " in line]
     other_days = [line for line in ran.outlines if "other days" in line]
-    return sorted(case for case in cases if "test_rules.py" in case) + other_days
+    return sorted(cases) + other_days
 
 
 @pytest.mark.exhaustive
 def test_exhaustive_runs_of_several_days_take_what_the_short_run_leaves_out(
     folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (folder.path / "test_some.py").unlink()
     folder.mkdir("rules")
     (folder.path / "rules" / "test_rules.py").write_text(MATRIX)
     short = cases_of(folder, "not exhaustive")

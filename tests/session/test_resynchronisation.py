@@ -49,6 +49,7 @@ def with_data(packets: list[Packet], least: int = HEADERS) -> list[int]:
     return [at for at, packet in enumerate(packets) if len(packet.data) > least]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lost_packet_costs_no_more_than_an_exchange(name: str) -> None:
     """Of connections with a request at a time."""

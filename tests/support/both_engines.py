@@ -65,7 +65,8 @@ def with_both_engines(specifications: Iterable[str]) -> list[str]:
     """Return the specifications of xdist's workers for both engines."""
     native = list(specifications)
     # Half as many: each worker collects all tests of its engine first, and these have less to do.
-    python = [f"{each}//env:KDISSECT_NATIVE=0//env:{_SECOND}=1" for each in native[: (len(native) + 1) // 2]]
+    half = native[: max(1, len(native) // 2)]
+    python = [f"{each}//env:KDISSECT_NATIVE=0//env:{_SECOND}=1" for each in half]
     return [*native, *python] if is_compiled else native
 
 

@@ -59,23 +59,30 @@ def test_a_java_that_may_not_take_files_is_given_them(java: Path, release: str |
     assert second == "Main"
 
 
-@pytest.mark.parametrize(
-    "text", ["-Dx=a b", "-Dx=\\back\\n", '-Dx="quoted"', "-Dx=#no comment", "-Dx='", "-Dx=é"]
-)
-def test_java_reads_what_was_written(text: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def say(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a class that prints the system property x."""
     kafka.needs_java()
     if not takes_argument_files("java"):
         pytest.skip("needs Java 9")
-    source = tmp_path / "Say.java"
+    folder = tmp_path_factory.mktemp("say")
+    source = folder / "Say.java"
     source.write_text(
         "public class Say { public static void main(String[] a) {\n"
         '  System.out.print(System.getProperty("x")); } }\n'
     )
-    subprocess.run(["javac", "-d", tmp_path, source], check=True)
+    subprocess.run(["javac", "-d", folder, source], check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "text", ["-Dx=a b", "-Dx=\\back\\n", '-Dx="quoted"', "-Dx=#no comment", "-Dx='", "-Dx=é"]
+)
+def test_java_reads_what_was_written(text: str, say: Path) -> None:
     with argument_file(text) as argument:
         assert stat.S_IMODE(Path(argument[1:]).stat().st_mode) == 0o600
         ran = subprocess.run(
-            ["java", argument, "-Dsun.stdout.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", tmp_path,
+            ["java", argument, "-Dsun.stdout.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", say,
              "Say"],
             capture_output=True, check=True, env=os.environ | {"LC_ALL": "C.UTF-8"},
         )  # fmt: skip

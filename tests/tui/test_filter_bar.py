@@ -43,6 +43,7 @@ HEADERS = (
 BODIES = ("response.**.error_code != NONE", "api == JoinGroup and request.group_id ~ \".\"")  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_the_list_shows_what_the_language_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play(driven: Driven) -> None:
         await driven.loaded()
