@@ -113,7 +113,7 @@ def loud_when_whole(name: str) -> set[str]:
     return loud(packets_of(name))
 
 
-@pytest.mark.rotated(3)  # shares no factor with the number of damages: each day has all captures and damages
+@pytest.mark.rotated(5)  # shares no factor with the number of damages: each day has all captures and damages
 @pytest.mark.sampled(120)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", NAMES)

@@ -32,7 +32,7 @@ def summed(facts: Facts, field: str) -> int:
     return sum(row[field] for row in rows)
 
 
-@pytest.mark.rotated(2)
+@pytest.mark.rotated(4)
 @pytest.mark.sampled(112)
 @pytest.mark.parametrize("name", EVERY, scope="module")
 def test_each_grouping_has_the_same_sums(name: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -335,7 +335,7 @@ CORPUS = sorted(path.name for path in CAPTURES.glob("*.pcap*"))
 
 
 @needs_tshark
-@pytest.mark.rotated(3)
+@pytest.mark.rotated(5)
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=() if each in FAST else pytest.mark.exhaustive) for each in CORPUS]
 )

@@ -160,7 +160,7 @@ def test_each_repeated_exchange_is_counted_as_if_it_were_judged(
     assert told(judged(found)) == one_by_one(monkeypatch, found)
 
 
-@pytest.mark.rotated(3)
+@pytest.mark.rotated(5)
 @pytest.mark.sampled(32)
 @pytest.mark.parametrize("seed", range(60))
 def test_repeated_exchanges_among_others_are_counted_as_if_they_were_judged(
