@@ -432,7 +432,12 @@ class HeldRecords:
     def take_block(self, block: ExchangeBlock, start: int, choice: RecordChoice) -> tuple[int, int]: ...
     # Whether there is enough. `records` is given back where Python has to read it.
     def add(
-        self, records: RecordSet, exchange: Exchange, is_response: bool, records_field: RecordsField
+        self,
+        records: RecordSet,
+        exchange: Exchange,
+        is_response: bool,
+        records_field: RecordsField,
+        base: int | None,
     ) -> bool: ...
     # True: the writer is full; None: that was all; else what Python has to read.
     def decode(self) -> Literal[True] | RecordSet | HeldField | None: ...
@@ -525,7 +530,7 @@ _Place = tuple[PartitionRows, bytes, int]  # how a body is read, the frame, wher
 
 @final
 class PartitionRows:
-    # `lists` are a `history.listed_partitions.PartitionLists`; numbers of a partition, and of the body.
+    # `lists` are a `decoders.listed_partitions.PartitionLists`; numbers of a partition, and of the body.
     # Raises ValueError for those of another message.
     def __new__(
         cls, layout: Layout, lists: tuple[str, str, str, str], values: list[str], facts: list[str]

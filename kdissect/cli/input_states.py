@@ -4,7 +4,7 @@ Every command that reads captures ends with `report`, several processes with one
 """
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -34,7 +34,8 @@ class InputStates(NamedTuple):
     """What is wrong with inputs as far as they are read: `files`, behind them faults that are of no input;
     names of topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened,
     `is_over` whether they were read to their ends. `unread` could not be looked into, `wanted` are names that
-    options ask for. `bytes_read` of all inputs.
+    options ask for. `bytes_read` of all inputs. `unused_hosts` is the number of addresses that `--hosts`
+    names if none of them occurs; None if one does, or without `--hosts`.
     """
 
     files: tuple[FileState, ...]
@@ -45,6 +46,7 @@ class InputStates(NamedTuple):
     unread: Unread
     wanted: tuple[WantedState, ...]
     bytes_read: int
+    unused_hosts: int | None
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
@@ -84,8 +86,13 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
     return InputStates(
         tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
         dissection.is_over, dissection.unread(), _wanted(options),
-        sum(file.source.bytes_read for file in dissection.captures.files),
+        sum(file.source.bytes_read for file in dissection.captures.files), _unused_hosts(dissection),
     )  # fmt: skip
+
+
+def _unused_hosts(dissection: Dissection) -> int | None:
+    names = dissection.analyzer.names
+    return None if names is None or names.is_used else len(names)
 
 
 def _wanted(options: Namespace) -> tuple[WantedState, ...]:
@@ -104,6 +111,12 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
     return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(AnomalyKind.DROPPED_PACKETS)))
 
 
+def _hosts_lines(states: InputStates) -> Iterator[str]:
+    if states.unused_hosts is not None:
+        count = plural(states.unused_hosts, "address", "addresses")
+        yield f"--hosts named nothing: the file has {count}, and no connection has one of them"
+
+
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
     """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
     first, *rest = shards
@@ -116,6 +129,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
             is_over=first.is_over and more.is_over,
             unread=joined((first.unread, more.unread)),
             wanted=joined_names(first.wanted, more.wanted),
+            unused_hosts=None if None in (first.unused_hosts, more.unused_hosts) else first.unused_hosts,
             bytes_read=max(first.bytes_read, more.bytes_read),  # each shard reads all inputs
         )
     return first
@@ -138,9 +152,7 @@ def say_states(states: InputStates) -> int:
     if sessions:
         say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
     if states.is_over and states.was_read:
-        for line in states.unread.lines():
-            say(f"warning: {line}")
-        for line in missing_lines(states.wanted):
+        for line in (*states.unread.lines(), *missing_lines(states.wanted), *_hosts_lines(states)):
             say(f"warning: {line}")
     if states.bytes_read >= LARGE_BYTES and (wish := wish_for()):
         say(wish)

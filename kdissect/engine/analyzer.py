@@ -66,6 +66,7 @@ from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+    from kdissect.model.hosts import HostNames
     from kdissect.tls.keying import SecretSource
 
 # Past the cap on connections (`Limits.connections`) so many of them go at once. To find those heard longest
@@ -122,7 +123,8 @@ class Analyzer:
         self._ports = ports.brokers
         self._only_ports = ports.only
         self._secrets = secrets
-        self._names: Mapping[str, str] = {} if names is None else names
+        self.names = None if names is None else _host_names(names)
+        self._names: Mapping[str, str] = self.names or {}
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, Flow]] = {}
         self._file = -1
@@ -510,6 +512,8 @@ class Analyzer:
         info = ConnectionInfo.of_flow(client, self._capture_set, time_ns, self._names, self.limits.anomalies)
         if swapped:
             info.client_direction = 1
+        if self.names:  # few captures come with names
+            info.client_text, info.broker_text  # noqa: B018  looked up, so that `names` notes it
         info.opened_at = place
         info.identities = self.identities
         return info
@@ -623,6 +627,12 @@ def is_answer(flags: int) -> bool:
 def _begins(plain: PlainSegment) -> bool:
     """Whether a segment makes a connection: bare acknowledgements do not."""
     return bool(plain[3] & SYN or plain[5] or plain[6])
+
+
+def _host_names(names: Mapping[str, str]) -> HostNames:
+    from kdissect.model.hosts import HostNames  # start-up: few captures come with names
+
+    return HostNames(names)
 
 
 def _one_set(_file: int) -> str:

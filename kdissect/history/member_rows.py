@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.decoders.listed_partitions import partition_lists
 from kdissect.history import api_keys as apis
-from kdissect.history.topics.listed_partitions import partition_lists
 from kdissect.model.native import native
 
 MEMBER_FIELDS = {

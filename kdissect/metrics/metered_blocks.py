@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kdissect.engine.exchange_rows import union
+from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames, tells_names
-from kdissect.history.transfer_rows import transfer_rows
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
 from kdissect.metrics.label_sets import Labels
 from kdissect.metrics.tallies import BOUNDS_NS, ExchangeTally, TopicTally

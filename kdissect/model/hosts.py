@@ -3,20 +3,55 @@
 Lines `ADDRESS NAME ...` as in /etc/hosts (further names are aliases and are left out; `#` starts a comment),
 or CSV with an address and a name in either order, with or without a line of titles. An address may have a
 port, `10.0.0.1:9092` or `[fe80::1]:9092`: then the name is for this port alone.
+
+Or what `kubectl get -o json` prints (`model.kubernetes_names`).
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from kdissect.model.endpoint import Endpoint
 
-# A DNS name's limit (RFC 1035 section 3.1); what is longer is no name.
-_MAX_NAME = 255
-_FORBIDDEN = frozenset(' \t",:[]/\\')
+# A DNS name's limit (RFC 1035 section 3.1); what is longer is no name. Kubernetes has two names and a slash.
+_MAX_NAME = 2 * 255
+_FORBIDDEN = frozenset(' \t",:[]\\')
+# An IPv6 address with a port begins with a bracket, too.
+_BEGINS_JSON = re.compile(r"\{|\[\s*[{\]]")
+
+
+class HostNames(Mapping[str, str]):
+    """Names by address. `is_used` is true once an address was looked up that has a name."""
+
+    __slots__ = ("_names", "is_used")
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = dict(names)
+        self.is_used = False
+
+    def __getitem__(self, address: str) -> str:
+        name = self._names[address]
+        self.is_used = True
+        return name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def parse_hosts(text: str) -> dict[str, str]:
     """Names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is wrong."""
     found: dict[str, str] = {}
+    bare = text.lstrip("\ufeff \t\r\n")
+    if _BEGINS_JSON.match(bare):
+        from kdissect.model.kubernetes_names import names_in  # start-up: few files are JSON
+
+        for address, name in names_in(bare):
+            canonical = _address(address)
+            if canonical is not None:  # "None" of a service without an address
+                found.setdefault(canonical, _checked(name))
+        return found
     for number, words in _lines(text):
         try:
             address, name = _pair(words)

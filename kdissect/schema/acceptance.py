@@ -91,6 +91,13 @@ def verdict(api_key: int, version: int, release: str) -> Verdict:
 
 
 @cache
+def is_off(api_key: int, release: str) -> bool:
+    """Return True if a release takes an API only after a setting or a feature has been changed."""
+    known = history(api_key)
+    return known is not None and known.default_from != "" and number(release) < number(known.default_from)
+
+
+@cache
 def taken_range(api_key: int, release: str) -> tuple[int, int] | None:
     """The lowest and highest version that a release takes; None for none."""
     known = history(api_key)

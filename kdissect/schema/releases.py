@@ -25,6 +25,8 @@ class ApiHistory(NamedTuple):
     """The release that dropped them, '' if none."""
     unstable: Versions
     """Versions only ever offered behind a switch."""
+    default_from: str
+    """The release from which on the API works without a setting, '' if it always did."""
     former_name: str
     """What the API was called before, '' if it always had its name."""
 
@@ -42,7 +44,8 @@ def newest_release() -> str:
 
 
 def parse_releases(rows: Iterable[tuple[str, list[str]]]) -> dict[int, ApiHistory]:
-    """Rows `KEY NAME VERSION:RELEASE ... [gone RANGE in RELEASE] [unstable RANGE] [formerly NAME]`.
+    """Rows `KEY NAME VERSION:RELEASE ... [gone RANGE in RELEASE] [unstable RANGE] [default RELEASE]
+    [formerly NAME]`.
 
     Raises SchemaError (`file:line: why`).
     """
@@ -69,6 +72,7 @@ def _parse_row(place: str, words: list[str]) -> ApiHistory:
             gone=gone,
             gone_in=_after("in", options),
             unstable=parse_versions(_after("unstable", options) or "none"),
+            default_from=_after("default", options),
             former_name=_after("formerly", options),
         )
     except (ValueError, IndexError) as error:

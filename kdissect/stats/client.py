@@ -62,6 +62,14 @@ def text_of(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
+def is_commit_from_outside(request: Any) -> bool:
+    """Return True if an OffsetCommit names neither a member nor a generation of the group.
+
+    Tools that reset offsets send such requests, as do consumers without a subscription.
+    """
+    return not sent(request, "member_id") and sent(request, "generation_id_or_member_epoch", -1) < 0
+
+
 def is_follower(view: ExchangeView) -> bool:
     """Whether a Fetch is that of a broker that replicates; consumers have the replica id -1.
 

@@ -8,12 +8,14 @@ from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
 
 _PASSED, _LEFT = -1, -2  # of native.KindCounts
+IsWatched = Callable[[ConnectionInfo, int, str | None], bool]
+"""Whether exchanges of a connection with an API key and a client id are watched; asked of the first one."""
 
 
 class PassedBlocks:
-    """Tells which exchanges of blocks are for who watches some APIs: those for which `is_watched` holds."""
+    """The exchanges of blocks that statistics watch: those for which `is_watched` holds."""
 
-    def __init__(self, is_watched: Callable[[int], bool]) -> None:
+    def __init__(self, is_watched: IsWatched) -> None:
         self._is_watched = is_watched
         self._kinds: native.KindCounts | None = None
 
@@ -28,5 +30,5 @@ class PassedBlocks:
         if self._kinds is not None:
             self._kinds.forget(info)
 
-    def _kind_of(self, info: ConnectionInfo, api_key: int, _version: int, _client_id: str | None) -> int:
-        return _LEFT if info.same_as is None and self._is_watched(api_key) else _PASSED
+    def _kind_of(self, info: ConnectionInfo, api_key: int, _version: int, client_id: str | None) -> int:
+        return _LEFT if info.same_as is None and self._is_watched(info, api_key, client_id) else _PASSED

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from kdissect.engine.exchange_rows import topic_id_text
+from kdissect.engine.transfer_rows import TransferRows
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.member_rows import MemberRows
 from kdissect.history.topics.topic_names import ANNOUNCING, TopicNames, tells_names
-from kdissect.history.transfer_rows import TransferRows
 from kdissect.model.native import native
 from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo, KnownIdentities

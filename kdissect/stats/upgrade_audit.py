@@ -1,5 +1,9 @@
 """Which clients break on another Kafka release: the API versions they use against those it takes.
 
+A client cannot do without some APIs: those of its group, its transactions and its share sessions. If the
+target lacks such an API, or has it switched off, the client breaks. Of other APIs a client is expected to do
+without.
+
 A client that asks a broker for its versions (ApiVersions) takes the newest both know. If it used the newest
 that its broker offered, it may know newer ones: then the capture cannot show whether it breaks. A client that
 used less than it was offered, or never asked, breaks.
@@ -17,7 +21,7 @@ from kdissect.history.connections.negotiated_versions import Range, ranges_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.model.native import native
-from kdissect.schema.acceptance import Fate, Verdict, label, verdict
+from kdissect.schema.acceptance import Fate, Verdict, is_off, label, verdict
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -33,6 +37,13 @@ _PASSED, _LEFT = -1, -2
 _BETWEEN_BROKERS = frozenset(
     {apis.LEADER_AND_ISR, apis.STOP_REPLICA, apis.UPDATE_METADATA, apis.CONTROLLED_SHUTDOWN,
      apis.WRITE_TXN_MARKERS}
+)  # fmt: skip
+
+_NEEDED = frozenset(
+    {apis.FIND_COORDINATOR, apis.JOIN_GROUP, apis.SYNC_GROUP, apis.HEARTBEAT, apis.CONSUMER_GROUP_HEARTBEAT,
+     apis.SHARE_GROUP_HEARTBEAT, apis.SHARE_FETCH, apis.SHARE_ACKNOWLEDGE, apis.STREAMS_GROUP_HEARTBEAT,
+     apis.INIT_PRODUCER_ID, apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN,
+     apis.TXN_OFFSET_COMMIT}
 )  # fmt: skip
 
 
@@ -176,6 +187,8 @@ class UpgradeAudit:
         found = verdict(key.api_key, key.api_version, self.target)
         if found.fate is Fate.UNKNOWN:
             return Outcome.UNKNOWN, found
+        if key.api_key in _NEEDED and (found.taken is None or is_off(key.api_key, self.target)):
+            return Outcome.BREAKS, found
         if found.fate is Fate.TAKEN:
             return Outcome.FINE, found
         if found.fate is Fate.DEPRECATED:
@@ -253,6 +266,7 @@ def _row(audit: UpgradeAudit, key: UseKey, use: ApiUse) -> Facts:
         "offered": None if use.offered is None else list(use.offered),
         "fate": str(verdict.fate),
         "release": label(verdict.release) if verdict.release else None,
+        "off_by_default": verdict.taken is not None and is_off(key.api_key, audit.target),
         "target_takes": None if verdict.taken is None else list(verdict.taken),
     }
 

@@ -16,7 +16,7 @@ from tests.history.talk import MS, START_NS, Talk
 from tests.stats.truth import names, shown, told, truth
 
 Facts = dict[str, Any]
-METADATA, CREATE_TOPICS, DELETE_TOPICS, ALTER_CONFIGS = 3, 19, 20, 33
+FETCH, METADATA, OFFSET_COMMIT, CREATE_TOPICS, DELETE_TOPICS, ALTER_CONFIGS = 1, 3, 8, 19, 20, 33
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5  # org.apache.kafka.common.protocol.Errors
 # Parts of the logged requests that a change is named by, for each API that a test looks at.
 NAMED = {
@@ -59,6 +59,8 @@ def test_every_change_that_a_broker_logged_is_told(log: Any, capfd: pytest.Captu
         entry = logged.get(key(row))
         if entry is None or row["api_key"] not in READERS or entry.response is None:
             continue
+        if row["api"] == "OffsetCommit" and entry.request["memberId"]:
+            continue  # a member's progress
         changes = by_exchange.get(f"{row['connection']}/{row['exchange']}", [])
         compared += 1
         assert {change["client_id"] for change in changes} <= {entry.client_id}
@@ -69,7 +71,7 @@ def test_every_change_that_a_broker_logged_is_told(log: Any, capfd: pytest.Captu
         ):  # where all are asked for, and nothing is to do, none is told
             assert sum(change["error"] is not None for change in changes) == failed.total(), row["api"]
         for part, field in NAMED.items():
-            if row["api"] in ("DeleteRecords", "OffsetDelete", "AlterReplicaLogDirs"):
+            if row["api"] in ("DeleteRecords", "OffsetCommit", "OffsetDelete", "AlterReplicaLogDirs"):
                 continue  # told by partition
             for item in entry.request.get(part) or []:
                 wanted = item[field] if field else item
@@ -183,11 +185,45 @@ def test_who_creates_by_a_request_is_not_told_as_automatic() -> None:
     steps = asked, create(talk, "t", error=7), create(talk, "t", only_check=True), create(talk, "t")
     rows = told_of(*steps, metadata(talk, "t", 0))
     assert [(row["did"], row["error"], row["only_check"]) for row in rows] == [
-        ("created", "REQUEST_TIMED_OUT", False), ("created", None, True), ("created", None, False),
+        ("perhaps created", "REQUEST_TIMED_OUT", False), ("created", None, True), ("created", None, False),
     ]  # fmt: skip
     gone = talk.ask(DELETE_TOPICS, 1, {"topic_names": ["t"]}, {"responses": [{"name": "t", "error_code": 0}]})
     again = metadata(talk, "t", UNKNOWN_TOPIC), metadata(talk, "t", 0)
     assert [row["did"] for row in told_of(gone, *again)] == ["deleted", "created automatically"]
+
+
+def test_a_refused_creation_is_not_called_created() -> None:
+    (row,) = told_of(create(Talk(), "t", error=38))  # INVALID_REPLICATION_FACTOR
+    assert (row["did"], row["error"]) == ("not created", "INVALID_REPLICATION_FACTOR")
+
+
+def offset_commit(talk: Talk, error: int = 0, **more: Any) -> Exchange:
+    partitions = [{"partition_index": number, "committed_offset": 10 + number} for number in (0, 1)]
+    asked = {"group_id": "g", "topics": [{"name": "t", "partitions": partitions}]} | more
+    rows = [{"partition_index": number, "error_code": error} for number in (0, 1)]
+    return talk.ask(OFFSET_COMMIT, 3, asked, {"topics": [{"name": "t", "partitions": rows}]})
+
+
+TOOL = {"generation_id_or_member_epoch": -1, "member_id": ""}
+MEMBER = {"generation_id_or_member_epoch": 3, "member_id": "m"}
+
+
+def test_offsets_that_a_tool_sets_are_changes() -> None:
+    rows = told_of(offset_commit(Talk(), **TOOL), offset_commit(Talk("10.0.0.3"), **MEMBER))
+    assert [(row["address"], row["kind"], row["name"], row["did"], row["detail"]) for row in rows] == [
+        ("10.0.0.1", "offsets", "of g", "set", "t-0 to 10"),
+        ("10.0.0.1", "offsets", "of g", "set", "t-1 to 11"),
+    ]
+    refused = told_of(offset_commit(Talk(), error=25, **TOOL))  # UNKNOWN_MEMBER_ID: the group has members
+    assert {(row["did"], row["error"]) for row in refused} == {("not set", "UNKNOWN_MEMBER_ID")}
+
+
+def test_what_a_client_has_read_and_commits_is_no_change() -> None:
+    """A consumer without a subscription commits as a tool does."""
+    talk = Talk()
+    body = {"replica_id": -1, "max_wait_ms": 1, "min_bytes": 1, "topics": []}
+    reads = talk.ask(FETCH, 4, body, {"throttle_time_ms": 0, "responses": []})
+    assert told_of(reads, offset_commit(talk, **TOOL)) == []
 
 
 def test_what_is_not_answered_says_so_and_values_of_configs_are_masked() -> None:
@@ -195,6 +231,6 @@ def test_what_is_not_answered_says_so_and_values_of_configs_are_masked() -> None
     configs = [{"name": "ssl.key.password", "value": "hush"}, {"name": "retention.ms", "value": "5"}]
     resource = {"resource_type": 2, "resource_name": "t", "configs": configs}
     (row,) = told_of(talk.ask(ALTER_CONFIGS, 1, {"resources": [resource]}, None))
-    assert (row["kind"], row["name"], row["did"]) == ("config", "topic t", "replaced")
+    assert (row["kind"], row["name"], row["did"]) == ("config", "topic t", "perhaps replaced")
     assert row["detail"] == "ssl.key.password=***, retention.ms=5"
     assert (row["answered"], row["error"], row["took_ns"]) == (False, None, None)

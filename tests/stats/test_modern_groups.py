@@ -186,9 +186,30 @@ def test_who_has_not_revoked_is_waited_for(key: int) -> None:
     assert (open_one["generation"], open_one["waiting_for"]) == (2, ["client-a"])
     assert len(open_one["revoking"][0]["partitions"]) == 1
     assert open_one["time"] == rfc3339(START_NS + 1500 * MS)
-    group = facts_of(*begun, beats(one, "a", 1, 2, 2500, key, owns=(0,)))
+    revoked = [*begun, beats(one, "a", 1, 2, 2500, key, owns=(0,))]
+    group = facts_of(*revoked)
+    assert (group["state"], group["rebalancing"]["waiting_for"]) == ("reconciling", ["client-b"])
+    assert [one["took_ns"] for one in group["rebalances"]] == [1 * MS, None]
+    group = facts_of(*revoked, beats(two, "b", 2, 2, 2600, key, gets=(1,)))
     assert (group["state"], group["rebalancing"]) == ("stable", None)
-    assert [one["took_ns"] // MS for one in group["rebalances"]] == [1, 1001]
+    assert [one["took_ns"] // MS for one in group["rebalances"]] == [1, 1101]
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_a_rebalance_lasts_until_members_have_partitions(key: int) -> None:
+    """The coordinator lets the first member in with nothing and assigns some seconds later."""
+    talk = Talk()
+    begun = [beats(talk, "a", 0, 1, 0, key, gets=()), beats(talk, "a", 1, 1, 2500, key)]
+    group = facts_of(*begun)
+    assert (group["state"], group["rebalances"][0]["took_ns"]) == ("unassigned", None)
+    group = facts_of(*begun, beats(talk, "a", 1, 2, 5000, key, gets=(0,)))
+    assert group["state"] == "stable"
+    assert [(one["took_ns"] // MS, one["causes"][0]["cause"]) for one in group["rebalances"]] == [
+        (5001, "first_member"), (0, "assignment_delayed"),
+    ]  # fmt: skip
+    idle = beats(Talk(TWO), "b", 0, 3, 6000, key, gets=()), beats(talk, "a", 2, 3, 7000, key)
+    group = facts_of(*begun, beats(talk, "a", 1, 2, 5000, key, gets=(0,)), *idle)
+    assert (group["state"], group["rebalances"][2]["took_ns"] // MS) == ("stable", 1001)  # b gets none
 
 
 def test_what_has_happened_before_anybody_is_told() -> None:

@@ -235,6 +235,33 @@ def test_two_consumers_of_one_name_are_no_jumps() -> None:
     assert moves(told_of(*restarted)) == [(5, 0, "nothing on the wire: a new consumer")]
 
 
+@pytest.mark.parametrize("closes", [True, False])
+def test_every_jump_to_another_connection_is_reported(closes: bool) -> None:
+    """A client that opens a connection for each attempt, and closes them all at the end or never."""
+    talks = [Talk(broker=f"10.0.0.{number}") for number in range(5)]
+    events: list[Any] = []
+    for number, talk in enumerate(talks):
+        talk.info.id = str(number)
+        events.append(fetch(talk, 40, stored(40, 5), at=10 * number))
+    if closes:
+        events += [ConnectionClosed(talk.info) for talk in talks]
+    assert moves(told_of(*events)) == [(45, 40, "nothing on the wire: a new consumer")] * 4
+    again = fetch(talks[0], 45, at=100)  # the first one goes on: they are several consumers
+    assert moves(told_of(*events[:5], again)) == []
+
+
+def test_a_commit_by_a_tool_is_reported_without_an_earlier_one() -> None:
+    tool, reader = Talk(), Talk()
+    (row,) = told_of(commit(tool, 7, member=""))["commits"]
+    assert (row["what"], row["before"], row["after"]) == ("set by a client that is no member", None, 7)
+    assert told_of(commit(tool, 7, member="", error=25))["commits"] == []
+    assert told_of(commit(tool, 7), commit(tool, 7, member=""))["commits"] == []  # nothing new
+    (row,) = told_of(commit(tool, 7), commit(tool, 9, member=""))["commits"]
+    assert (row["before"], row["after"]) == (7, 9)
+    reads = fetch(reader, 0, stored(0, 5)), commit(reader, 5, member="")
+    assert told_of(*reads)["commits"] == []  # what a consumer without a subscription has read
+
+
 def test_odd_commits() -> None:
     talk = Talk()
     read = fetch(talk, 0, stored(0, 5), high=9)

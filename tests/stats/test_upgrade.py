@@ -108,6 +108,52 @@ def test_who_never_asked_breaks() -> None:
     assert audit(fetch(Talk()))["Fetch"] == "breaks"
 
 
+def audit_of(target: str, *exchanges: Exchange) -> dict[str, tuple[str, bool]]:
+    """Outcomes by API, and whether the target has the API switched off."""
+    found = UpgradeAudit(resolve(target))
+    for exchange in exchanges:
+        found.add(exchange)
+    return {row["api"]: (row["outcome"], row["off_by_default"]) for row in upgrade_facts(found)["uses"]}
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "target", "outcome"),
+    [
+        (88, 1, "3.9", ("breaks", False)),  # StreamsGroupHeartbeat came with 4.1
+        (88, 1, "4.0", ("breaks", False)),
+        (88, 0, "4.1", ("breaks", True)),
+        (88, 1, "4.2", ("fine", False)),
+        (68, 0, "2.8", ("breaks", False)),  # ConsumerGroupHeartbeat
+        (68, 0, "3.9", ("breaks", True)),
+        (68, 1, "3.9", ("breaks", True)),
+        (68, 1, "4.0", ("fine", False)),
+        (76, 1, "3.8", ("breaks", False)),  # ShareGroupHeartbeat
+        (76, 1, "3.9", ("breaks", True)),
+        (76, 1, "4.0", ("breaks", True)),
+        (76, 1, "4.1", ("breaks", True)),
+        (76, 1, "4.2", ("fine", False)),
+        (71, 0, "3.6", ("fine", False)),  # GetTelemetrySubscriptions: clients do without
+        (75, 0, "3.6", ("fine", False)),  # DescribeTopicPartitions: clients ask Metadata
+        (22, 0, "0.10.2", ("breaks", False)),  # InitProducerId
+    ],
+)  # fmt: skip
+def test_apis_that_a_client_cannot_do_without(
+    key: int, version: int, target: str, outcome: tuple[str, bool]
+) -> None:
+    """Run against stock brokers 3.9.2, 4.0.2 and 4.1.2: they refuse these heartbeats, or close."""
+    talk = Talk()
+    asks = talk.ask(key, version, {}, None)
+    (found,) = (row for api, row in audit_of(target, offer(talk), asks).items() if api != "ApiVersions")
+    assert found == outcome
+
+
+def test_what_is_off_is_reported_so(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["upgrade", capture("kafka44_java_kip848"), "--target", "3.9"]) == 1
+    (line,) = [row for row in capfd.readouterr().out.splitlines() if "ConsumerGroupHeartbeat" in row]
+    assert line.startswith("breaks")
+    assert "v0-0 are taken, but are off by default" in line
+
+
 def test_brokers_are_upgraded_themselves() -> None:
     follower = fetch(Talk(), replica_id=2)
     assert is_follower(ExchangeView(follower))

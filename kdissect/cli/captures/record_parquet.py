@@ -10,10 +10,20 @@ from kdissect.cli.output import Output
 
 # Content hardly repeats: a dictionary costs time and saves nothing, and a reader skips nothing by its bounds.
 _CONTENT = frozenset({"key", "value", "headers", "decoded"})
-_UNBOUNDED = _CONTENT | {"number", "offset", "timestamp", "timestamp_ms"}
+_UNBOUNDED = _CONTENT | {"number", "offset", "raw_offset", "timestamp", "timestamp_ms"}
 # These rise in runs: they are written as differences.
 _RISING = frozenset(
-    {"number", "offset", "timestamp", "timestamp_ms", "exchange", "packet", "time", "time_ns"}
+    {
+        "number",
+        "offset",
+        "raw_offset",
+        "timestamp",
+        "timestamp_ms",
+        "exchange",
+        "packet",
+        "time",
+        "time_ns",
+    }
 )
 # lz4 is the fastest that every reader of Parquet knows, and halves text.
 _COMPRESSION = "lz4"

@@ -57,9 +57,9 @@ _Made = TypeVar("_Made")
 _FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 # One line a record for scripts; `-e` chooses others.
 _DEFAULT_COLUMNS = (
-    "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
-    "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
-    "batch", "acquired", "delivery_count",
+    "number", "time", "direction", "topic", "topic_id", "partition", "offset", "raw_offset", "timestamp",
+    "key", "value", "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection",
+    "exchange", "batch", "acquired", "delivery_count",
 )  # fmt: skip
 # Of what is wrong in batches: the first few show what is wrong; `inspect --records` has all of it.
 _ANOMALIES_SHOWN = 50

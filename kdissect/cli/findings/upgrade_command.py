@@ -180,6 +180,7 @@ def _some(names: Sequence[str], more: int = 0) -> str:
 def _why(row: Facts) -> Cell:
     taken = row["target_takes"]
     takes = "the API is not taken" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
+    takes += ", but are off by default" if row["off_by_default"] else ""
     return Cell(_WHY[row["fate"]].format(release=row["release"], takes=takes) + _limit(row))
 
 

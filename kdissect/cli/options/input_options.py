@@ -65,7 +65,7 @@ def _add_hosts(parser: ArgumentParser) -> None:
         metavar="FILE",
         type=_hosts,
         default=os.environ.get(HOSTS_VARIABLE),
-        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, or CSV; "
+        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, CSV, or JSON of kubectl get; "
         f"default: ${HOSTS_VARIABLE}",
     )
     parser.add_argument(

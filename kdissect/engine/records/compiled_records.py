@@ -13,8 +13,10 @@ from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.records_fields import RecordsField, has_pieces
 from kdissect.engine.records.acquired import SHARE_FETCH
+from kdissect.engine.records.assigned_offsets import AssignedOffsets
 from kdissect.engine.records.record_rows import TopicNames, record_topic
 from kdissect.engine.records.record_sets import RecordSet, direction_of, records_side
+from kdissect.engine.transfer_rows import PRODUCE, transfer_rows
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
@@ -31,6 +33,8 @@ TAKEN, ENOUGH, LOOK = range(3)
 
 Way = tuple[bool, str, "native.Layout | None"]
 """The side that has records (True: the response), their direction, the layout; None for what Python reads."""
+WayOfRows = tuple[Way, "native.PartitionRows | None"]
+"""The same, and what reads the response to records that a producer sends."""
 ExchangeRow = tuple[ConnectionInfo, int, str | None, Frame | None, int, Frame | None, int]
 """Connection, ordinal, client id; request, response, and where the body begins in each."""
 
@@ -43,14 +47,14 @@ class ExchangeQuestions(NamedTuple):
     exchange: Callable[[Exchange], ExchangeRow]
     frame: Callable[[Frame], tuple[bytes, int, int]]
     """Its bytes, its first packet's reference and time."""
-    connection: Callable[[ConnectionInfo], tuple[str, str, str]]
-    """Its id, its client, its broker."""
+    connection: Callable[[ConnectionInfo], tuple[str, str, str, str | None, str | None]]
+    """Its id, its client, its broker, its principal, its software."""
 
 
 class NameQuestions(NamedTuple):
     """What is asked once a kind of body, a topic id, a file, a topic."""
 
-    way: Callable[[int, int], Way | None]
+    way: Callable[[int, int], WayOfRows | None]
     name: Callable[[Exchange, Frame, bytes], str | None]
     """The name of a topic id."""
     file: Callable[[int], str]
@@ -84,7 +88,7 @@ _EXCHANGES = ExchangeQuestions(
         "response_body_offset",
     ),
     attrgetter("data", "first_ref", "time_ns"),
-    attrgetter("id", "client_text", "broker_text"),
+    attrgetter("id", "client_text", "broker_text", "principal", "software"),
 )  # fmt: skip
 
 _Made = TypeVar("_Made")
@@ -123,13 +127,15 @@ class CompiledRecords(Generic[_Made]):
         """Hold what the chosen exchanges of a block have, from one on: the next one, with TAKEN, or ENOUGH
         before it, or LOOK where it is for `take_exchange`, if it is chosen.
         """
+        self._assigned = AssignedOffsets()
         self._take = take
         self._by_rows = by_rows
         self._note = note
 
     def add(self, records: RecordSet) -> bool:
         """Hold one field; whether there is enough."""
-        return self._held.add(records, records.exchange, records.is_response, records.records_field)
+        base = None if records.is_response else self._assigned.base(records)
+        return self._held.add(records, records.exchange, records.is_response, records.records_field, base)
 
     def close(self) -> Iterator[_Made]:
         """Decode what is held."""
@@ -154,9 +160,14 @@ def _record_set(found: RecordSet | HeldField) -> RecordSet:
     return RecordSet(exchange, frame is exchange.response, frame, records_field)
 
 
-def way(api_key: int, api_version: int) -> Way | None:
-    """`way_to_batches`, but that Python reads records of which the body says which were acquired."""
-    return way_to_batches(api_key, api_version, needs_slow_path=api_key == SHARE_FETCH)
+def way(api_key: int, api_version: int) -> WayOfRows | None:
+    """`way_to_batches`, but that Python reads records of which the body says which were acquired, and those
+    of a Produce whose response it reads.
+    """
+    transfers = transfer_rows(api_key, api_version) if api_key == PRODUCE else None
+    needs_slow_path = api_key == SHARE_FETCH or (api_key == PRODUCE and transfers is None)
+    found = way_to_batches(api_key, api_version, needs_slow_path)
+    return None if found is None else (found, None if transfers is None else transfers.response)
 
 
 def way_to_batches(api_key: int, api_version: int, needs_slow_path: bool = False) -> Way | None:

@@ -12,6 +12,8 @@ RECORD_FIELDS = (
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
     RowField("client_id", "string", "client id of the request header; null where there is none"),
+    RowField("principal", "string", "as whom the client logged in (SASL); null where that was not seen"),
+    RowField("software", "string", "name and version that the client gave in ApiVersions; null without"),
     RowField("file", "string", "capture file of the frame's first byte"),
     RowField("packet", "int64", "packet with the frame's first byte, 1-based within its file"),
     RowField("time", "string", "time of that packet, RFC 3339 with nanoseconds"),
@@ -24,7 +26,15 @@ RECORD_FIELDS = (
     RowField("batch", "int32", "index of the batch within the partition's records in this exchange"),
     RowField("record", "int32", "index of the record within its batch, of those that can be read"),
     RowField(
-        "offset", "int64", "offset of the record; in a produce request counted from the batch's base offset"
+        "offset",
+        "int64",
+        "offset of the record in the log; of a produced record the one that the broker assigned, null where "
+        "no response says it",
+    ),
+    RowField(
+        "raw_offset",
+        "int64",
+        "offset in the bytes of the record; in a produce request counted from the batch's base offset",
     ),
     RowField("timestamp", "string", "the record's timestamp, RFC 3339; null where it has none"),
     RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),

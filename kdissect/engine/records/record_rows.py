@@ -11,6 +11,7 @@ from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.exchange_rows import Row, topic_id_text
 from kdissect.engine.records.acquired import Acquired, AcquiredRecords
+from kdissect.engine.records.assigned_offsets import AssignedOffsets, LogOffsets
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
@@ -92,35 +93,46 @@ class RecordRows:
         self.count = 0
         """Rows so far: the number of the last one."""
         self._acquired = AcquiredRecords()
+        self._assigned = AssignedOffsets()
 
     def rows(self, records: RecordSet, anomalies: list[Anomaly]) -> Iterator[Row]:
         """The rows of one field as they are read; what does not fit is added to `anomalies` at the end."""
         faults: list[tuple[int, RecordFault]] = []
         head = self._head(records)
-        acquired = self._acquired.of(records)
+        acquired, offsets = self._acquired.of(records), self._assigned.of(records)
         for index, batch in enumerate(records.found.batches):
             found = list(batch.faults)
-            rows = self.batch_rows(head, index, batch, found)
+            rows = self.batch_rows(head, index, batch, found, offsets)
             yield from rows if acquired is None else _with_deliveries(rows, acquired)
             faults += [(index, fault) for fault in found]
         anomalies += records.anomalies(faults)
 
     def batch_rows(
-        self, head: Row, index: int, batch: RecordBatch, faults: list[RecordFault]
+        self,
+        head: Row,
+        index: int,
+        batch: RecordBatch,
+        faults: list[RecordFault],
+        offsets: LogOffsets | None = None,
     ) -> Iterator[Row]:
-        """The rows of one batch, `head` before each."""
+        """The rows of one batch, `head` before each; `offsets` are those of a field that has others."""
         common = {"number": 0, **head, **self._batch(index, batch)}
         topic, is_control = common["topic"], batch.is_control
         is_own = is_control or (topic is not None and log(topic) is not None)
+        number = -1
         for number, record in enumerate(iter_records(batch, faults)):
             self.count += 1
             row = common.copy()
             row["number"] = self.count
             row["record"] = number
             self._fill(row, batch, record)
+            if offsets is not None:
+                row["offset"] = offsets.of(batch, number, record)
             if is_own:
                 self._add_own(row, record, is_control)
             yield row
+        if offsets is not None:
+            offsets.skip(batch, number + 1, not faults)
 
     def _head(self, records: RecordSet) -> Row:
         """What all records of a field share."""
@@ -132,6 +144,8 @@ class RecordRows:
             "client": exchange.connection.client_text,
             "broker": exchange.connection.broker_text,
             "client_id": exchange.client_id,
+            "principal": exchange.connection.principal,
+            "software": exchange.connection.software,
             "file": self._files[frame.first_ref >> FILE_SHIFT],
             "packet": frame.first_ref & NUMBER_MASK,
             "time": self._time(frame.time_ns),
@@ -148,6 +162,7 @@ class RecordRows:
             "batch": index,
             "record": 0,
             "offset": 0,
+            "raw_offset": 0,
             "timestamp": None,
             "timestamp_ms": None,
             "timestamp_type": timestamp_type(batch),
@@ -169,7 +184,7 @@ class RecordRows:
 
     def _fill(self, row: Row, batch: RecordBatch, record: Record) -> None:
         key, value = record.key, record.value
-        row["offset"] = record.offset
+        row["offset"] = row["raw_offset"] = record.offset
         if record.timestamp != NO_TIMESTAMP:
             row["timestamp"] = self._time(record.timestamp * MS_NS)
             row["timestamp_ms"] = record.timestamp
@@ -209,7 +224,7 @@ class RecordRows:
 def _with_deliveries(rows: Iterator[Row], acquired: Acquired) -> Iterator[Row]:
     for row in rows:
         decoded = row.pop("decoded", None)
-        row["acquired"], row["delivery_count"] = acquired.of(row["offset"])
+        row["acquired"], row["delivery_count"] = acquired.of(row["raw_offset"])
         if decoded is not None:
             row["decoded"] = decoded
         yield row

@@ -24,8 +24,8 @@ _TIMES = {
 # Texts that repeat on every row: as dictionaries they are never spread out. In Parquet they are strings.
 _REPEATED = frozenset(
     {
-        "connection", "direction", "client", "broker", "client_id", "file", "topic", "topic_id",
-        "timestamp_type", "codec",
+        "connection", "direction", "client", "broker", "client_id", "principal", "software", "file", "topic",
+        "topic_id", "timestamp_type", "codec",
     }
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from kdissect.engine.records.record_rows import RecordRows, TopicNames
 _ROWS_AT_ONCE = 20_000
 _BYTES_AT_ONCE = 8 << 20
 _HALF = 1 << 63
-_MAY_PASS_64_BITS = ("offset", "last_offset", "timestamp_ms")
+_MAY_PASS_64_BITS = ("offset", "raw_offset", "last_offset", "timestamp_ms")
 _TIMES = (
     ("time", "time_ns"),
     *((name, f"{name}_ms") for name in ("timestamp", "max_timestamp", "last_timestamp")),

@@ -34,6 +34,7 @@ class Cause(StrEnum):
     MEMBER_LOST = "member_lost"  # its session ended: it is missing and never left
     MEMBER_RESTARTED = "member_restarted"  # a static member with a new id
     SUBSCRIPTION_CHANGED = "subscription_changed"
+    ASSIGNMENT_DELAYED = "assignment_delayed"  # a first assignment comes later than the epoch before it
     LEADER_REJOINED = "leader_rejoined"  # without another cause: its topics changed
     UNKNOWN = "unknown"
 

@@ -31,6 +31,8 @@ _MS = 1_000_000
 # What a member holds: (topic id, partition), and for streams (role, subtopology, partition).
 Holding = tuple[str | bytes, int] | tuple[str, str, int]
 _NOTHING: frozenset[Holding] = frozenset()
+# Causes for which members give up what newcomers get.
+_FOR_NEWCOMERS = frozenset({Cause.MEMBER_JOINED, Cause.MEMBER_RESTARTED})
 _RAISING = frozenset({Cause.MEMBER_JOINED, Cause.MEMBER_LEFT, Cause.SUBSCRIPTION_CHANGED})
 
 
@@ -95,10 +97,12 @@ class ModernRebalance:
 
     `causes` are what was seen of its members since the epoch before, with the members and when they sent it;
     empty where nothing was seen: topics that got partitions, a regular expression that matches others.
-    `settled_ns` is when the last member came to it, None where that was not seen or another epoch came first.
+    `settled_ns` is when the last member came to it and members were assigned what they wait for, None where
+    that was not seen or another epoch came first. `delayed` is the rebalance of which the assignment comes
+    with this one.
     """
 
-    __slots__ = ("causes", "epoch", "given_by", "members", "settled_ns")
+    __slots__ = ("causes", "delayed", "epoch", "given_by", "members", "settled_ns")
 
     def __init__(
         self, epoch: int, given_by: Evidence, causes: dict[Cause, dict[str, int]], members: int
@@ -108,6 +112,15 @@ class ModernRebalance:
         self.causes = causes
         self.members = members
         self.settled_ns: int | None = None
+        self.delayed: ModernRebalance | None = None
+
+    def settle(self, time_ns: int) -> None:
+        """All members came to it."""
+        self.settled_ns = time_ns
+        if self.delayed is not None and self.delayed.settled_ns is None:
+            # The coordinator waits before it assigns (group.streams.initial.rebalance.delay.ms, KIP-1071).
+            self.because(Cause.ASSIGNMENT_DELAYED, "", NEVER_NS)
+            self.delayed.settle(time_ns)
 
     @property
     def shown_ns(self) -> int:
@@ -142,12 +155,13 @@ class ModernGroup:
     `rebalances` are the last raises, `causes` what has happened since the last one. `behind` are members that
     have not come to the epoch. `holders` are the members that hold what only one can. `away` are static
     members that will be back under another id, by instance id. `attempts` to join were not answered. `left`
-    are members that left. `contested` is what another member was given that one held, and where.
+    are members that left. `contested` is what another member was given that one held, and where. `revoked`
+    was taken from members since the last raise and not assigned to others yet.
     """
 
     __slots__ = (
         "attempts", "away", "behind", "causes", "contested", "epoch", "gone", "holders", "kind", "last_ns",
-        "left", "members", "raises", "rebalances",
+        "left", "members", "raises", "rebalances", "revoked",
     )  # fmt: skip
 
     def __init__(self, kind: ModernKind) -> None:
@@ -165,6 +179,7 @@ class ModernGroup:
         self.attempts: list[Attempt] = []
         self.left: Table[str, Evidence] = Table(GONE_KEPT)
         self.contested: dict[str, tuple[Holding, Evidence]] = {}
+        self.revoked: set[Holding] = set()
         self.last_ns = NEVER_NS
         """When anything was last seen of it."""
 
@@ -188,8 +203,13 @@ class ModernGroup:
         self.epoch = epoch
         self.raises += 1
         there = sum(member.is_joined for member in self.members)
-        self.rebalances.append(ModernRebalance(epoch, given_by, self.causes, there))
+        last = self.rebalances[-1] if self.rebalances else None
+        delayed = None if self.causes or last is None or last.settled_ns is not None else last
+        rebalance = ModernRebalance(epoch, given_by, self.causes, there)
+        rebalance.delayed = delayed if self.is_unassigned() else None
+        self.rebalances.append(rebalance)
         self.causes = {}
+        self.revoked.clear()
         self.behind = {member.member_id for member in self.members if member.is_behind(epoch)}
 
     def follow(self, member: ModernMember, time_ns: int) -> None:
@@ -199,13 +219,29 @@ class ModernGroup:
             return
         self.behind.discard(member.member_id)
         last = self.rebalances[-1] if self.rebalances else None
-        if last is not None and last.settled_ns is None and not self.behind:
-            last.settled_ns = time_ns
+        if last is None or last.settled_ns is not None or self.behind or self.is_unassigned():
+            return
+        if not self._newcomers():
+            last.settle(time_ns)
+
+    def _newcomers(self) -> list[str]:
+        """Members without an assignment that get what others gave up since the last raise."""
+        if not (self.revoked and self.rebalances and _FOR_NEWCOMERS & self.rebalances[-1].causes.keys()):
+            return []
+        return [one.member_id for one in self.members if one.is_joined and one.assigned == _NOTHING]
+
+    def is_unassigned(self) -> bool:
+        """Return True if the coordinator has not assigned anything to any member yet."""
+        given = [member.assigned for member in self.members if member.is_joined]
+        return bool(given) and all(assigned is not None and not assigned for assigned in given)
 
     def hold(self, member: ModernMember, given_before: frozenset[Holding], by: Evidence) -> list[str]:
         """A member was given what only one can hold; who held it and never gave it up is gone."""
         lost: dict[str, None] = {}
-        self._let_go(member.member_id, given_before - (member.assigned or _NOTHING))
+        revoked = given_before - (member.assigned or _NOTHING)
+        self._let_go(member.member_id, revoked)
+        self.revoked |= revoked
+        self.revoked -= member.assigned or _NOTHING
         for holding in member.assigned or ():
             if self.kind is ModernKind.STREAMS and holding[0] != "active":
                 continue
@@ -291,7 +327,10 @@ class ModernGroup:
         return found
 
     def waited_for(self) -> list[ModernMember]:
-        """Members that have not come to the epoch, but for those that were silent for too long, or lost."""
+        """Members that have not come to the epoch or have no assignment yet, but for those that were silent
+        for too long, or lost.
+        """
         lost = self.lost()
-        found = [self.members.peek(member_id) for member_id in sorted(self.behind.difference(lost))]
+        late = self.behind.difference(lost) or set(self._newcomers()).difference(lost)
+        found = [self.members.peek(member_id) for member_id in sorted(late)]
         return [one for one in found if one is not None and self.last_ns - one.last_ns <= SESSION_NS]

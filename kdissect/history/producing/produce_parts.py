@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kdissect.decoders.listed_partitions import topic_namer
 from kdissect.engine.records.record_sets import lone_batch, record_batches
+from kdissect.engine.transfer_rows import unread_places
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import PartitionKey, partition_of
-from kdissect.history.topics.listed_partitions import topic_namer
-from kdissect.history.transfer_rows import unread_places
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.session.exchange import Exchange
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
+from kdissect.decoders.listed_partitions import topic_namer
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView, PartitionKey
@@ -17,7 +18,6 @@ from kdissect.history.machine import nothing_lent
 from kdissect.history.producing.produce_parts import PRODUCER_ID, BatchHeader, ProduceParts, produce_results
 from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.state_table import Table
-from kdissect.history.topics.listed_partitions import topic_namer
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from kdissect.decoders.listed_partitions import Topics, topic_lister, topic_namer
+from kdissect.engine.transfer_rows import Place, unread_places
 from kdissect.history import api_keys as apis
-from kdissect.history.topics.listed_partitions import Topics, topic_lister, topic_namer
-from kdissect.history.transfer_rows import Place, unread_places
 from kdissect.session.exchange import Exchange
 
 Told = tuple[int, int, int, int]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
+from kdissect.decoders.listed_partitions import Topics
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
@@ -24,7 +25,6 @@ from kdissect.history.sessions.fetch_parts import (
     stated_topics,
 )
 from kdissect.history.state_table import Table
-from kdissect.history.topics.listed_partitions import Topics
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 

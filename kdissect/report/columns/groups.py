@@ -163,8 +163,8 @@ def partition_columns() -> list[TableColumn]:
 
 
 def _state(row: Facts) -> Cell:
-    unsettled = {"rebalancing": "odd", "reconciling": "odd", "syncing": "odd", "join unanswered": "bad"}
-    style = unsettled.get(row["state"], "good" if row["state"] == "stable" else "")
+    styles = dict.fromkeys(("rebalancing", "reconciling", "syncing", "unassigned"), "odd")
+    style = (styles | {"join unanswered": "bad", "stable": "good"}).get(row["state"], "")
     return Cell(row["state"], style)
 
 

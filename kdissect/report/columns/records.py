@@ -18,6 +18,7 @@ def record_columns() -> list[TableColumn]:
         TableColumn("topic", _topic, 8),
         TableColumn("part", lambda row: Cell(cell(row["partition"])), right=True),
         number_column("offset", "offset"),
+        TableColumn("raw", _raw_offset, right=True, rank=5),
         TableColumn("timestamp (UTC)", _timestamp, 23, 2),
         TableColumn("codec", lambda row: Cell(row["codec"], "dim"), rank=4),
         TableColumn("producer", _producer, rank=3, right=True),
@@ -29,6 +30,12 @@ def record_columns() -> list[TableColumn]:
 
 def _topic(row: Row) -> Cell:
     return Cell(printable(row["topic"] or row["topic_id"] or ""))
+
+
+def _raw_offset(row: Row) -> Cell:
+    """The offset in the bytes, where the log has another one."""
+    raw = row.get("raw_offset")
+    return Cell("" if raw is None or raw == row["offset"] else str(raw), "dim")
 
 
 def _timestamp(row: Row) -> Cell:

@@ -13,12 +13,12 @@ from collections.abc import Set as AbstractSet
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
+from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history.groups.lent_members import LentMembers
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.sessions.lent_sessions import LentSessions
-from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.rules.guards import Guard, Other
 from kdissect.rules.judging.batch_judge import (

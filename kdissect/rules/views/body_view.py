@@ -5,9 +5,9 @@ from typing import Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.decoded import Decoded
+from kdissect.decoders.listed_partitions import Topics, topic_lister
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_decoder import dissect
-from kdissect.history.topics.listed_partitions import Topics, topic_lister
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.rules.rule import REQUEST, Violation

@@ -13,9 +13,9 @@ from kdissect.engine.exchange_rows import More, TopicsOf, more_of, topic_id_text
 from kdissect.engine.records.compiled_records import rest_fits, way_to_batches
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history.api_keys import FETCH, PRODUCE
 from kdissect.history.topics.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
-from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic

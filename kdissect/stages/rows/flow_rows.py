@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.generated.values import sent
+from kdissect.decoders.listed_partitions import topic_namer
 from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.exchange_rows import Row, topic_id_text, wire_topics
@@ -21,7 +22,6 @@ from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.engine.segments.segment_rows import batch_attributes, millis
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.topics.listed_partitions import topic_namer
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import is_compiled, native

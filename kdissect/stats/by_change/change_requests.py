@@ -14,7 +14,7 @@ from kdissect.engine.times import millis_text
 from kdissect.model.wording import plural
 from kdissect.schema.enums import enum_name
 from kdissect.schema.secrets import MASK, is_sensitive
-from kdissect.stats.client import text_of
+from kdissect.stats.client import is_commit_from_outside, text_of
 
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _UPGRADE = 1  # FeatureUpdate.UpgradeType
@@ -240,6 +240,14 @@ def _delete_offsets(request: Any, answer: Any) -> Iterator[Item]:
         yield Item("offsets", f"of {text_of(request.group_id)}", "deleted", place, **_said(told, answer))
 
 
+def _commit_offsets(request: Any, answer: Any) -> Iterator[Item]:
+    if not is_commit_from_outside(request):
+        return
+    for topic, partition, told in _partitions(request.topics, sent(answer, "topics", []), "name"):
+        detail = f"{_place(topic, partition.partition_index)} to {partition.committed_offset}"
+        yield Item("offsets", f"of {text_of(request.group_id)}", "set", detail, **_said(told))
+
+
 def _alter_share_offsets(request: Any, answer: Any) -> Iterator[Item]:
     told_topics = sent(answer, "responses", [])
     for topic, partition, told in _partitions(request.topics, told_topics, "topic_name"):
@@ -335,7 +343,7 @@ def _word(enum: str, code: int) -> str:
 
 
 READERS: dict[int, Reader] = {
-    19: _create_topics, 20: _delete_topics, 21: _delete_records, 30: _create_acls,
+    8: _commit_offsets, 19: _create_topics, 20: _delete_topics, 21: _delete_records, 30: _create_acls,
     31: _delete_acls, 33: _alter_configs, 34: _move_log_dirs, 37: _create_partitions, 38: _create_token,
     39: _renew_token, 40: _expire_token, 42: _delete_groups, 43: _elect_leaders,
     44: _incremental_alter_configs, 45: _reassign, 47: _delete_offsets, 49: _alter_quotas, 51: _alter_scram,

@@ -8,6 +8,7 @@ from typing import Any
 from kdissect.engine.times import rfc3339
 from kdissect.schema.error_codes import error_name
 from kdissect.session.identities import cluster_fact
+from kdissect.stats.by_change.change_requests import Item
 from kdissect.stats.by_change.change_traffic import Change, ChangeTraffic
 
 Facts = dict[str, Any]
@@ -24,6 +25,19 @@ def change_facts(traffic: ChangeTraffic) -> Facts:
     }
 
 
+# org.apache.kafka.common.protocol.Errors; the broker goes on after such an answer, and may still do it.
+_REQUEST_TIMED_OUT = 7
+
+
+def _did(item: Item) -> str:
+    """Return what is known to be done: a refused request does nothing, and an outcome may be unknown."""
+    if item.code == 0:
+        return item.did
+    first, _, last = item.did.rpartition(" ")
+    doubt = "perhaps" if item.code in (None, _REQUEST_TIMED_OUT) else "not"
+    return f"{first} {doubt} {last}".lstrip()
+
+
 def _row(change: Change) -> Facts:
     item, sent_ns = change.item, change.evidence.sent_ns
     return {
@@ -36,7 +50,7 @@ def _row(change: Change) -> Facts:
         "api": change.api,
         "kind": item.kind,
         "name": item.name,
-        "did": item.did,
+        "did": _did(item),
         "detail": item.detail,
         "only_check": change.only_check,
         "answered": item.code is not None,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders.generated.values import sent
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.payloads.versioned import versioned
-from kdissect.history.api_keys import METADATA
+from kdissect.history.api_keys import FETCH, METADATA, OFFSET_COMMIT
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
@@ -32,6 +32,7 @@ from kdissect.stats.by_change.change_requests import (
     is_only_check,
     items_of,
 )
+from kdissect.stats.by_group.group_links import CLIENTS_KEPT, ClientKey, client_key_of
 from kdissect.stats.client import Client, client_of, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
 
@@ -120,7 +121,9 @@ class ChangeTraffic:
         self._there: Table[Topic, _Asked | None] = Table(TOPICS_KEPT)
         """Topics that are there, and who had them created automatically."""
         self._asked: Table[Topic, _Asked] = Table(TOPICS_KEPT)
-        self._passed = PassedBlocks((_WATCHED | TELLING).__contains__)
+        self._readers: Table[ClientKey, bool] = Table(CLIENTS_KEPT)
+        """Clients that fetch: what they commit outside of a group is what they have read."""
+        self._passed = PassedBlocks(self._is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass by exchanges of a block that change nothing; gives the next that is for `add`."""
@@ -132,7 +135,9 @@ class ChangeTraffic:
         if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
             return
         learn_identities(event)
-        if event.api_key not in _WATCHED or event.state is State.ORPHAN_RESPONSE:
+        if event.state is State.ORPHAN_RESPONSE or event.api_key is None:
+            return
+        if not self._is_watched(event.connection, event.api_key, event.client_id):
             return
         view = ExchangeView(event)
         if view.request is None:
@@ -142,9 +147,17 @@ class ChangeTraffic:
             self._take_metadata(view, wanted)
         elif view.key == ENVELOPE:
             self._take_envelope(view, wanted)
-        else:
+        elif view.key in READERS:
             self._forwarded.pop((scope, view.key, event.correlation_id, event.client_id))
             self._keep(_changes(view), scope, wanted)
+
+    def _is_watched(self, info: ConnectionInfo, api_key: int, client_id: str | None) -> bool:
+        """Return True if exchanges of a client with an API are read; note the clients that fetch."""
+        if api_key == FETCH:
+            self._readers.get_or(client_key_of(info, client_id), lambda: True)
+        if api_key == OFFSET_COMMIT:
+            return client_key_of(info, client_id) not in self._readers
+        return api_key in _WATCHED
 
     def finish(self) -> None:
         """The input is over: what was forwarded, and not seen on its way to the broker, is told now."""
@@ -233,7 +246,7 @@ class ChangeTraffic:
         return earlier is not None and held.request in earlier.requests
 
 
-_WATCHED = frozenset({*READERS, METADATA, ENVELOPE})
+_WATCHED = frozenset({*READERS, METADATA, ENVELOPE, *TELLING})
 
 
 def _changes(view: ExchangeView) -> list[Change]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history import api_keys as apis
 from kdissect.history.history import History
 from kdissect.history.sessions.fetch_sessions import SESSIONS_FROM
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.history.state_table import Table
-from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_fetcher.fetcher import Fetcher, FetcherKey

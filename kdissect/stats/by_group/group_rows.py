@@ -262,12 +262,18 @@ def _modern(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Facts:
     return {
         "kind": str(group.kind),
         "protocol": None,
-        "state": ("stable" if members else "empty") if open_one is None else open_one.pop("state"),
+        "state": _settled_state(group, members) if open_one is None else open_one.pop("state"),
         "generation": group.epoch,
         "rebalance_count": group.raises,
         "rebalances": [_raise(rebalance, lost, log, names) for rebalance in group.rebalances],
         "rebalancing": open_one,
     }
+
+
+def _settled_state(group: ModernGroup, members: list[str]) -> str:
+    if not members:
+        return "empty"
+    return "unassigned" if group.is_unassigned() else "stable"
 
 
 def _members_of(group: ModernGroup) -> list[str]:

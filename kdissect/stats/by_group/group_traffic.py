@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kdissect.decoders.generated.values import sent
+from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact, GroupKey
@@ -21,7 +22,6 @@ from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
+from kdissect.engine.transfer_rows import transfer_places
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.history.transfer_rows import transfer_places
 from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

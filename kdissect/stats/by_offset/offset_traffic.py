@@ -21,12 +21,13 @@ from kdissect.model.native import native
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.by_offset.former_topics import FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
-from kdissect.stats.client import is_follower, text_of
+from kdissect.stats.client import is_commit_from_outside, is_follower, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
@@ -53,10 +54,13 @@ _TIMES = {EARLIEST: "the earliest offset", LATEST: "the latest offset"}
 
 
 FORMER = "of a deleted topic of this name"
+FROM_OUTSIDE = "by a client that is no member"
 
 
 class Commit(NamedTuple):
-    """A committed offset that is out of the ordinary: `before` is what it is compared with."""
+    """A committed offset that is out of the ordinary: `before` is what it is compared with, None for an
+    offset of which no earlier commit was captured.
+    """
 
     evidence: Evidence
     capture_set: str
@@ -64,7 +68,7 @@ class Commit(NamedTuple):
     client_id: str | None
     partition: Partition
     what: str
-    before: int
+    before: int | None
     after: int
 
 
@@ -264,10 +268,7 @@ class OffsetTraffic:
         answer = view.response
         info, group = view.info, text_of(view.request.group_id)
         refused = refused_partitions(answer.topics)
-        from_outside = (
-            not sent(view.request, "member_id")
-            and sent(view.request, "generation_id_or_member_epoch", -1) < 0
-        )
+        from_outside = is_commit_from_outside(view.request)
         for topic in view.request.topics or ():
             for row in topic.partitions or ():
                 partition = self._partition(view, topic, row.partition_index)
@@ -300,7 +301,7 @@ class OffsetTraffic:
         view: ExchangeView,
         group: str,
         partition: Partition,
-        found: tuple[str, int, int],
+        found: tuple[str, int | None, int],
         wanted: bool,
     ) -> None:
         """Keep a commit: what is out of the ordinary, the offset that it is compared with, and its own."""
@@ -316,12 +317,15 @@ class OffsetTraffic:
         offset: int,
         before: int | None,
         from_outside: bool,
-    ) -> Iterator[tuple[str, int]]:
+    ) -> Iterator[tuple[str, int | None]]:
         """What is out of the ordinary of a commit, with the offset that it is compared with."""
         capture_set, _, partition = key
-        if before is not None and offset < before:
-            yield "back" + (", by a client that is no member" if from_outside else ""), before
         reader = client_key(view), partition
+        is_reset = from_outside and not self._positions.knows(reader)
+        if before is not None and offset < before:
+            yield "back" + (f", {FROM_OUTSIDE}" if from_outside else ""), before
+        elif is_reset and offset != before:
+            yield f"set {FROM_OUTSIDE}", before
         end, behind = self._ends.peek((capture_set, *partition)), self._positions.behind(reader)
         if behind is None or offset == before:
             return  # it reads elsewhere, as far as was seen; or said it before
@@ -393,5 +397,5 @@ class OffsetTraffic:
             self.held.append(held)
 
 
-def _is_watched(api_key: int) -> bool:
+def _is_watched(_info: ConnectionInfo, api_key: int, _client_id: str | None) -> bool:
     return api_key in _WATCHED or tells_names(api_key)

@@ -9,7 +9,8 @@ from kdissect.history.state_table import Table
 from kdissect.stats.by_group.group_links import ClientKey
 
 READERS_KEPT = 100_000  # clients times partitions; 500 bytes each
-PENDING_KEPT = 1_000  # jumps that another consumer of the same name may explain
+PENDING_KEPT = 1_000  # readers with jumps that another consumer of the same name may explain
+PENDING_OF_READER = 100  # such jumps of one reader, the last ones
 CAUSES_KEPT = 8  # of one client and partition until its next Fetch
 Partition = tuple[str, int]
 """Topic as `transfers.topic_key` has it, and partition."""
@@ -69,7 +70,7 @@ class PositionJumps:
 
     def __init__(self) -> None:
         self._readers: Table[ReaderKey, _Reader] = Table(READERS_KEPT)
-        self._pending: Table[ReaderKey, _Pending] = Table(PENDING_KEPT)
+        self._pending: Table[ReaderKey, tuple[_Pending, ...]] = Table(PENDING_KEPT)
         self._open: dict[str, int] = {}
         """Connections over which is read, with the number of answers that nobody can read."""
 
@@ -86,8 +87,8 @@ class PositionJumps:
         before, behind = reader.connection, reader.behind
         causes = [cause for cause in reader.causes if cause.evidence.answered_ns <= at_ns]
         reader.causes = [cause for cause in reader.causes if cause.evidence.answered_ns > at_ns]
-        pending = self._pending.peek(key)
-        if pending is not None and pending.before == connection:
+        pending = self._pending.peek(key) or ()
+        if any(waiting.before == connection for waiting in pending):
             reader.is_shared = True
             self._pending.pop(key)
         is_known = not (is_new or reader.is_shared) and losses == reader.losses
@@ -99,7 +100,7 @@ class PositionJumps:
         if jump is None:
             return []
         if before != connection and before in self._open:
-            self._pending.put(key, _Pending(jump, before, wanted))
+            self._pending.put(key, (*pending[1 - PENDING_OF_READER :], _Pending(jump, before, wanted)))
             return []
         return [jump] if wanted else []
 
@@ -139,13 +140,21 @@ class PositionJumps:
         """A connection is over; gives the jumps that are certain now."""
         if self._open.pop(connection, None) is None:
             return []
-        sure = [key for key, pending in self._pending.items() if pending.before == connection]
-        over = [self._pending.pop(key) for key in sure]
-        return [pending.jump for pending in over if pending is not None and pending.is_wanted]
+        certain: list[Jump] = []
+        for key, pending in list(self._pending.items()):
+            waiting = tuple(jump for jump in pending if jump.before != connection)
+            if len(waiting) == len(pending):
+                continue
+            certain += [over.jump for over in pending if over.before == connection and over.is_wanted]
+            if waiting:
+                self._pending.put(key, waiting)
+            else:
+                self._pending.pop(key)
+        return certain
 
     def finish(self) -> list[Jump]:
         """The input is over: nobody else read where a jump was seen."""
-        return [pending.jump for pending in self._pending if pending.is_wanted]
+        return [over.jump for pending in self._pending for over in pending if over.is_wanted]
 
 
 def _jump(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history import api_keys as apis
 from kdissect.history.history import History
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.history.transfer_rows import transfer_rows
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo

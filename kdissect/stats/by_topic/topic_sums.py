@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kdissect.engine.transfer_rows import transfer_places, transfer_rows
 from kdissect.history import api_keys as apis
 from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.history.transfer_rows import transfer_places, transfer_rows
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange

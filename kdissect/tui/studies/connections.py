@@ -38,7 +38,9 @@ class ConnectionStudy(Study):
         self._forgotten = 0
         self._diagnosis = Diagnosis()
         self._problems: dict[str, Problem] = {}
-        self._passed = PassedBlocks(lambda api_key: api_key in ANNOUNCING or api_key in LOGIN_APIS)
+        self._passed = PassedBlocks(
+            lambda _info, api_key, _client_id: api_key in ANNOUNCING or api_key in LOGIN_APIS
+        )
         self.takes_blocks = not context.is_filtered
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:

@@ -40,7 +40,8 @@ _MOST_LINES = 500
 MOST_BYTES = 16 << 10
 _LONGEST = 1 << 20  # characters that are tried as JSON
 _FACTS = (
-    "topic", "partition", "offset", "timestamp", "timestamp_type", "producer_id", "producer_epoch",
+    "topic", "topic_id", "partition", "offset", "raw_offset", "timestamp", "timestamp_type", "principal",
+    "software", "producer_id", "producer_epoch",
     "sequence", "transactional", "control", "codec", "magic", "leader_epoch",
 )  # fmt: skip
 # Records in the list, some 2 KB each. Nobody pages through more: a filter finds what one looks for.

@@ -1,6 +1,6 @@
 //! Bodies that name topics and their partitions, as rows of numbers: for who counts by partition.
 //!
-//! What the lists and their fields are called comes from Python (`kdissect.history.topics.listed_partitions`).
+//! What the lists and their fields are called comes from Python (`kdissect.decoders.listed_partitions`).
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::bodies::partition_rows::PartitionRows;
 use crate::bodies::plan::Layout;
 use crate::bodies::visitor::Program;
 use crate::engine::completed::{Content, Row};
@@ -18,11 +19,12 @@ type ExchangeRow<'py> =
     (Bound<'py, PyAny>, i64, Bound<'py, PyAny>, Bound<'py, PyAny>, usize, Bound<'py, PyAny>, usize);
 
 /// On which side an API in a version has records, how that direction is called, and the way to them: None where
-/// Python has to go it.
+/// Python has to go it. `answer` reads the response to records that a producer sends.
 pub struct Way {
     pub is_response: bool,
     pub direction: Box<str>,
     pub steps: Option<Program>,
+    pub answer: Option<Py<PartitionRows>>,
 }
 
 /// Where a frame comes from.
@@ -82,8 +84,14 @@ impl Frame {
     }
 }
 
-/// Id, client and broker of a connection.
-pub type Texts = [Box<str>; 3];
+/// Texts of a connection.
+pub struct Texts {
+    pub id: Box<str>,
+    pub client: Box<str>,
+    pub broker: Box<str>,
+    pub principal: Option<Box<str>>,
+    pub software: Option<Box<str>>,
+}
 
 /// Callables, as `_native.pyi` types them.
 pub struct Asked {
@@ -123,21 +131,26 @@ impl Asked {
         Ok(Ok(Some(Frame { origin, data, body_offset, connection, client_id, ordinal, first_ref, time_ns })))
     }
 
-    /// Id, client and broker of a connection; None where one is no text that has bytes.
+    /// Texts of a connection; None where one is no text that has bytes.
     pub fn connection(&self, py: Python<'_>, of: &Py<PyAny>) -> PyResult<Option<Texts>> {
-        type Row<'py> = (Bound<'py, PyString>, Bound<'py, PyString>, Bound<'py, PyString>);
-        let (id, client, broker): Row<'_> = self.exchanges.3.bind(py).call1((of,))?.extract()?;
+        type Text<'py> = Bound<'py, PyString>;
+        type Row<'py> = (Text<'py>, Text<'py>, Text<'py>, Option<Text<'py>>, Option<Text<'py>>);
+        let row: Row<'_> = self.exchanges.3.bind(py).call1((of,))?.extract()?;
+        let (id, client, broker, principal, software) = row;
         let texts = [id, client, broker].map(|text| utf8(&text));
         let [Some(id), Some(client), Some(broker)] = texts else { return Ok(None) };
-        Ok(Some([id, client, broker]))
+        let others = [principal, software].map(|text| text.map_or(Some(None), |text| utf8(&text).map(Some)));
+        let [Some(principal), Some(software)] = others else { return Ok(None) };
+        Ok(Some(Texts { id, client, broker, principal, software }))
     }
 
     pub fn way(&self, py: Python<'_>, kind: (i16, i16)) -> PyResult<Option<Way>> {
-        type Told<'py> = Option<(bool, Bound<'py, PyString>, Option<Py<Layout>>)>;
+        type Told<'py> =
+            Option<((bool, Bound<'py, PyString>, Option<Py<Layout>>), Option<Py<PartitionRows>>)>;
         let found: Told<'_> = self.names.0.bind(py).call1(kind)?.extract()?;
-        let Some((is_response, direction, layout)) = found else { return Ok(None) };
+        let Some(((is_response, direction, layout), answer)) = found else { return Ok(None) };
         let steps = layout.map(|layout| Program::of::<RecordsFields>(layout.get()));
-        Ok(Some(Way { is_response, direction: direction.to_str()?.into(), steps }))
+        Ok(Some(Way { is_response, direction: direction.to_str()?.into(), steps, answer }))
     }
 
     /// The name of a topic id in a frame; None where nobody knows it.

@@ -2,6 +2,7 @@
 //! (`record_lines.rs`). Whatever does not fit the fast path is left to Python.
 
 use std::collections::hash_map::Entry;
+use std::collections::HashMap;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -9,13 +10,14 @@ use pyo3::types::PyBytes;
 use super::asked::{Asked, Frame, Way};
 use super::content::Contents;
 use super::field::Field;
-use super::program::{run, FieldRow, RecordsField, Topic};
+use super::program::{run, Base, FieldRow, RecordsField, Topic};
 use super::quick::QuickMap;
 use super::record_choice::{Chosen, RecordChoice};
 use super::record_lines::RecordLines;
 use super::row_facts::{Known, Use};
 use super::rows::Rows;
 use super::table::RecordColumns;
+use crate::bodies::partition_rows::Body;
 use crate::bodies::visitor::Program;
 use crate::engine::exchange_block::ExchangeBlock;
 
@@ -23,6 +25,8 @@ use crate::engine::exchange_block::ExchangeBlock;
 /// of empty ones there may be many before the bytes are enough. Columns are the better the longer they are.
 const COLUMNS_GROUP: (usize, usize) = (8 << 20, 20_000);
 const LINES_GROUP: (usize, usize) = (1 << 20, 2_500);
+/// Offsets behind a larger one may not have room in 64 bits: Python reads them.
+const MOST_BASE: i64 = i64::MAX / 2;
 /// What `take` answers: nothing to do, `decode` should be called, Python has to look for the fields itself.
 const TAKEN: u8 = 0;
 const ENOUGH: u8 = 1;
@@ -94,6 +98,17 @@ impl HeldRecords {
             return Ok(LOOK);
         };
         let size = data.len();
+        if let (Some(rows), true) = (&way.answer, count > 0) {
+            let answer = match self.asked.frame(exchange, true)? {
+                Ok(answer) => answer,
+                Err(()) => return self.look(count),
+            };
+            let response = answer.as_ref().map(|of| rows.get().read(of.data.as_bytes(py), of.body_offset));
+            let from = self.records_fields.len() - count;
+            if assign(self.records_fields.get_mut(from..).unwrap_or_default(), data, response).is_none() {
+                return self.look(count);
+            }
+        }
         let held = Held { frame, kind, count, given: None };
         Ok(if count > 0 && self.hold(held, size) { ENOUGH } else { TAKEN })
     }
@@ -124,19 +139,23 @@ impl HeldRecords {
     }
 
     /// Hold one field that Python found in an exchange, and gets back where it has to read it; whether there is
-    /// enough.
+    /// enough. `base` is the offset that a broker assigned to records of a request.
     fn add(
         &mut self,
         records: Py<PyAny>,
         exchange: &Bound<'_, PyAny>,
         is_response: bool,
         records_field: FieldRow<'_>,
+        base: Option<i64>,
     ) -> PyResult<bool> {
         let py = exchange.py();
         let Ok(Some(frame)) = self.asked.frame(exchange, is_response)? else { return Ok(false) };
         let kind = self.asked.kind(exchange)?.unwrap_or((-1, -1)); // no API has it
         self.learn(py, kind)?;
-        let records_field = RecordsField::of(records_field).unwrap_or_default();
+        let mut records_field = RecordsField::of(records_field).unwrap_or_default();
+        if !is_response {
+            records_field.base = base.map_or(Base::Unknown, Base::Assigned);
+        }
         let size = records_field.end.saturating_sub(records_field.start);
         self.records_fields.push(records_field);
         Ok(self.hold(Held { frame, kind, count: 1, given: Some(records) }, size))
@@ -189,9 +208,23 @@ impl HeldRecords {
         if count == 0 {
             return Ok(TAKEN);
         }
+        if let Some(rows) = &way.answer {
+            let response = of.row.response.as_ref();
+            let response = response.map(|of| rows.get().read_once(&of.read, of.data.as_bytes(py), of.body));
+            let from = self.records_fields.len() - count;
+            if assign(self.records_fields.get_mut(from..).unwrap_or_default(), data, response).is_none() {
+                return self.look(count);
+            }
+        }
         let frame = Frame::of_row(py, &block, (&of.row, content), connection, way.is_response);
         let held = Held { frame, kind, count, given: None };
         Ok(if self.hold(held, data.len()) { ENOUGH } else { TAKEN })
+    }
+
+    /// Leave the last fields to Python.
+    fn look(&mut self, count: usize) -> PyResult<u8> {
+        self.records_fields.truncate(self.records_fields.len() - count);
+        Ok(LOOK)
     }
 
     /// Know the way of an API in a version.
@@ -246,13 +279,16 @@ impl HeldRecords {
         records_field: &RecordsField,
         rows: &mut dyn Rows,
     ) -> PyResult<bool> {
-        let Some(Some(Way { is_response, direction, steps: Some(_) })) = self.ways.get(&held.kind) else {
+        let Some(Some(Way { is_response, direction, steps: Some(_), .. })) = self.ways.get(&held.kind) else {
             return Ok(false);
         };
         match self.known.usage(py, &self.asked, &held.frame, records_field)? {
             Use::Read => {}
             Use::Skip => return Ok(true),
             Use::Leave => return Ok(false),
+        }
+        if matches!(records_field.base, Base::Assigned(base) if base > MOST_BASE) {
+            return Ok(false);
         }
         let frame = held.frame.data.bind(py);
         let data = frame.as_bytes();
@@ -262,15 +298,43 @@ impl HeldRecords {
             return Ok(false);
         }
         self.known.learn(py, &self.asked, &held.frame)?;
-        let Some(shared) = self.known.shared(py, &held.frame, direction, records_field) else {
+        let Some(mut shared) = self.known.shared(py, &held.frame, direction, records_field) else {
             return Ok(false);
         };
         rows.field(&shared, self.field.count());
         for (index, (batch, content, records)) in (0..).zip(self.field.decoded(py, data)) {
             rows.batch(py, &shared, (index, batch), records, content)?;
+            if let Base::Assigned(base) = &mut shared.base {
+                *base = base.saturating_add(i64::from(batch.last_offset_delta) + 1);
+            }
         }
         Ok(true)
     }
+}
+
+/// Put the offsets that a response assigns into the fields of a request in `data`; None where Python reads the response.
+fn assign(fields: &mut [RecordsField], data: &[u8], response: Option<Option<Body<'_>>>) -> Option<()> {
+    let answer = match response {
+        None => Body::default(), // nobody answered
+        Some(found) => found?,
+    };
+    let mut bases = HashMap::new();
+    for row in answer.rows.iter() {
+        let [error, base, _] = row.values;
+        if error == 0 && base >= 0 {
+            bases.insert((answer.topics.get(row.topic)?.key(), row.partition), base);
+        }
+    }
+    for field in fields {
+        let topic = match (&field.topic, &field.topic_id) {
+            (Topic::Wire(place), _) => (false, data.get(place.clone())?),
+            (_, Some(id)) => (true, &id[..]),
+            _ => return None,
+        };
+        let base = bases.get(&(topic, i64::from(field.partition?)));
+        field.base = base.map_or(Base::Unknown, |&base| Base::Assigned(base));
+    }
+    Some(())
 }
 
 /// Add the records fields of a body; gives how many there are, None and adds none where Python has to look.

@@ -25,6 +25,18 @@ pub struct RecordsField {
     pub partition: Option<i32>,
     pub start: usize,
     pub end: usize,
+    pub base: Base,
+}
+
+/// The offset in the log of the first record of a field.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub enum Base {
+    /// The records have their offsets in the log.
+    #[default]
+    InRecords,
+    /// A producer sends the records, and no response says where the broker put them.
+    Unknown,
+    Assigned(i64),
 }
 
 /// A `RecordsField` of Python: topic, its id, partition, position, start, end, snapshot.
@@ -45,7 +57,7 @@ impl RecordsField {
             None => Topic::None,
             Some(text) => Topic::Told(text.to_str().ok()?.into()),
         };
-        Some(RecordsField { topic, topic_id, partition, start, end })
+        Some(RecordsField { topic, topic_id, partition, start, end, base: Base::InRecords })
     }
 }
 

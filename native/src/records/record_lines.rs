@@ -35,6 +35,8 @@ enum Fixed {
     Client,
     Broker,
     ClientId,
+    Principal,
+    Software,
     File,
     Packet,
     Time,
@@ -60,6 +62,7 @@ enum Own {
     Number,
     Record,
     Offset,
+    RawOffset,
     Timestamp,
     TimestampMs,
     Key,
@@ -82,6 +85,8 @@ impl Column {
             "client" => Fixed::Client,
             "broker" => Fixed::Broker,
             "client_id" => Fixed::ClientId,
+            "principal" => Fixed::Principal,
+            "software" => Fixed::Software,
             "file" => Fixed::File,
             "packet" => Fixed::Packet,
             "time" => Fixed::Time,
@@ -110,6 +115,7 @@ impl Own {
             "number" => Own::Number,
             "record" => Own::Record,
             "offset" => Own::Offset,
+            "raw_offset" => Own::RawOffset,
             "timestamp" => Own::Timestamp,
             "timestamp_ms" => Own::TimestampMs,
             "key" => Own::Key,
@@ -243,7 +249,7 @@ impl Rows for RecordLines {
             headers = others;
             self.count += 1;
             let place = (self.count as i64, number);
-            let row = Row { place, batch, record, headers: own, data };
+            let row = Row { place, shared, batch, record, headers: own, data };
             let mut start = 0;
             let mut cuts = self.cuts.iter();
             for (_, column) in &self.columns {
@@ -285,6 +291,7 @@ impl RecordLines {
 struct Row<'a> {
     /// Among all rows from 1 on, and in the batch from 0 on.
     place: (i64, i64),
+    shared: &'a Shared<'a>,
     batch: &'a Batch,
     record: &'a Record,
     headers: &'a [Header],
@@ -299,11 +306,13 @@ impl Writer {
         column: Fixed,
         (shared, index, batch): (&Shared<'_>, u32, &Batch),
     ) -> PyResult<()> {
-        let [connection, client, broker] = shared.connection;
+        let of = shared.connection;
         let text = match column {
-            Fixed::Connection => Some(&**connection),
-            Fixed::Client => Some(&**client),
-            Fixed::Broker => Some(&**broker),
+            Fixed::Connection => Some(&*of.id),
+            Fixed::Client => Some(&*of.client),
+            Fixed::Broker => Some(&*of.broker),
+            Fixed::Principal => of.principal.as_deref(),
+            Fixed::Software => of.software.as_deref(),
             Fixed::Direction => Some(shared.direction),
             Fixed::ClientId => shared.client_id,
             Fixed::File => Some(shared.file),
@@ -359,7 +368,8 @@ impl Writer {
             }
             Own::Number => Some(row.place.0),
             Own::Record => Some(row.place.1),
-            Own::Offset => offset,
+            Own::Offset => row.shared.log_offset(row.batch, offset),
+            Own::RawOffset => offset,
             Own::TimestampMs => time,
             Own::KeyBytes => length(row.record.key),
             Own::ValueBytes => length(row.record.value),

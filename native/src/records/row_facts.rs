@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::asked::{Asked, Frame, Texts};
-use super::program::{RecordsField, Topic};
+use super::batch::Batch;
+use super::program::{Base, RecordsField, Topic};
 use super::quick::QuickMap;
 use crate::places::{FILE_SHIFT, NUMBER_MASK};
 
@@ -23,6 +24,19 @@ pub struct Shared<'a> {
     pub topic: Option<&'a str>,
     pub topic_id: Option<[u8; 16]>,
     pub partition: Option<i32>,
+    /// The offset in the log of the first record of the next batch.
+    pub base: Base,
+}
+
+impl Shared<'_> {
+    /// The offset in the log of a record whose bytes have another one; None if nobody knows it.
+    pub fn log_offset(&self, batch: &Batch, raw: Option<i64>) -> Option<i64> {
+        match self.base {
+            Base::InRecords => raw,
+            Base::Unknown => None,
+            Base::Assigned(base) => raw?.checked_sub(batch.base_offset)?.checked_add(base),
+        }
+    }
 }
 
 /// What is to be done with the records of a field.
@@ -132,6 +146,7 @@ impl Known {
             topic: self.topic(py, frame, field),
             topic_id: field.topic_id,
             partition: field.partition,
+            base: field.base,
         })
     }
 }

@@ -23,6 +23,8 @@ pub struct RecordColumns {
     client: Repeated,
     broker: Repeated,
     client_id: Repeated,
+    principal: Repeated,
+    software: Repeated,
     file: Repeated,
     packet: Numbers<8>,
     time_ns: Numbers<8>,
@@ -40,6 +42,7 @@ pub struct RecordColumns {
     // The records.
     record: Numbers<4>,
     offset: Numbers<8>,
+    raw_offset: Numbers<8>,
     timestamp_ms: Numbers<8>,
     key: Blobs,
     value: Values,
@@ -88,6 +91,8 @@ impl RecordColumns {
             ("client", self.client.take(py)),
             ("broker", self.broker.take(py)),
             ("client_id", self.client_id.take(py)),
+            ("principal", self.principal.take(py)),
+            ("software", self.software.take(py)),
             ("file", self.file.take(py)),
             ("packet", self.packet.take(py)),
             ("time_ns", self.time_ns.take(py)),
@@ -103,6 +108,7 @@ impl RecordColumns {
             ("leader_epoch", self.leader_epoch.take(py)),
             ("record", self.record.take(py)),
             ("offset", self.offset.take(py)),
+            ("raw_offset", self.raw_offset.take(py)),
             ("timestamp_ms", self.timestamp_ms.take(py)),
             ("key", self.key.take(py)),
             ("value", self.value.take(py)?),
@@ -125,11 +131,13 @@ impl Rows for RecordColumns {
     }
 
     fn field(&mut self, shared: &Shared<'_>, count: u32) {
-        let [id, client, broker] = shared.connection;
+        let of = shared.connection;
         let text = |text: &'_ str, column: &mut Repeated| column.push(Some(text.as_bytes()), count);
-        text(id, &mut self.connection);
-        text(client, &mut self.client);
-        text(broker, &mut self.broker);
+        text(&of.id, &mut self.connection);
+        text(&of.client, &mut self.client);
+        text(&of.broker, &mut self.broker);
+        self.principal.push(of.principal.as_deref().map(str::as_bytes), count);
+        self.software.push(of.software.as_deref().map(str::as_bytes), count);
         text(shared.direction, &mut self.direction);
         text(shared.file, &mut self.file);
         self.client_id.push(shared.client_id.map(str::as_bytes), count);
@@ -148,7 +156,7 @@ impl Rows for RecordColumns {
     fn batch(
         &mut self,
         py: Python<'_>,
-        _shared: &Shared<'_>,
+        shared: &Shared<'_>,
         (index, batch): (u32, &Batch),
         found: &Records,
         data: &[u8],
@@ -158,7 +166,7 @@ impl Rows for RecordColumns {
         let bytes = |place: Place| place.and_then(|(start, end)| data.get(start..end));
         for (place, record) in (0..).zip(&found.records) {
             self.record.push(Some(place), 1);
-            self.of_record(batch, record);
+            self.of_record(shared, batch, record);
             let (key_form, value_form, room) = (self.key_form, self.value_form, &mut self.room);
             self.key.push(bytes(record.key).map(|key| key_form.of_bytes(key, room)));
             self.value.push(py, bytes(record.value).map(|value| value_form.of_bytes(value, room)))?;
@@ -183,10 +191,11 @@ impl RecordColumns {
         self.leader_epoch.push(batch.epoch(), count);
     }
 
-    fn of_record(&mut self, batch: &Batch, record: &Record) {
+    fn of_record(&mut self, shared: &Shared<'_>, batch: &Batch, record: &Record) {
         let (offset, time) = batch.place(record).unzip();
         let length = |place: Option<(usize, usize)>| place.map(|(start, end)| (end - start) as i64);
-        self.offset.push(offset, 1);
+        self.offset.push(shared.log_offset(batch, offset), 1);
+        self.raw_offset.push(offset, 1);
         self.timestamp_ms.push(time.filter(|&time| time != NONE), 1);
         self.key_bytes.push(length(record.key), 1);
         self.value_bytes.push(length(record.value), 1);

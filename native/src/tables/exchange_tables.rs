@@ -21,7 +21,7 @@ use crate::engine::exchange_block::ExchangeBlock;
 use crate::exchange::Frame;
 use crate::places::{FILE_SHIFT, NUMBER_MASK};
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
-use crate::records::program::{run, RecordsField, Topic};
+use crate::records::program::{run, Base, RecordsField, Topic};
 use crate::records::quick::QuickMap;
 use crate::transfers::block::may_tell_names;
 use crate::transfers::told_names::ToldNames;
@@ -330,7 +330,8 @@ impl ExchangeTables {
             };
             let partition = Some(i32::try_from(of.partition).ok()?);
             let Range { start, end } = place;
-            self.fields.push(RecordsField { topic, topic_id, partition, start, end });
+            let base = Base::InRecords; // rows of records are Python's
+            self.fields.push(RecordsField { topic, topic_id, partition, start, end, base });
         }
         Some(())
     }

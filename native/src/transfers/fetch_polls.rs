@@ -14,7 +14,7 @@ use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::stats::response_time::Poll;
 
-/// `history.transfer_rows._FACTS` of Fetch.
+/// `engine.transfer_rows._FACTS` of Fetch.
 const MAX_WAIT: usize = 4;
 const MIN_BYTES: usize = 5;
 const ANSWERED_SESSION: usize = 0;

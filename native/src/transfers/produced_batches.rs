@@ -13,7 +13,7 @@ use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::NONE;
 
-/// `history.transfer_rows._FACTS` of Produce.
+/// `engine.transfer_rows._FACTS` of Produce.
 const ACKS: usize = 0;
 const TRANSACTIONAL_ID: usize = 1;
 /// `producers.ALL_IN_SYNC`.

@@ -11,7 +11,7 @@ use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
 use crate::records::quick::QuickMap;
 
-/// `history.transfer_rows._FACTS` of Fetch.
+/// `engine.transfer_rows._FACTS` of Fetch.
 const SESSION: usize = 1;
 const EPOCH: usize = 2;
 const FORGETS: usize = 3;

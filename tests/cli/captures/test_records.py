@@ -46,7 +46,7 @@ def test_rows_are_what_kafka_python_reads(path: Path, capfd: pytest.CaptureFixtu
     rows = lines(capfd, path, "--show-secrets")
     found = [
         (
-            row["offset"],
+            row["raw_offset"],
             -1 if row["timestamp_ms"] is None else row["timestamp_ms"],
             content(row["key"]),
             content(row["value"]),

@@ -11,27 +11,27 @@ from typing import NamedTuple
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
-from kdissect.history import api_keys as apis
-from kdissect.history.topics.listed_partitions import partition_lists
+from kdissect.decoders.listed_partitions import partition_lists
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
 
+PRODUCE, FETCH = 0, 1  # org.apache.kafka.common.protocol.ApiKeys
 _VERSIONS = 64  # of both APIs
 _VALUES: dict[tuple[int, bool], tuple[str, ...]] = {
-    (apis.PRODUCE, False): (),
-    (apis.PRODUCE, True): ("error_code", "base_offset"),
-    (apis.FETCH, False): ("fetch_offset",),
-    (apis.FETCH, True): ("error_code", "high_watermark", "log_start_offset"),
+    (PRODUCE, False): (),
+    (PRODUCE, True): ("error_code", "base_offset"),
+    (FETCH, False): ("fetch_offset",),
+    (FETCH, True): ("error_code", "high_watermark", "log_start_offset"),
 }
 """Numbers of a partition, by API and whether it is the response, but for those that a version lacks."""
 _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
-    (apis.PRODUCE, False): ("acks", "transactional_id"),
-    (apis.PRODUCE, True): (),
-    (apis.FETCH, False): (
+    (PRODUCE, False): ("acks", "transactional_id"),
+    (PRODUCE, True): (),
+    (FETCH, False): (
         "replica_id", "session_id", "session_epoch", "forgotten_topics_data", "max_wait_ms", "min_bytes"
     ),
-    (apis.FETCH, True): ("session_id", "throttle_time_ms"),
+    (FETCH, True): ("session_id", "throttle_time_ms"),
 }  # fmt: skip
 """Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
 _LOG_START, _LOG_START_FROM = "log_start_offset", 5  # spec/003 "Fetch API"
