@@ -21,7 +21,7 @@ _LIMITS = "tests/architecture/test_limits.py"
 
 
 class Tests(NamedTuple):
-    """The tests that are tried for a package: those of the package, and of the commands that show what it does.
+    """The tests that are tried for a package: its own, and those of the commands that show what it does.
 
     `with_exhaustive`: also the cases that the short run leaves out. `budget_s`: see `BUDGET_S`.
     """
