@@ -28,7 +28,7 @@ from tests.source_mutants.points import UNCHANGED, Point, mutant_of
 
 CHECKOUT = Path(__file__).parent.parent.parent
 # Seconds of CPU time, which other programs on the machine do not change. A mutant survives if no test fails
-# within this time.
+# within this time, or within the time that the package has instead.
 BUDGET_S = 8.0
 # A test fails if it needs so many times the CPU time that it needs without the mutant, and at least 10 s.
 _LONGER, _LEAST_S = 20, 10.0
@@ -77,10 +77,14 @@ class Outcome(NamedTuple):
 
 @dataclass
 class _Known:
-    """What the tests do without a mutant: CPU seconds by test, and tests by file and line."""
+    """What the tests do without a mutant: CPU seconds by test, and tests by file and line.
+
+    `budget_s`: how many seconds of CPU time each mutant has.
+    """
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, set[str]]]
+    budget_s: float = BUDGET_S
 
     @cached_property
     def lines_by_test(self) -> Counter[str]:
@@ -93,8 +97,8 @@ class _Known:
 class Trials:
     """A pytest plugin: instead of running the tests once, tries them on each mutant."""
 
-    def __init__(self, package: Path, places: Sequence[Place]) -> None:
-        self._package, self._places = package, places
+    def __init__(self, package: Path, places: Sequence[Place], budget_s: float = BUDGET_S) -> None:
+        self._package, self._places, self._budget_s = package, places, budget_s
         self.outcomes: list[Outcome] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -102,6 +106,7 @@ class Trials:
         """Try them all."""
         items = {item.nodeid: item for item in session.items}
         known = _without_mutant(self._package, list(items.values()))
+        known.budget_s = self._budget_s
         control = Place(self._places[0].path, Point(UNCHANGED, "", 0, range(0), False))
         failed, _ = _from_the_beginning(control, list(known.seconds)[:1], known)
         if failed:
@@ -286,14 +291,16 @@ def _forked(
         _quiet()
         try:
             plant()
-            _run_until_noticed(items_of(), writing, known.seconds)
+            _run_until_noticed(items_of(), writing, known.seconds, known.budget_s)
         finally:
             os._exit(1)
     os.close(writing)
     return _watched(child, reading)
 
 
-def _run_until_noticed(items: list[pytest.Item], writing: int, seconds: dict[str, float]) -> NoReturn:
+def _run_until_noticed(
+    items: list[pytest.Item], writing: int, seconds: dict[str, float], budget_s: float
+) -> NoReturn:
     """Run tests until one fails. Writes `+name` before a test, `!` when it failed, and `.` at the end."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     begun = _cpu_seconds()
@@ -303,7 +310,7 @@ def _run_until_noticed(items: list[pytest.Item], writing: int, seconds: dict[str
         if not _passes(item, following, may_skip=True):
             os.write(writing, b"!\n")
             os._exit(0)
-        if _cpu_seconds() - begun > BUDGET_S:
+        if _cpu_seconds() - begun > budget_s:
             break
     os.write(writing, b".\n")
     os._exit(0)
@@ -359,7 +366,13 @@ def _from_the_beginning(place: Place, tests: list[str], known: _Known) -> tuple[
         return "", 0
     reading, writing = os.pipe()
     seconds = {each: known.seconds[each] for each in tests}
-    plan = {"path": str(place.path), "index": place.point.index, "tests": seconds, "pipe": writing}
+    plan = {
+        "path": str(place.path),
+        "index": place.point.index,
+        "tests": seconds,
+        "budget_s": known.budget_s,
+        "pipe": writing,
+    }
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(plan, file)
         file.flush()
@@ -391,15 +404,15 @@ class FreshRun:
     `tests` has the CPU seconds that each test needs without a mutant.
     """
 
-    def __init__(self, tests: dict[str, float], pipe: int) -> None:
-        self._tests, self._pipe = tests, pipe
+    def __init__(self, tests: dict[str, float], budget_s: float, pipe: int) -> None:
+        self._tests, self._budget_s, self._pipe = tests, budget_s, pipe
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run them."""
         items = {item.nodeid: item for item in session.items}
         chosen = [items[each] for each in self._tests if each in items]
-        _run_until_noticed(chosen, self._pipe, self._tests)
+        _run_until_noticed(chosen, self._pipe, self._tests, self._budget_s)
 
 
 def fresh_run() -> None:
@@ -409,7 +422,7 @@ def fresh_run() -> None:
     place = Place(path, Point(plan["index"], "", 0, range(0), False))
     plant_before_import(place.module, path, place.mutant)
     files = list(dict.fromkeys(each.partition("::")[0] for each in plan["tests"]))
-    pytest.main([*files, *OPTIONS], plugins=[FreshRun(plan["tests"], plan["pipe"])])
+    pytest.main([*files, *OPTIONS], plugins=[FreshRun(plan["tests"], plan["budget_s"], plan["pipe"])])
 
 
 # Without rewriting: modules are loaded as they are, for kdissect is a plugin of pytest, too.

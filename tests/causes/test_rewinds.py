@@ -1,0 +1,75 @@
+"""Committed offsets that go back, commit by commit and in blocks."""
+
+from __future__ import annotations
+
+from kdissect.causes.evidence.rewinds import Rewinds
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topics.topic_names import TopicNames
+from tests.history.talk import MS, START_NS, Talk
+
+
+def commit(
+    talk: Talk, *offsets: int, error: int = 0, answered: bool = True, group: str = "g"
+) -> ExchangeView:
+    """Of partitions 0, 1, ... of one topic."""
+    rows = [
+        {"partition_index": at, "committed_offset": offset, "committed_metadata": None}
+        for at, offset in enumerate(offsets)
+    ]
+    results = [{"partition_index": at, "error_code": error} for at in range(len(offsets))]
+    asked = {
+        "group_id": group, "generation_id_or_member_epoch": 1, "member_id": "m", "retention_time_ms": -1,
+        "topics": [{"name": "t", "partitions": rows}],
+    }  # fmt: skip
+    answer = {"topics": [{"name": "t", "partitions": results}]} if answered else None
+    return ExchangeView(talk.ask(8, 2, asked, answer))
+
+
+def rewinds(*commits: ExchangeView) -> Rewinds:
+    found = Rewinds(TopicNames())
+    for each in commits:
+        found.add(each)
+    return found
+
+
+def test_a_commit_below_the_one_before() -> None:
+    talk = Talk()
+    found = rewinds(commit(talk, 10, 5), commit(talk, 10, 3), commit(Talk(), 12, 0))
+    assert [(one.group, one.topic, one.partition, one.before, one.after) for one in found.found] == [
+        ("g", "t", 1, 5, 3),
+        ("g", "t", 1, 3, 0),
+    ]
+    assert found.found[0].client.client_id == "client"
+    assert found.found[0].packets.exchange == 1
+
+
+def test_what_is_no_rewind() -> None:
+    talk = Talk()
+    assert rewinds(commit(talk, 5), commit(talk, -1)).found == []
+    assert rewinds(commit(talk, 5), commit(talk, 3, error=25)).found == []
+    assert rewinds(commit(talk, 5), commit(talk, 3, answered=False)).found == []
+    assert rewinds(commit(talk, 5), commit(talk, 3, group="h")).found == []
+
+
+def test_when_the_offsets_of_a_group_moved() -> None:
+    talk = Talk()  # it sends every 2 ms
+    found = rewinds(commit(talk, 5), commit(talk, 5), commit(talk, 6), commit(talk, 6))
+    assert found.moved.peek("g") == START_NS + 6 * MS
+
+
+def test_commits_of_a_block() -> None:
+    """They are learned unless one goes back; then each comes as an exchange."""
+    talk = Talk()
+    found = rewinds(commit(talk, 5, 5))
+
+    def is_back(first: int, second: int, sent_ns: int) -> bool:
+        return found.is_back(talk.info, "g", [("t", [(0, first), (1, second)])], sent_ns)  # type: ignore[list-item]
+
+    assert is_back(6, 4, 100)
+    assert found.moved.peek("g") == START_NS + 2 * MS
+    assert not is_back(5, 5, 200)
+    assert found.moved.peek("g") == START_NS + 2 * MS
+    assert not is_back(5, 7, 300)
+    assert found.moved.peek("g") == 300
+    assert is_back(5, 6, 400)
+    assert found.found == []
