@@ -100,6 +100,16 @@ def test_of_idempotent_producers_the_broker_knows_a_batch_by_its_sequence() -> N
     assert (one.has_id, one.is_written) == (True, True)
 
 
+@pytest.mark.parametrize(("first", "other"), [((7, 0, 4), (7, 0, 9)), ((-1, -1, -1), (-1, -1, -1))])
+def test_a_program_that_writes_the_same_after_the_response_means_it(
+    first: tuple[int, int, int], other: tuple[int, int, int]
+) -> None:
+    talk = Talk()
+    late = produce(talk, written("a", producer=first), LATE)
+    talk.now += LATE  # the response came
+    assert found(late, produce(talk, written("a", producer=other), LATE)) == []
+
+
 def test_what_was_given_up_is_a_danger() -> None:
     resends = Resends(TopicNames())
     resends.add(produce(Talk(), written("a", "b"), None))
