@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.laws.capture_laws import ABSENCES, packets_were_captured
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.login_laws import mechanism_is_listed
@@ -13,6 +14,12 @@ from kdissect.causes.laws.version_laws import version_is_offered
 from kdissect.model.cause import FoundCause, RefutedCause
 
 LAWS: tuple[Law, ...] = (
+    Law(
+        "captured",
+        "what did not come is no evidence if packets are missing from the capture",
+        ABSENCES,
+        packets_were_captured,
+    ),
     Law(
         "round-trip",
         "the handshake shows the round trip: acknowledgements of data may be delayed",

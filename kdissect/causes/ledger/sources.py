@@ -28,6 +28,7 @@ GroupRow = dict[str, Any]
 
 # Requests that were sent on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
+_WITHOUT_BYTES = _SENT_REQUESTS | {Reason.NO_ANSWER, Reason.PROBE}
 # What clients ask before they work.
 _PRELIMINARY = frozenset(
     {"ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "FindCoordinator", "DescribeCluster"}
@@ -40,15 +41,17 @@ def symptoms_of(
     tallies: Tallies,
     groups: Collection[GroupRow],
     last_ns: int,
+    *,
+    is_poor: bool = False,
 ) -> Iterator[Symptom]:
     """Yield all symptoms of a capture whose last packet has the time `last_ns`.
 
-    `groups` are as `kdissect groups` has them.
+    `groups` are as `kdissect groups` has them. `is_poor`: much is missing from the capture.
     """
-    work = _Work(tallies, last_ns)
+    work = _Work(tallies, last_ns, is_poor=is_poor)
     yield from _errors(gathering, work)
     yield from _troubles(gathering, work)
-    failed = list(_connections(gathering))
+    failed = list(_connections(gathering, is_poor=is_poor))
     yield from failed
     yield from _unanswered(unanswered, work, {name for one in failed for name in one.seen.connections})
     yield from _broken(gathering)
@@ -72,7 +75,8 @@ _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "H
 class _Work:
     """What each client did: requests by API, and the last time that it received a response without error."""
 
-    def __init__(self, tallies: Tallies, last_ns: int) -> None:
+    def __init__(self, tallies: Tallies, last_ns: int, *, is_poor: bool = False) -> None:
+        self._is_poor = is_poor
         self._sent: dict[tuple[str, str, str], int] = {}
         self._end_ns = last_ns
         self._last: dict[tuple[str, str], int] = {}
@@ -103,8 +107,8 @@ class _Work:
         """Whether a client still worked after the last occurrence, or found what it asked for."""
         who = client.client_id or "", client.address
         asked_ns = self._asked.get((api_name(api_key) or "", *who), 0)
-        if max(self._last.get(who, 0), asked_ns) > seen.last_ns:
-            return True
+        if self._is_poor or max(self._last.get(who, 0), asked_ns) > seen.last_ns:
+            return True  # in a poor capture the responses may be missing
         is_last = self._end_ns - seen.last_ns < _SOON_NS  # nobody knows how it went on
         return is_last and seen.times < _HALF * self.sent(client, api_key)
 
@@ -129,13 +133,16 @@ def _troubles(seen: Gathering, work: _Work) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _connections(seen: Gathering) -> Iterator[Symptom]:
-    """Connections that failed; those on which a request waited are symptoms of that request."""
+def _connections(seen: Gathering, *, is_poor: bool) -> Iterator[Symptom]:
+    """Connections that failed; those on which a request waited are symptoms of that request.
+
+    A connection without a byte may have had some that a poor capture lacks.
+    """
     found: dict[tuple[str, str, str, str, Reason], tuple[Seen, str]] = {}
     names: dict[tuple[str, str, str, str, Reason], str | None] = {}
     for one in seen.problems:
         info, reason = one.connection, one.problem.reason
-        if reason in _SENT_REQUESTS and info.unanswered:
+        if (reason in _SENT_REQUESTS and info.unanswered) or (is_poor and reason in _WITHOUT_BYTES):
             continue
         host = info.client_text.rpartition(":")[0]
         key = info.capture_set, host, info.client_id or "", info.broker_text, reason
