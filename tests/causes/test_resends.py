@@ -49,7 +49,7 @@ def found(*exchanges: Exchange) -> list[Resend]:
         latency_ns = each.latency_ns
         if resends.waits or latency_ns is None or latency_ns >= 100 * MS:  # as of `Gathering`
             resends.add(each)
-    return resends.found
+    return resends.retries
 
 
 @pytest.mark.parametrize(("took", "is_written"), [(LATE, True), (None, False)])

@@ -95,14 +95,14 @@ class Resends:
         self._names = names
         self._seen: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
         self._given_up: Table[_Speaker, _GivenUp] = Table(WAITING_KEPT)
-        self._found: list[Resend] = []
+        self.found: list[Resend] = []
         self.unsafe: list[Resend] = []
         """Batches without a producer id that a client gave up waiting for: a retry writes them again."""
 
     @property
-    def found(self) -> list[Resend]:
+    def retries(self) -> list[Resend]:
         """Records that were sent again before the client had the response to the first attempt."""
-        return [one for one in self._found if not one.attempt.is_known_at(one.again.time_ns)]
+        return [one for one in self.found if not one.attempt.is_known_at(one.again.time_ns)]
 
     @property
     def waits(self) -> bool:
@@ -154,10 +154,10 @@ class Resends:
         for topic, partition, batch in _batches(view.exchange):
             first = before.records.get((topic, partition))
             same = 0 if first is None else len(first & _records(batch))
-            if same and len(self._found) < RESENDS_KEPT:
+            if same and len(self.found) < RESENDS_KEPT:
                 del before.records[topic, partition]
                 again = packets_of(view.evidence)
-                self._found.append(
+                self.found.append(
                     self._resend(view, topic, batch, same, before.packets, again, before.attempt)
                 )
         if not before.left or not before.records:
@@ -171,7 +171,7 @@ class Resends:
             key = view.info.scope, topic, partition, _digest(batch)
             now, known = Sent(_as(batch), packets_of(view.evidence), attempt), self._seen.peek(key)
             self._seen.put(key, now)
-            if known is None or len(self._found) >= RESENDS_KEPT:
+            if known is None or len(self.found) >= RESENDS_KEPT:
                 continue
             if known.producer == now.producer:
                 continue  # the broker knows it by its sequence
@@ -179,7 +179,7 @@ class Resends:
             if first.attempt.is_written or again.attempt.is_written:
                 both = first.attempt.is_written and again.attempt.is_written
                 records = batch.count or 0
-                self._found.append(
+                self.found.append(
                     self._resend(
                         view, topic, batch, records, first.packets, again.packets, first.attempt, both
                     )
