@@ -145,6 +145,10 @@ NORMAL: tuple[Normal, ...] = (
         ("spec/000 Network",), details={NOBODY}, longest_ns=5 * _SECOND_NS,
     ),
     Normal(
+        _UNANSWERED, "the broker serves others: the other packets of the connection may not be captured",
+        ("spec/000 Network",), apis={18}, details={NOBODY}, most=1, goes_on=True,
+    ),
+    Normal(
         _UNANSWERED, "the broker holds such a request by design: other members of the group have to join",
         ("KIP-62 Motivation",), apis=WAITING - FETCHES,
     ),

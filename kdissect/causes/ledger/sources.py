@@ -11,7 +11,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.unread_records import why_unread
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
 from kdissect.engine.times import ns_of
-from kdissect.history.api_keys import FETCH
+from kdissect.history.api_keys import API_VERSIONS, FETCH
 from kdissect.model.cause import Packets
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.identities import plain_name
@@ -68,6 +68,7 @@ _WORK = frozenset(filter(None, map(api_name, _WORK_KEYS)))
 
 _SOON_NS = 1_000_000_000  # before the capture ends
 _HALF = 0.5  # of the requests of an API
+_FEW = 2  # times that something is refused, of which nobody knows what came next
 _BUSY = 10  # requests of a client that a broker serves
 _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
 
@@ -82,8 +83,12 @@ class _Work:
         self._last: dict[tuple[str, str], int] = {}
         self._asked: dict[tuple[str, str, str], int] = {}
         self._workers: set[tuple[str, str]] = set()
-        for (api, client_id, host, _), tally in tallies:
+        self._served: dict[tuple[tuple[str, str], str], int] = {}
+        """The last time that a broker sent a client a response, by client and broker."""
+        for (api, client_id, host, broker), tally in tallies:
             key = api, client_id, host
+            served = (client_id, host), broker
+            self._served[served] = max(self._served.get(served, 0), tally.last_ns or 0)
             self._sent[key] = self._sent.get(key, 0) + tally.exchanges
             if api in _WORK:
                 self._workers.add(key[1:])
@@ -110,7 +115,15 @@ class _Work:
         if self._is_poor or max(self._last.get(who, 0), asked_ns) > seen.last_ns:
             return True  # in a poor capture the responses may be missing
         is_last = self._end_ns - seen.last_ns < _SOON_NS  # nobody knows how it went on
-        return is_last and seen.times < _HALF * self.sent(client, api_key)
+        return is_last and (seen.times <= _FEW or seen.times < _HALF * self.sent(client, api_key))
+
+    def is_served(self, client: Client, broker: str, seen: Seen) -> bool:
+        """Whether a broker served others later, if not this client."""
+        who = client.client_id or "", client.address
+        return any(
+            to == broker and by != who and last_ns > seen.last_ns + _SOON_NS
+            for (by, to), last_ns in self._served.items()
+        )
 
 
 def _errors(seen: Gathering, work: _Work) -> Iterator[Symptom]:
@@ -170,7 +183,8 @@ def _unanswered(unanswered: Unanswered, work: _Work, failed: set[str]) -> Iterat
         yield Symptom(
             SymptomKind.UNANSWERED, key.capture_set, key.client, key.broker, at, key.api_key,
             detail=key.closed_by or NOBODY, total=work.sent(key.client, key.api_key),
-            goes_on=work.goes_on(key.client, key.api_key, at),
+            goes_on=work.goes_on(key.client, key.api_key, at)
+            or (key.api_key == API_VERSIONS and work.is_served(key.client, key.broker, at)),
         )  # fmt: skip
 
 
