@@ -131,12 +131,13 @@ def of_recordings(wanted: Iterable[Recording]) -> list[Judged]:
         truth = one.truth or {}
         return Judged(one.name, truth, page_of(one.path), not truth)
 
-    known = []
-    for one in wanted:
-        if one.truth is None:
-            print(f"{one.path}: what is true of it is not known: it does not count", file=sys.stderr)
-        else:
-            known.append(one)
+    wanted = list(wanted)
+    known = [one for one in wanted if one.truth is not None]
+    if len(known) < len(wanted):
+        folder = wanted[0].path.parent
+        print(
+            f"{folder}: {len(wanted) - len(known)} recordings of unknown truth do not count", file=sys.stderr
+        )
     return [judged(one) for one in known]
 
 

@@ -88,6 +88,14 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
     )  # fmt: skip
 
 
+def unread_inputs(dissection: Dissection, options: Namespace) -> tuple[str, ...]:
+    """Return the names of inputs that were not read to their end."""
+    is_ours = wants_live(options)
+    states = [_file_state(file, is_ours) for file in dissection.captures.files]
+    named = zip(dissection.file_names, states, strict=False)
+    return tuple(name for name, state in named if state.error is not None or state.cut is not None)
+
+
 def _wanted(options: Namespace) -> tuple[WantedState, ...]:
     """What options asked for by name (`cli.options.wanted_names.watch_for`)."""
     return tuple(one.state() for one in getattr(options, "wanted_names", {}).values())
