@@ -38,7 +38,7 @@ def _symptoms(seen: Evidence, causes: Sequence[Cause]) -> list[str]:
     found = []
     for number, symptom in enumerate(seen.ledger.symptoms):
         if any(claim.covers(symptom) for cause in causes for claim in cause.own_claims()):
-            by, normal = seen.ledger.claimed.get(number), reason_why_normal(symptom)
+            by, normal = seen.ledger.claimed.get(number), reason_why_normal(symptom, is_poor=seen.is_poor)
             state = f"explained by {by.id}" if by else f"normal: {normal}" if normal else "not explained"
             found.append(f"{_text(symptom)}: {state}")
     return found[:_MOST]

@@ -95,6 +95,14 @@ def _unused_hosts(dissection: Dissection) -> int | None:
     return None if names is None or names.is_used else len(names)
 
 
+def unread_inputs(dissection: Dissection, options: Namespace) -> tuple[str, ...]:
+    """Return the names of inputs that were not read to their end."""
+    is_ours = wants_live(options)
+    states = [_file_state(file, is_ours) for file in dissection.captures.files]
+    named = zip(dissection.file_names, states, strict=False)
+    return tuple(name for name, state in named if state.error is not None or state.cut is not None)
+
+
 def _wanted(options: Namespace) -> tuple[WantedState, ...]:
     """What options asked for by name (`cli.options.wanted_names.watch_for`)."""
     return tuple(one.state() for one in getattr(options, "wanted_names", {}).values())

@@ -153,3 +153,5 @@ class Diagnosis(NamedTuple):
     against: tuple[str, ...] = ()
     nothing_judged: str = ""
     """Why nothing could be judged, as a headline; empty if there was Kafka to judge."""
+    unread: tuple[str, ...] = ()
+    """Inputs that were not read to their end."""

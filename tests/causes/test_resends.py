@@ -49,7 +49,7 @@ def found(*exchanges: Exchange) -> list[Resend]:
         latency_ns = each.latency_ns
         if resends.waits or latency_ns is None or latency_ns >= 100 * MS:  # as of `Gathering`
             resends.add(each)
-    return resends.found
+    return resends.retries
 
 
 @pytest.mark.parametrize(("took", "is_written"), [(LATE, True), (None, False)])
@@ -98,6 +98,16 @@ def test_of_idempotent_producers_the_broker_knows_a_batch_by_its_sequence() -> N
     assert found(late, produce(talk, written("a", producer=same), LATE)) == []
     (one,) = found(late, produce(talk, written("a", producer=other), LATE))
     assert (one.has_id, one.is_written) == (True, True)
+
+
+@pytest.mark.parametrize(("first", "other"), [((7, 0, 4), (7, 0, 9)), ((-1, -1, -1), (-1, -1, -1))])
+def test_a_program_that_writes_the_same_after_the_response_means_it(
+    first: tuple[int, int, int], other: tuple[int, int, int]
+) -> None:
+    talk = Talk()
+    late = produce(talk, written("a", producer=first), LATE)
+    talk.now += LATE  # the response came
+    assert found(late, produce(talk, written("a", producer=other), LATE)) == []
 
 
 def test_what_was_given_up_is_a_danger() -> None:

@@ -7,15 +7,22 @@ from itertools import product
 
 import pytest
 
+from captures.faults.damage import (
+    Packets,
+    begun_at,
+    doubled,
+    lost,
+    one_direction,
+    reordered,
+    snapped,
+)
 from kdissect.capture.files import open_captures
 from kdissect.model.finding import Severity
-from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
 from tests.support.console import CAPTURES
 from tests.support.run import events_of
 from tests.support.verdicts import verdict_of
 
-Packets = list[Packet]
 # Small ones of many clients and APIs.
 NAMES = (
     "kafka28_scala_consumer.pcapng", "kafka37_snapshot.pcapng.gz", "kafka39zk_franz_raw.pcapng",
@@ -27,66 +34,17 @@ NAMES = (
     "kafka44_sarama_transactions.pcapng", "kafka44_segmentio_groups.pcapng", "tansu_kp3_groups.pcap",
 )  # fmt: skip
 
-
-def _lost(share: float) -> Callable[[Packets], Packets]:
-    def lose(packets: Packets) -> Packets:
-        chance = random.Random(share)
-        return [packet for packet in packets if chance.random() >= share]
-
-    return lose
-
-
-def _from(share: float) -> Callable[[Packets], Packets]:
-    return lambda packets: packets[int(len(packets) * share) :]
-
-
-def _snapped(kept: int) -> Callable[[Packets], Packets]:
-    return lambda packets: [packet._replace(data=packet.data[:kept]) for packet in packets]
-
-
-def _reordered(packets: Packets) -> Packets:
-    """Now and then a packet stands behind the next one, with the times as they are written down."""
-    chance, swapped = random.Random(5), list(packets)
-    for at in range(len(swapped) - 1):
-        if chance.random() < 0.05:
-            one, other = swapped[at], swapped[at + 1]
-            swapped[at] = other._replace(time_ns=one.time_ns)
-            swapped[at + 1] = one._replace(time_ns=other.time_ns)
-    return swapped
-
-
-def _doubled(packets: Packets) -> Packets:
-    chance = random.Random(6)
-    return [packet for one in packets for packet in ([one, one] if chance.random() < 0.05 else [one])]
-
-
-def _one_way(packets: Packets, to_client: bool) -> Packets:
-    """What a tap on one fibre sees; which direction is the client's shows the first packet, a SYN or not."""
-    brokers = {_ends(packet)[1] for packet in packets if _is_opening(packet)}
-    return [packet for packet in packets if (_ends(packet)[0] in brokers) is to_client]
-
-
-def _is_opening(packet: Packet) -> bool:
-    at = _tcp(packet)
-    return len(packet.data) > at + 13 and packet.data[at + 13] & 0x12 == 0x02
-
-
-def _ends(packet: Packet) -> tuple[bytes, bytes]:
-    at = _tcp(packet)
-    return packet.data[at : at + 2], packet.data[at + 2 : at + 4]
-
-
-def _tcp(packet: Packet) -> int:
-    """Where TCP begins in a packet of Ethernet and IPv4, as all of these are."""
-    return 14 + (packet.data[14] & 0x0F) * 4
-
-
 DAMAGES: dict[str, Callable[[Packets], Packets]] = {
-    "loss of 1 %": _lost(0.01), "loss of 5 %": _lost(0.05), "loss of 20 %": _lost(0.2),
-    "from 30 %": _from(0.3), "from 60 %": _from(0.6), "reordered": _reordered, "doubled": _doubled,
-    "requests alone": lambda packets: _one_way(packets, to_client=False),
-    "answers alone": lambda packets: _one_way(packets, to_client=True),
-    "snap 96": _snapped(96), "snap 128": _snapped(128), "snap 200": _snapped(200), "snap 400": _snapped(400),
+    "loss of 1 %": lambda packets: lost(packets, random.Random(0.01), 0.01),
+    "loss of 5 %": lambda packets: lost(packets, random.Random(0.05), 0.05),
+    "loss of 20 %": lambda packets: lost(packets, random.Random(0.2), 0.2),
+    "from 30 %": lambda packets: begun_at(packets, 0.3), "from 60 %": lambda packets: begun_at(packets, 0.6),
+    "reordered": lambda packets: reordered(packets, random.Random(5)),
+    "doubled": lambda packets: doubled(packets, random.Random(6)),
+    "requests alone": lambda packets: one_direction(packets, to_broker=True),
+    "answers alone": lambda packets: one_direction(packets, to_broker=False),
+    "snap 96": lambda packets: snapped(packets, 96), "snap 128": lambda packets: snapped(packets, 128),
+    "snap 200": lambda packets: snapped(packets, 200), "snap 400": lambda packets: snapped(packets, 400),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from kdissect.model.cause import Cost, Severity
 from kdissect.report.quantities import duration
 
 _COORDINATOR = frozenset({14, 15, 16})  # loading, not available, not the coordinator (Errors)
+_EVERY_NS = 30 * SECOND_NS  # clients ask again within seconds: more seldom, and the clock was set between
 _SPAN_NS = 10 * SECOND_NS  # a cluster that starts needs seconds
 _LEAST = 10
 
@@ -36,7 +37,8 @@ class CoordinatorUnavailable(ErrorCause):
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """For long, and often."""
-        return errors.seen.times >= _LEAST and errors.seen.span_ns >= _SPAN_NS
+        span_ns, count = errors.seen.span_ns, errors.seen.times
+        return count >= _LEAST and _SPAN_NS <= span_ns <= count * _EVERY_NS
 
     def sentence(self, errors: Errors) -> str:
         """Who, and for how long."""

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause
-from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.evidence import CUT_FRAMES, LOST_SHARE, Evidence
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count
 from kdissect.tls.tls_info import HOLE, NO_HANDSHAKE, NO_KEY_LOG, NO_SERVER_HELLO, is_about_keys
 
-_SHARE = 0.005  # of the bytes of connections
-_CUT = 5  # frames
 _NOT_CAPTURED = frozenset({HOLE, NO_HANDSHAKE, NO_SERVER_HELLO})
 _MUCH = 0.05  # of all bytes, or frames of all exchanges: what is left may tell anything
 
@@ -43,12 +41,11 @@ class CaptureTooPoor(Cause):
         """The whole capture."""
         facts = seen.gathering.blind.facts()
         links = seen.gathering.links.items()
-        total = sum(link.bytes for _, link in links)
-        lost, cut = facts["bytes_not_captured"], facts["cut_frames"]
+        (lost, total), cut = seen.lost_bytes, facts["cut_frames"]
         reasons = []
-        if lost > _SHARE * total and lost:
+        if lost > LOST_SHARE * total and lost:
             reasons.append(f"{byte_count(lost)} of {byte_count(total + lost)} were not captured")
-        if cut >= _CUT:
+        if cut >= CUT_FRAMES:
             reasons.append(f"{plural(cut, 'frame')} cut short")
         if facts["opaque_connections"].get("tls") and not seen.gathering.traffic.total.exchanges:
             reasons.append(_encrypted(seen.gathering.blind.tls))

@@ -24,6 +24,9 @@ from kdissect.stats.client import Client
 from kdissect.stats.traffic import Tally
 
 Row = dict[str, Any]
+# From how much on a capture is poor: bytes of its connections that are missing, and frames that are cut.
+LOST_SHARE = 0.005
+CUT_FRAMES = 5
 
 
 class Errors:
@@ -127,8 +130,24 @@ class Evidence:
     @cached_property
     def ledger(self) -> Ledger:
         """All symptoms, and which of them a cause claims."""
-        symptoms = symptoms_of(self.gathering, self.unanswered(), self.tallies, self.groups, self.last_ns)
-        return Ledger(symptoms)
+        symptoms = symptoms_of(
+            self.gathering, self.unanswered(), self.tallies, self.groups, self.last_ns, is_poor=self.is_poor
+        )
+        return Ledger(symptoms, is_poor=self.is_poor)
+
+    @cached_property
+    def lost_bytes(self) -> tuple[int, int]:
+        """Bytes of connections that were not captured, and those that were."""
+        lost: int = self.gathering.blind.facts()["bytes_not_captured"]
+        return lost, sum(link.bytes for _, link in self.gathering.links.items())
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether so much is missing that what did not come is no evidence."""
+        lost, captured = self.lost_bytes
+        return (lost > LOST_SHARE * captured and lost > 0) or self.gathering.blind.facts()[
+            "cut_frames"
+        ] >= CUT_FRAMES
 
     @cached_property
     def groups(self) -> list[Row]:

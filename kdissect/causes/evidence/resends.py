@@ -16,6 +16,7 @@ from kdissect.model.digest import blake2b
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_of
 
 WAITED_NS = 500_000_000  # less is a client that ends
@@ -31,13 +32,35 @@ _Speaker = tuple[str, str | None, str]
 """Capture set, client id and host: a retry may come on another connection."""
 
 
+class Attempt(NamedTuple):
+    """A Produce that was answered late, or not at all (`answered_ns` None)."""
+
+    connection: ConnectionInfo
+    answered_ns: int | None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the broker says so."""
+        return self.answered_ns is not None
+
+    def is_known_at(self, time_ns: int) -> bool:
+        """Whether the client had the response at a time: then it means to write the same once more.
+
+        To be asked when the capture is over: the connection may have been closed before the response came.
+        """
+        close = self.connection.close
+        if self.answered_ns is None or self.answered_ns > time_ns:
+            return False
+        return close is None or close.by != "client" or close.time_ns >= self.answered_ns
+
+
 class Sent(NamedTuple):
     """Who sent a batch that was answered late or not at all, and as what."""
 
     producer: tuple[int, int, int]
     """Producer id, epoch, sequence."""
     packets: Packets
-    is_written: bool
+    attempt: Attempt
 
 
 class Resend(NamedTuple):
@@ -49,18 +72,19 @@ class Resend(NamedTuple):
     has_id: bool
     first: Packets
     again: Packets
+    attempt: Attempt
     is_written: bool = False
 
 
 class _GivenUp:
     """What a client gave up waiting for: its records by place, and how many more Produces are looked at."""
 
-    __slots__ = ("left", "packets", "records", "written")
+    __slots__ = ("attempt", "left", "packets", "records")
 
-    def __init__(self, packets: Packets, is_written: bool) -> None:
+    def __init__(self, packets: Packets, attempt: Attempt) -> None:
         self.left = _NEXT
         self.packets = packets
-        self.written = is_written
+        self.attempt = attempt
         self.records: dict[Place, frozenset[bytes]] = {}
 
 
@@ -76,6 +100,11 @@ class Resends:
         """Batches without a producer id that a client gave up waiting for: a retry writes them again."""
 
     @property
+    def retries(self) -> list[Resend]:
+        """Records that were sent again before the client had the response to the first attempt."""
+        return [one for one in self.found if not one.attempt.is_known_at(one.again.time_ns)]
+
+    @property
     def waits(self) -> bool:
         """Whether each Produce that comes is of interest: somebody gave up, and may try again."""
         return bool(len(self._given_up))
@@ -89,27 +118,29 @@ class Resends:
         if view.request is None or not getattr(view.request, "acks", 0):
             return
         if response is None:
-            self._look(view, is_written=False)
-            self._remember(view, (exchange.given_up_ns or 0) >= WAITED_NS, is_written=False)
+            attempt = Attempt(view.info, None)
+            self._look(view, attempt)
+            self._remember(view, (exchange.given_up_ns or 0) >= WAITED_NS, attempt)
         elif not exchange.response_summary().errors:
             late_ns = response.time_ns - request.end_time_ns
+            attempt = Attempt(view.info, response.time_ns)
             self._come_again(view)
             if late_ns >= LATE_NS:
-                self._look(view, is_written=True)
+                self._look(view, attempt)
             if late_ns >= WAITED_NS:  # it may have given up before that came
-                self._remember(view, False, is_written=True)
+                self._remember(view, False, attempt)
 
-    def _remember(self, view: ExchangeView, gave_up: bool, *, is_written: bool) -> None:
+    def _remember(self, view: ExchangeView, gave_up: bool, attempt: Attempt) -> None:
         """Records whose sender does not know that they are written, and may send them again."""
         packets = packets_of(view.evidence)
-        given_up = _GivenUp(packets, is_written)
+        given_up = _GivenUp(packets, attempt)
         for topic, partition, batch in _batches(view.exchange):
             if batch.producer_id != NO_PRODUCER_ID:
                 continue
             given_up.records[topic, partition] = _records(batch)
             if gave_up and len(self.unsafe) < RESENDS_KEPT:
                 records = batch.count or 0
-                self.unsafe.append(self._resend(view, topic, batch, records, packets, packets, is_written))
+                self.unsafe.append(self._resend(view, topic, batch, records, packets, packets, attempt))
         if given_up.records:
             self._given_up.put(_speaker(view), given_up)
 
@@ -127,26 +158,32 @@ class Resends:
                 del before.records[topic, partition]
                 again = packets_of(view.evidence)
                 self.found.append(
-                    self._resend(view, topic, batch, same, before.packets, again, before.written)
+                    self._resend(view, topic, batch, same, before.packets, again, before.attempt)
                 )
         if not before.left or not before.records:
             self._given_up.pop(speaker)
 
-    def _look(self, view: ExchangeView, *, is_written: bool) -> None:
+    def _look(self, view: ExchangeView, attempt: Attempt) -> None:
         """Hold a batch of an idempotent producer against others with the same records."""
         for topic, partition, batch in _batches(view.exchange):
             if batch.producer_id == NO_PRODUCER_ID:
                 continue
             key = view.info.scope, topic, partition, _digest(batch)
-            now, known = Sent(_as(batch), packets_of(view.evidence), is_written), self._seen.peek(key)
+            now, known = Sent(_as(batch), packets_of(view.evidence), attempt), self._seen.peek(key)
             self._seen.put(key, now)
-            if known is None or not (is_written or known.is_written) or len(self.found) >= RESENDS_KEPT:
+            if known is None or len(self.found) >= RESENDS_KEPT:
                 continue
             if known.producer == now.producer:
                 continue  # the broker knows it by its sequence
-            first, again = sorted((known.packets, now.packets), key=lambda packets: packets.time_ns)
-            both = is_written and known.is_written
-            self.found.append(self._resend(view, topic, batch, batch.count or 0, first, again, both))
+            first, again = sorted((known, now), key=lambda sent: sent.packets.time_ns)
+            if first.attempt.is_written or again.attempt.is_written:
+                both = first.attempt.is_written and again.attempt.is_written
+                records = batch.count or 0
+                self.found.append(
+                    self._resend(
+                        view, topic, batch, records, first.packets, again.packets, first.attempt, both
+                    )
+                )
 
     def _resend(
         self,
@@ -156,12 +193,14 @@ class Resends:
         records: int,
         first: Packets,
         again: Packets,
-        is_written: bool,
+        attempt: Attempt,
+        is_written: bool | None = None,
     ) -> Resend:
         name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
         text = name or (topic if isinstance(topic, str) else topic_id_text(topic))
         has_id = batch.producer_id != NO_PRODUCER_ID
-        return Resend(client_of(view), text, records, has_id, first, again, is_written)
+        both = attempt.is_written if is_written is None else is_written
+        return Resend(client_of(view), text, records, has_id, first, again, attempt, both)
 
 
 def _speaker(view: ExchangeView) -> _Speaker:

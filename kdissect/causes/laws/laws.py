@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.laws.capture_laws import ABSENCES, clients_wait_no_longer, packets_were_captured
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.login_laws import mechanism_is_listed
 from kdissect.causes.laws.network_laws import handshake_shows_round_trip
-from kdissect.causes.laws.producer_laws import another_producer_came, leader_is_another
-from kdissect.causes.laws.topic_laws import partitions_were_there
+from kdissect.causes.laws.producer_laws import (
+    another_producer_came,
+    client_sends_sequences,
+    leader_is_another,
+)
+from kdissect.causes.laws.topic_laws import partitions_were_there, records_come
 from kdissect.causes.laws.version_laws import version_is_offered
 from kdissect.model.cause import FoundCause, RefutedCause
 
 LAWS: tuple[Law, ...] = (
+    Law(
+        "captured",
+        "what did not come is no evidence if packets are missing from the capture",
+        ABSENCES,
+        packets_were_captured,
+    ),
+    Law(
+        "patience",
+        "no client waits five minutes for a response: a clock was set, or a machine was suspended",
+        frozenset({"responses-late", "slow-broker"}),
+        clients_wait_no_longer,
+    ),
+    Law(
+        "records-come",
+        "a consumer falls behind only if records come while it is there",
+        frozenset({"lag-slow-consumer"}),
+        records_come,
+    ),
     Law(
         "round-trip",
         "the handshake shows the round trip: acknowledgements of data may be delayed",
@@ -48,6 +71,12 @@ LAWS: tuple[Law, ...] = (
         "two producers use a transactional id only if the broker gave it to two",
         frozenset({"fenced-producer"}),
         another_producer_came,
+    ),
+    Law(
+        "sequences",
+        "only batches with a producer id have sequences",
+        frozenset({"sequence-gap"}),
+        client_sends_sequences,
     ),
     Law(
         "other-leader",

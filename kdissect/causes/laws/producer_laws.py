@@ -40,3 +40,13 @@ def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
         return ""
     nodes = sorted(set().union(*leaders.values()))
     return f"no other node leads afterwards than before: node {', '.join(map(str, nodes))}"
+
+
+def client_sends_sequences(cause: FoundCause, seen: Evidence) -> str:
+    """A batch without a producer id has no sequence: what the broker answers is no gap."""
+    rows = seen.producers["producers"]
+    senders = {name for row in rows for name in row["client_ids"]}
+    clients = named(cause, "client")
+    if clients and not seen.is_poor and not clients & senders:
+        return "no batch of the client has a producer id"
+    return ""

@@ -25,3 +25,20 @@ def partitions_were_there(cause: FoundCause, seen: Evidence) -> str:
             count = plural(len(added), "partition")
             return f"Metadata listed {count} of topic '{topic}' ({numbers}) later than the others"
     return ""
+
+
+def records_come(cause: FoundCause, seen: Evidence) -> str:
+    """A consumer that works off what was there when it came does not fall behind."""
+    topics = named(cause, "topic")
+    writers = {
+        (writer["client_id"] or "", writer["address"])
+        for row in seen.topics
+        if (row["topic"] or row["topic_id"]) in topics
+        for writer in row["writers"]
+    }
+    wrote_ns = [
+        tally.last_ns or 0 for key, tally in seen.tallies if key[0] == "Produce" and key[1:3] in writers
+    ]
+    if wrote_ns and max(wrote_ns) <= cause.since_ns:
+        return "nobody wrote to its topics after it came"
+    return ""

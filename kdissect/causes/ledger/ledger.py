@@ -15,10 +15,15 @@ _OF_CLIENTS = frozenset({"client", "group", "topic", "id"})
 
 
 class Ledger:
-    """Symptoms, each with the cause that claims it."""
+    """Symptoms, each with the cause that claims it.
 
-    def __init__(self, symptoms: Iterable[Symptom]) -> None:
+    `is_poor`: so much is missing from the capture that limits of what is normal do not count if they need
+    the responses or requests after a symptom.
+    """
+
+    def __init__(self, symptoms: Iterable[Symptom], *, is_poor: bool = False) -> None:
         self.symptoms = list(symptoms)
+        self.is_poor = is_poor
         self.claimed: dict[int, FoundCause] = {}
         """By the number of the symptom."""
 
@@ -72,5 +77,7 @@ class Ledger:
         return [
             symptom
             for number, symptom in enumerate(self.symptoms)
-            if symptom.kind is kind and number not in self.claimed and reason_why_normal(symptom) is None
+            if symptom.kind is kind
+            and number not in self.claimed
+            and reason_why_normal(symptom, is_poor=self.is_poor) is None
         ]

@@ -40,8 +40,8 @@ class Normal(NamedTuple):
     sum_ns: int | None = None
     goes_on: bool = False
 
-    def covers(self, symptom: Symptom) -> bool:
-        """Whether a symptom is one of these."""
+    def covers(self, symptom: Symptom, *, is_poor: bool = False) -> bool:
+        """Whether a symptom is one of these; of a poor capture, whether it may be."""
         seen = symptom.seen
         return (
             symptom.kind is self.kind
@@ -49,11 +49,11 @@ class Normal(NamedTuple):
             and (self.apis is None or symptom.api_key in self.apis)
             and (self.details is None or symptom.detail in self.details)
             and (self.most is None or seen.times <= self.most)
-            and (self.share >= _ALL or seen.times <= self.share * symptom.total)
+            and (is_poor or self.share >= _ALL or seen.times <= self.share * symptom.total)
             and (self.span_ns is None or seen.span_ns <= self.span_ns)
             and (self.longest_ns is None or seen.longest_ns <= self.longest_ns)
             and (self.sum_ns is None or seen.time_ns <= self.sum_ns)
-            and (symptom.goes_on or not self.goes_on)
+            and (is_poor or symptom.goes_on or not self.goes_on)
         )
 
 
@@ -145,6 +145,10 @@ NORMAL: tuple[Normal, ...] = (
         ("spec/000 Network",), details={NOBODY}, longest_ns=5 * _SECOND_NS,
     ),
     Normal(
+        _UNANSWERED, "the broker serves others: the other packets of the connection may not be captured",
+        ("spec/000 Network",), apis={18}, details={NOBODY}, most=1, goes_on=True,
+    ),
+    Normal(
         _UNANSWERED, "the broker holds such a request by design: other members of the group have to join",
         ("KIP-62 Motivation",), apis=WAITING - FETCHES,
     ),
@@ -193,9 +197,9 @@ NORMAL: tuple[Normal, ...] = (
 )  # fmt: skip
 
 
-def reason_why_normal(symptom: Symptom) -> str | None:
+def reason_why_normal(symptom: Symptom, *, is_poor: bool = False) -> str | None:
     """Why a symptom is normal; None if it is not."""
-    return next((row.reason for row in NORMAL if row.covers(symptom)), None)
+    return next((row.reason for row in NORMAL if row.covers(symptom, is_poor=is_poor)), None)
 
 
 def normal_list() -> str:

@@ -11,7 +11,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.unread_records import why_unread
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
 from kdissect.engine.times import ns_of
-from kdissect.history.api_keys import FETCH
+from kdissect.history.api_keys import API_VERSIONS, FETCH
 from kdissect.model.cause import Packets
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.identities import plain_name
@@ -28,6 +28,7 @@ GroupRow = dict[str, Any]
 
 # Requests that were sent on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
+_WITHOUT_BYTES = _SENT_REQUESTS | {Reason.NO_ANSWER, Reason.PROBE}
 # What clients ask before they work.
 _PRELIMINARY = frozenset(
     {"ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "FindCoordinator", "DescribeCluster"}
@@ -40,15 +41,17 @@ def symptoms_of(
     tallies: Tallies,
     groups: Collection[GroupRow],
     last_ns: int,
+    *,
+    is_poor: bool = False,
 ) -> Iterator[Symptom]:
     """Yield all symptoms of a capture whose last packet has the time `last_ns`.
 
-    `groups` are as `kdissect groups` has them.
+    `groups` are as `kdissect groups` has them. `is_poor`: much is missing from the capture.
     """
-    work = _Work(tallies, last_ns)
+    work = _Work(tallies, last_ns, is_poor=is_poor)
     yield from _errors(gathering, work)
     yield from _troubles(gathering, work)
-    failed = list(_connections(gathering))
+    failed = list(_connections(gathering, is_poor=is_poor))
     yield from failed
     yield from _unanswered(unanswered, work, {name for one in failed for name in one.seen.connections})
     yield from _broken(gathering)
@@ -65,6 +68,7 @@ _WORK = frozenset(filter(None, map(api_name, _WORK_KEYS)))
 
 _SOON_NS = 1_000_000_000  # before the capture ends
 _HALF = 0.5  # of the requests of an API
+_FEW = 2  # times that something is refused, of which nobody knows what came next
 _BUSY = 10  # requests of a client that a broker serves
 _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
 
@@ -72,14 +76,19 @@ _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "H
 class _Work:
     """What each client did: requests by API, and the last time that it received a response without error."""
 
-    def __init__(self, tallies: Tallies, last_ns: int) -> None:
+    def __init__(self, tallies: Tallies, last_ns: int, *, is_poor: bool = False) -> None:
+        self._is_poor = is_poor
         self._sent: dict[tuple[str, str, str], int] = {}
         self._end_ns = last_ns
         self._last: dict[tuple[str, str], int] = {}
         self._asked: dict[tuple[str, str, str], int] = {}
         self._workers: set[tuple[str, str]] = set()
-        for (api, client_id, host, _), tally in tallies:
+        self._served: dict[tuple[tuple[str, str], str], int] = {}
+        """The last time that a broker sent a client a response, by client and broker."""
+        for (api, client_id, host, broker), tally in tallies:
             key = api, client_id, host
+            served = (client_id, host), broker
+            self._served[served] = max(self._served.get(served, 0), tally.last_ns or 0)
             self._sent[key] = self._sent.get(key, 0) + tally.exchanges
             if api in _WORK:
                 self._workers.add(key[1:])
@@ -103,10 +112,18 @@ class _Work:
         """Whether a client still worked after the last occurrence, or found what it asked for."""
         who = client.client_id or "", client.address
         asked_ns = self._asked.get((api_name(api_key) or "", *who), 0)
-        if max(self._last.get(who, 0), asked_ns) > seen.last_ns:
-            return True
+        if self._is_poor or max(self._last.get(who, 0), asked_ns) > seen.last_ns:
+            return True  # in a poor capture the responses may be missing
         is_last = self._end_ns - seen.last_ns < _SOON_NS  # nobody knows how it went on
-        return is_last and seen.times < _HALF * self.sent(client, api_key)
+        return is_last and (seen.times <= _FEW or seen.times < _HALF * self.sent(client, api_key))
+
+    def is_served(self, client: Client, broker: str, seen: Seen) -> bool:
+        """Whether a broker served others later, if not this client."""
+        who = client.client_id or "", client.address
+        return any(
+            to == broker and by != who and last_ns > seen.last_ns + _SOON_NS
+            for (by, to), last_ns in self._served.items()
+        )
 
 
 def _errors(seen: Gathering, work: _Work) -> Iterator[Symptom]:
@@ -129,13 +146,16 @@ def _troubles(seen: Gathering, work: _Work) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _connections(seen: Gathering) -> Iterator[Symptom]:
-    """Connections that failed; those on which a request waited are symptoms of that request."""
+def _connections(seen: Gathering, *, is_poor: bool) -> Iterator[Symptom]:
+    """Connections that failed; those on which a request waited are symptoms of that request.
+
+    A connection without a byte may have had some that a poor capture lacks.
+    """
     found: dict[tuple[str, str, str, str, Reason], tuple[Seen, str]] = {}
     names: dict[tuple[str, str, str, str, Reason], str | None] = {}
     for one in seen.problems:
         info, reason = one.connection, one.problem.reason
-        if reason in _SENT_REQUESTS and info.unanswered:
+        if (reason in _SENT_REQUESTS and info.unanswered) or (is_poor and reason in _WITHOUT_BYTES):
             continue
         host = info.client_text.rpartition(":")[0]
         key = info.capture_set, host, info.client_id or "", info.broker_text, reason
@@ -163,7 +183,8 @@ def _unanswered(unanswered: Unanswered, work: _Work, failed: set[str]) -> Iterat
         yield Symptom(
             SymptomKind.UNANSWERED, key.capture_set, key.client, key.broker, at, key.api_key,
             detail=key.closed_by or NOBODY, total=work.sent(key.client, key.api_key),
-            goes_on=work.goes_on(key.client, key.api_key, at),
+            goes_on=work.goes_on(key.client, key.api_key, at)
+            or (key.api_key == API_VERSIONS and work.is_served(key.client, key.broker, at)),
         )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ class DuplicateWrites(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client."""
         found: dict[Client, list[Resend]] = {}
-        for one in seen.gathering.resends.found:
+        for one in seen.gathering.resends.retries:
             found.setdefault(one.client, []).append(one)
         for one in seen.gathering.resends.unsafe:
             if one.client not in found:

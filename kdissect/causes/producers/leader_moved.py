@@ -10,9 +10,11 @@ from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.history.api_keys import PRODUCE
 from kdissect.model.cause import Cost, Severity
+from kdissect.stats.client import Client
 
 # Not the leader, and a former one by its epoch (org.apache.kafka.common.protocol.Errors).
 _MOVED = frozenset({6, 74})
+_FENCED = 74
 _LEAST = 3
 _TRANSFERS = frozenset({0, 1, 2})  # Produce, Fetch, ListOffsets
 
@@ -35,9 +37,27 @@ class LeaderMoved(ErrorCause):
     explains = ("sequence-gap", "duplicate-writes", "metadata-storm", "unanswered-requests")
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """A topic that is being made moves once or twice; of one that is there another leader is told."""
-        changed = any(known.fact.sure for known in seen.facts("LeaderFact.changed"))
-        return errors.seen.times >= (1 if changed else _LEAST)
+        """A topic that is being made moves once or twice; of one that is there another leader is told.
+
+        Where nobody names another leader, the errors of one client count: a tap on both sides of a NAT
+        captures each of them twice.
+        """
+        if _is_seen(seen):
+            return True
+        if any(key.code == _FENCED for key in errors.keys):
+            return errors.seen.times >= _LEAST
+        log = seen.gathering.log.errors
+        by_client: dict[Client, int] = {}
+        for key in errors.keys:
+            known = log.peek(key)
+            by_client[key.client] = by_client.get(key.client, 0) + (0 if known is None else known.times)
+        return max(by_client.values()) >= _LEAST
+
+    def not_surer(self, errors: Errors, seen: Evidence) -> str:
+        """A partition whose leader is not elected yet has none that could move."""
+        if _is_seen(seen) or any(key.code == _FENCED for key in errors.keys):
+            return ""
+        return "the capture names no other leader: a topic that is being created looks the same"
 
     def alike(self, key: ErrorKey) -> Hashable:
         """One event moves many partitions."""
@@ -54,3 +74,8 @@ class LeaderMoved(ErrorCause):
     def cost(self, errors: Errors) -> Cost:
         """Each one is tried again."""
         return Cost(retries=errors.seen.times)
+
+
+def _is_seen(seen: Evidence) -> bool:
+    """Whether brokers name another leader of a partition than before."""
+    return any(known.fact.sure for known in seen.facts("LeaderFact.changed"))

@@ -13,7 +13,7 @@ from kdissect.causes.explain import explain
 from kdissect.causes.registry import cause_by
 from kdissect.cli.event_loop import read_and_show
 from kdissect.cli.findings.cause_reading import read_causes, with_path
-from kdissect.cli.input_states import report
+from kdissect.cli.input_states import report, unread_inputs
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import globs
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, reporting_filter
@@ -60,6 +60,7 @@ def run(arguments: Sequence[str]) -> int:
         def show(output: Output) -> None:
             most = _ALL if options.all or good is not None else CAUSES_SHOWN
             diagnosis = diagnose(gathering, dissection.file_names, _wanted(options), most=most)
+            diagnosis = diagnosis._replace(unread=unread_inputs(dissection, options))
             _write(options, output, diagnosis if good is None else against(good, diagnosis))
 
         def finish(output: Output) -> None:

@@ -24,6 +24,9 @@ def headline(diagnosis: Diagnosis) -> str:
             if count
             else diagnosis.nothing_judged
         )
+    if not count and diagnosis.unread:
+        names = ", ".join(diagnosis.unread[:_FILES_SHOWN])
+        return f"no cause of trouble in what could be read: {names} could not be read to the end"
     if not count:
         return f"nothing is worse than in {than}" if than else "nothing wrong was found"
     new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""

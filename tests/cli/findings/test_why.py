@@ -2,12 +2,13 @@
 
 import json
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.diagnostics import USAGE
+from kdissect.cli.diagnostics import UNREADABLE, USAGE
 from tests.causes.diagnosing import capture
 from tests.support.console import CHECKOUT, TXN
 
@@ -52,6 +53,17 @@ def test_a_dozen_unless_all_are_asked_for(capfd: pytest.CaptureFixture[str]) -> 
     shown = json.loads(capfd.readouterr().out)
     assert shown["causes"] == everything[:12]
     assert shown["causes_left_out"] == len(everything) - len(shown["causes"])
+
+
+def test_of_a_file_that_ends_early_nothing_is_called_right(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(Path(capture("kafka44_java_produce")).read_bytes()[:-30_000])
+    assert main(["why", str(cut)]) == UNREADABLE
+    out, err = capfd.readouterr()
+    assert out.startswith(f"no cause of trouble in what could be read: {cut} could not be read to the end")
+    assert "ends inside a block" in err
 
 
 def test_nothing_wrong_says_what_was_looked_at(capfd: pytest.CaptureFixture[str]) -> None:

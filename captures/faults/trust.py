@@ -1,0 +1,209 @@
+"""Measures how often `kdissect why` is right: `python -m captures.faults.trust [FOLDER...]`.
+
+Runs `why` over every recording whose truth is known, and over damaged copies of healthy ones. A cause is
+right if the truth of its recording names it: `*.fault.json` of the laboratory, or `truths.json`. A damaged
+healthy capture has one right cause: `capture-too-poor`.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from captures.faults.damage import DAMAGES, damaged
+from captures.faults.score import RECORDED, Row
+from kdissect.capture.files import open_captures
+from kdissect.causes.diagnose import diagnose
+from kdissect.report.causes.json import diagnosis_row
+from tests.causes.diagnosing import gathered_from
+from tests.support.packets.pcaps import write_pcap
+
+CAPTURES = RECORDED.parents[1]
+TRUTHS = RECORDED.with_name("truths.json")
+POOR = "capture-too-poor"
+CERTAINTIES = ("sure", "likely", "possible")
+NOTHING_WRONG = "nothing wrong was found"
+SEED = "1"
+# Healthy captures of eight client libraries, which are damaged.
+DAMAGED = (
+    "kafka44_aiokafka_groups", "kafka44_franz_groups", "kafka44_java_kip848", "kafka44_java_produce",
+    "kafka44_kafkajs_groups", "kafka44_kp3_transactions", "kafka44_rdkafka_groups",
+    "kafka44_rdkafka_transactions", "kafka44_sarama_groups", "kafka44_segmentio_groups",
+)  # fmt: skip
+# Of these `why` must not say that nothing is wrong: half of what was said, or all bodies, are missing.
+TOO_POOR = frozenset({"requests alone", "responses alone", "one direction stops", "headers alone"})
+Truth = dict[str, str]
+"""The ids of the causes that are true of a recording, each with why."""
+
+
+class Recording(NamedTuple):
+    """A capture, and what is true of it; None if nobody knows."""
+
+    name: str
+    path: Path
+    truth: Truth | None
+
+
+class Judged(NamedTuple):
+    """What `why` printed of one recording, and the causes that are right."""
+
+    name: str
+    truth: Truth
+    page: Row
+    is_healthy: bool
+    is_poor: bool = False
+
+    def causes(self, certainty: str) -> list[Row]:
+        """The causes that were printed with this certainty."""
+        return [one for one in self.page["causes"] if one["certainty"] == certainty]
+
+    def wrong(self) -> list[Row]:
+        """The causes that were printed and are not right."""
+        return [one for one in self.page["causes"] if one["id"] not in self.truth]
+
+    def is_silent(self) -> bool:
+        """Whether nothing is called wrong, though something is, or though there is too little to judge."""
+        return self.page["summary"] == NOTHING_WRONG and (self.is_poor or not self.is_healthy)
+
+
+def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judged]]]:
+    """Measure all material: that of the checkout, the reference material if it is there, and more folders."""
+    folders = {
+        "laboratory, in sight": RECORDED,
+        "laboratory, kept aside": RECORDED.with_name("aside"),
+        "corpus": CAPTURES,
+        "cases": CAPTURES.parent / "tests" / "causes" / "cases",
+    }
+    reference = Path(os.environ.get("KDISSECT_REFERENCE", CAPTURES.parents[1] / "shared"))
+    folders |= {f"reference {name}": reference / name for name in ("captures", "cases")}
+    folders |= {folder.name: folder for folder in more}
+    names: set[str] = set()
+    for title, folder in folders.items():
+        wanted = [one for one in recordings(folder) if one.name not in names]  # each counts once
+        names |= {one.name for one in wanted}
+        if wanted:
+            yield title, of_recordings(wanted)
+    yield "damaged", of_damaged(product(DAMAGED, DAMAGES), seed)
+
+
+def recordings(folder: Path) -> list[Recording]:
+    """The captures of a folder with their truths."""
+    found = []
+    for path in sorted(folder.glob("*.pcap*")):
+        name, _, end = path.name.partition(".pcap")
+        if end in ("", "ng", ".gz", "ng.gz"):
+            found.append(Recording(name, path, truth_of(path)))
+    return found
+
+
+def truth_of(path: Path) -> Truth | None:
+    """What is true of a capture, by the file of the laboratory beside it, and by the table."""
+    name = path.name.partition(".pcap")[0]
+    known = _truths(path.with_name("truths.json")).get(name, _truths(TRUTHS).get(name))
+    injected = path.with_name(f"{name}.fault.json")
+    if injected.exists():
+        truth = json.loads(injected.read_text())
+        return dict.fromkeys([*truth["causes"], *truth["also"]], truth["story"]) | (known or {})
+    return known
+
+
+def healthy() -> list[str]:
+    """The captures of the corpus of which no cause is true."""
+    return [one.name for one in recordings(CAPTURES) if one.truth == {}]
+
+
+@cache
+def _truths(path: Path) -> dict[str, Truth]:
+    found: dict[str, Truth] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def of_recordings(wanted: Iterable[Recording]) -> list[Judged]:
+    """Ask `why` about each recording. Those whose truth is not known are reported, and do not count."""
+
+    def judged(one: Recording) -> Judged:
+        truth = one.truth or {}
+        return Judged(one.name, truth, page_of(one.path), not truth)
+
+    wanted = list(wanted)
+    known = [one for one in wanted if one.truth is not None]
+    if len(known) < len(wanted):
+        folder = wanted[0].path.parent
+        print(
+            f"{folder}: {len(wanted) - len(known)} recordings of unknown truth do not count", file=sys.stderr
+        )
+    return [judged(one) for one in known]
+
+
+def of_damaged(wanted: Iterable[tuple[str, str]], seed: str = SEED) -> list[Judged]:
+    """Ask `why` about healthy captures of the corpus, each with a damage."""
+    paths = {one.name: one.path for one in recordings(CAPTURES)}
+    with tempfile.TemporaryDirectory() as folder:
+
+        def judged(one: tuple[str, str]) -> Judged:
+            name, kind = one
+            packets = damaged(list(open_captures([str(paths[name])]).packets()), kind, f"{name} {seed}")
+            path = Path(folder) / f"{name} {kind}.pcap"
+            write_pcap(path, packets)
+            right = {POOR: f"damage: {kind}"}
+            return Judged(f"{name}, {kind}", right, page_of(path), is_healthy=True, is_poor=kind in TOO_POOR)
+
+        return [judged(one) for one in wanted]
+
+
+def page_of(*paths: Path) -> Row:
+    """The page of `why` with all causes; TLS with the keys beside the capture."""
+    files = [str(path) for path in paths]
+    found: Row = diagnosis_row(diagnose(gathered_from(*paths), files, most=1_000))
+    return found
+
+
+def table(found: Sequence[tuple[str, list[Judged]]]) -> str:
+    """Return a row for each material: causes that are right of those that were printed, by certainty."""
+    head = ("material", "recordings", *CERTAINTIES, "healthy", "false causes there", "silent")
+    everything = [one for _, each in found for one in each]
+    rows = [head, tuple("---" for _ in head)]
+    rows += [_row(title, judged) for title, judged in (*found, ("all", everything))]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _row(title: str, judged: Sequence[Judged]) -> tuple[str, ...]:
+    shares = []
+    for certainty in CERTAINTIES:
+        printed = [one["id"] in each.truth for each in judged for one in each.causes(certainty)]
+        shares.append(f"{sum(printed)} of {len(printed)}")
+    healthy = [one for one in judged if one.is_healthy]
+    false_there = sum(len(one.wrong()) for one in healthy)
+    silent = sum(one.is_silent() for one in judged)
+    return title, str(len(judged)), *shares, str(len(healthy)), str(false_there), str(silent)
+
+
+def misses(found: Sequence[tuple[str, list[Judged]]]) -> Iterator[str]:
+    """Each cause that is not right, and each recording of which `why` says wrongly that nothing is wrong."""
+    for title, judged in found:
+        for one in judged:
+            for cause in one.wrong():
+                yield f"{title}: {one.name}: {cause['id']}, {cause['certainty']}: {cause['sentence']}"
+            if one.is_silent():
+                yield f"{title}: {one.name}: {NOTHING_WRONG}; true is {', '.join(one.truth)}"
+
+
+def main() -> int:
+    """Print the table and each miss."""
+    parser = argparse.ArgumentParser(prog="python -m captures.faults.trust", description=__doc__)
+    parser.add_argument("folder", nargs="*", type=Path, metavar="FOLDER", help="more recordings")
+    parser.add_argument("--seed", default=SEED, help="of the damage (default: %(default)s)")
+    options = parser.parse_args()
+    found = list(materials(options.folder, options.seed))
+    print(table(found), *misses(found), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""`sure` is a promise: no cause is false where the truth is known, and damage of a capture adds none.
+
+`python -m captures.faults.trust` measures the same over everything (docs/why.md).
+"""
+
+from itertools import product
+
+import pytest
+
+from captures.faults.damage import DAMAGES
+from captures.faults.score import RECORDED
+from captures.faults.trust import (
+    CAPTURES,
+    DAMAGED,
+    TOO_POOR,
+    Judged,
+    Recording,
+    misses,
+    of_damaged,
+    of_recordings,
+    recordings,
+    table,
+)
+from kdissect.causes.diagnose import found_by
+from kdissect.causes.registry import ALL_CAUSES
+from tests.causes.fixtures.case import NOTHING, Made, gathered
+
+KNOWN = [one for folder in (CAPTURES, RECORDED) for one in recordings(folder) if one.truth is not None]
+# Damage that brought about a false cause, with its seed.
+ONCE_FALSE = (
+    ("kafka44_aiokafka_groups", "ends in the middle", "3"),
+    ("kafka44_franz_groups", "few packets lost", "1"),
+    ("kafka44_franz_groups", "many packets lost", "1"),
+    ("kafka44_java_produce", "one direction stops", "1"),
+    ("kafka44_java_produce", "runs of packets lost", "2"),
+    ("kafka44_kafkajs_groups", "many packets lost", "3"),
+    ("kafka44_kp3_transactions", "clock set back", "3"),
+    ("kafka44_kp3_transactions", "ends in the middle", "3"),
+    ("kafka44_kp3_transactions", "one direction stops", "1"),
+    ("kafka44_kp3_transactions", "runs of packets lost", "1"),
+    ("kafka44_rdkafka_groups", "runs of packets lost", "1"),
+    ("kafka44_sarama_groups", "requests alone", "1"),
+    ("kafka44_segmentio_groups", "both sides of a NAT merged", "1"),
+    ("kafka44_segmentio_groups", "clock set forward", "2"),
+    ("kafka44_segmentio_groups", "headers alone", "1"),
+)  # fmt: skip
+
+
+def told(judged: Judged) -> list[str]:
+    return [f"{one['id']}: {one['sentence']}" for one in judged.wrong()]
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("one", KNOWN, ids=lambda one: one.name)
+def test_no_sure_cause_is_false(one: Recording) -> None:
+    (judged,) = of_recordings([one])
+    assert [cause["sentence"] for cause in judged.wrong() if cause["certainty"] == "sure"] == []
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize(("name", "kind"), list(product(DAMAGED, DAMAGES)))
+def test_damage_adds_no_cause(name: str, kind: str) -> None:
+    (judged,) = of_damaged([(name, kind)])
+    assert told(judged) == []
+    assert not judged.is_silent(), "a capture that lacks so much is not called right"
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("name", "kind", "seed"), ONCE_FALSE)
+def test_what_was_false_once(name: str, kind: str, seed: str) -> None:
+    (judged,) = of_damaged([(name, kind)], seed)
+    assert told(judged) == []
+
+
+def test_what_is_damaged_is_healthy_and_of_many_clients() -> None:
+    truths = {one.name: one.truth for one in recordings(CAPTURES)}
+    assert [name for name in DAMAGED if truths[name] != {}] == []
+    assert len({name.split("_")[1] for name in DAMAGED}) >= 6
+    assert len(DAMAGES) == 17
+    assert set(DAMAGES) >= TOO_POOR
+
+
+def test_the_table_counts_what_is_right() -> None:
+    def cause(name: str, certainty: str) -> dict[str, str]:
+        return {"id": name, "certainty": certainty, "sentence": f"{name} it is."}
+
+    page = {"summary": "2 causes", "causes": [cause("slow-poll", "sure"), cause("slow-broker", "likely")]}
+    nothing = {"summary": "nothing wrong was found", "causes": []}
+    judged = [
+        Judged("a", {"slow-poll": "injected"}, page, is_healthy=False),
+        Judged("b", {}, nothing, is_healthy=True),
+        Judged("c", {"slow-poll": "injected"}, nothing, is_healthy=False),
+        Judged("d", {}, page, is_healthy=True),
+    ]
+    found = [("some", judged)]
+    assert "| some | 4 | 1 of 2 | 0 of 2 | 0 of 0 | 2 | 2 | 1 |" in table(found)
+    assert list(misses(found)) == [
+        "some: a: slow-broker, likely: slow-broker it is.",
+        "some: c: nothing wrong was found; true is slow-poll",
+        "some: d: slow-poll, sure: slow-poll it is.",
+        "some: d: slow-broker, likely: slow-broker it is.",
+    ]
+
+
+def test_a_consumer_that_works_off_a_backlog_does_not_fall_behind() -> None:
+    made = Made(gathered("lag-slow-consumer-1"))
+    assert "lag-slow-consumer" in {one.id for one in found_by(ALL_CAUSES, made)}
+    for key, tally in made.tallies:
+        if key[0] == "Produce":
+            tally.last_ns = made.first_ns
+    assert "lag-slow-consumer" not in {one.id for one in found_by(ALL_CAUSES, made)}
+    assert "nobody wrote to its topics after it came" in {one.against for one in made.refuted}
+
+
+def test_a_producer_without_an_id_has_no_sequences() -> None:
+    made = Made(gathered(NOTHING))
+    made.put_error(45, topic="t")
+    assert [one.id for one in found_by(ALL_CAUSES, made)] == ["requests-fail"]
