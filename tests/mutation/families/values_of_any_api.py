@@ -143,8 +143,7 @@ BELOW_ASKED = {
     "current_leader_epoch": ("Fetch", "ListOffsets"),
     "generation_id": ("JoinGroup", "SyncGroup", "Heartbeat"),
     "generation_id_or_member_epoch": ("OffsetCommit",),
-    "member_epoch": ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"),
-    "num_partitions": ("CreateTopics",),
+    "member_epoch": ("ConsumerGroupHeartbeat", "StreamsGroupHeartbeat"),
     "producer_epoch": ("InitProducerId", "EndTxn"),
 }
 
