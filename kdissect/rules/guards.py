@@ -90,6 +90,15 @@ class Other(_Condition):
         self.values = values
 
 
+class OutOfDomain(_Condition):
+    """A number outside the domain (`schema.domains`) of its field, which has one of these meanings."""
+
+    __slots__ = ("meanings",)
+
+    def __init__(self, meanings: frozenset[str]) -> None:
+        self.meanings = meanings
+
+
 class TopicId(_Condition):
     """A topic id that is one of `ids`, of 16 bytes each."""
 
@@ -185,7 +194,7 @@ class All(_Condition):
 
 
 Timing = LaterThan | SoonerThanHalf | LessThanAsked
-Values = Below | Above | Among | Other | TopicId | Longer | Empty | Exceeds
+Values = Below | Above | Among | Other | OutOfDomain | TopicId | Longer | Empty | Exceeds
 Condition = Fact | Values | Timing | Not | InRequest
 Guard = tuple[Condition | All, ...]
 NOT_CANONICAL: Guard = (Fact.NOT_CANONICAL,)

@@ -14,11 +14,13 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.guards import BatchFact, ExchangeFact, Guard
+from kdissect.rules.guards import BatchFact, ExchangeFact, Guard, OutOfDomain
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.pieces import NUMBER, pieces
+from kdissect.schema.domains import domain
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
@@ -84,6 +86,35 @@ class NodeRule(Rule):
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
         """What is wrong with the piece."""
         raise NotImplementedError
+
+
+class DomainRule(NodeRule):
+    """Judges numbers that are outside the domain of their meaning (`schema.domains`).
+
+    `meanings` are those that it speaks of, on one `side` or, where it is empty, on both. A broker that
+    repeats a number of the request is not at fault.
+    """
+
+    nodes = (NUMBER,)
+    meanings: ClassVar[frozenset[str]] = frozenset()
+    side: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.guard = (OutOfDomain(cls.meanings),)
+
+    def speaks_of(self, api: str, side: str, version: int) -> bool:
+        """Those of its side."""
+        return self.side in ("", side)
+
+    def check(self, node: Node, body: Body) -> Iterable[Violation]:
+        """The number against its domain."""
+        if node.field is None or self.side not in ("", body.side):
+            return
+        known = domain(body.message.name, node.field)
+        if known is None or known.meaning not in self.meanings or node.value in known:
+            return
+        if body.request is None or not _is_named(body.request, known.meaning, node.value):
+            yield Violation(str(known), str(node.value))
 
 
 class BodyRule(Rule):
@@ -206,6 +237,16 @@ class ProblemRule(Rule):
     def check(self, found: ConnectionProblem) -> Iterable[Violation]:
         """The fault that the reason is."""
         yield Violation(self.expects, found.problem.fact)
+
+
+def _is_named(request: Body, meaning: str, number: int) -> bool:
+    """Whether a request has a number with a meaning."""
+    for sort, node, _ in pieces(request.tree) if request.fits else ():
+        if sort == NUMBER and node.value == number and node.field is not None:
+            known = domain(request.message.name, node.field)
+            if known is not None and known.meaning == meaning:
+                return True
+    return False
 
 
 def _shown(value: object) -> str:

@@ -1,35 +1,19 @@
-"""Rules: numbers that are below anything they can be."""
+"""Rules: numbers outside what they can be."""
 
-from collections.abc import Iterator
-from typing import Any
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.kinds import DomainRule
+from kdissect.rules.rule import REQUEST, RESPONSE
 
-from kdissect.decoders.generated.values import Value, present
-from kdissect.model.finding import Level, Who
-from kdissect.rules.guards import Below
-from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Violation
-from kdissect.rules.views.body_view import Body
-
-_LEAST = {
-    "base_offset": -1,
-    "high_watermark": -1,
-    "last_stable_offset": -1,
-    "log_start_offset": -1,
-    "low_watermark": -1,
-    "offset": -1,
-    "leader_id": -1,
-    "port": 0,
-    "heartbeat_interval_ms": 0,
-}
-_UNKNOWN = tuple(name for name, least in _LEAST.items() if least < 0)
-_COUNTED = tuple(name for name, least in _LEAST.items() if not least)
-_APIS = (
-    "Produce", "Fetch", "ListOffsets", "Metadata", "DeleteRecords", "DescribeCluster",
-    "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat",
+_NUMBERS = frozenset(
+    {
+        "node", "port", "offset", "lag", "position", "epoch", "memberEpoch", "generation", "partitionEpoch",
+        "producer", "sequence", "timestamp", "size", "volume", "count", "defaultCount", "position_in_list",
+        "version",
+    }
 )  # fmt: skip
 
 
-class OddReplicaId(BodyRule):
+class OddReplicaId(DomainRule):
     """replica_id should not be below -2.
 
     -1 is a consumer, -2 a debugging consumer, 0 and more a broker that follows.
@@ -42,26 +26,19 @@ class OddReplicaId(BodyRule):
     code = "BDY027"
     name = "odd-replica-id"
     level = Level.SHOULD
-    who = Who.CLIENT
     cites = (
         "org.apache.kafka.common.requests.FetchRequest#describeReplicaId",
         "org.apache.kafka.common.requests.ListOffsetsRequest#DEBUGGING_REPLICA_ID",
     )
-    on = (("Fetch", REQUEST), ("ListOffsets", REQUEST))
-    guard = (Below((".replica_id",), -2),)
-
-    def check(self, body: Body) -> Iterator[Violation]:
-        """The field, where the version has it."""
-        replica = getattr(body.value, "replica_id", None)
-        if replica is not None and replica < -2:
-            yield body.violation("replica_id", "-2 or more", str(replica))
+    meanings = frozenset({"replica"})
 
 
-class ImpossibleNumber(BodyRule):
-    """An offset, a leader or a port in an answer must not be below what it can be.
+class ImpossibleNumber(DomainRule):
+    """A number in an answer must not be outside what it can be.
 
-    Offsets are counted from 0, and so are broker ids, ports and intervals. -1 stands for what is not known or
-    not there: no offset, no leader. Nothing stands for less.
+    Offsets, broker ids, ports, intervals and sizes are counted from 0. A port is 65535 or less. -1 stands for
+    what is not known or not there: no offset, no leader, no epoch. `kdissect/schema/domains.table` has the
+    domain of each number of each response, and what Apache Kafka sends below it on purpose.
 
     Example: high_watermark -5.
 
@@ -78,23 +55,32 @@ class ImpossibleNumber(BodyRule):
         "org.apache.kafka.common.requests.DeleteRecordsResponse#INVALID_LOW_WATERMARK",
         "org.apache.kafka.common.requests.MetadataResponse#NO_LEADER_ID",
     )
-    on = tuple((name, RESPONSE) for name in _APIS)
-    guard = (Below(_UNKNOWN, -1), Below(_COUNTED, 0))
-
-    def check(self, body: Body) -> Iterator[Violation]:
-        """Every such field of the answer."""
-        for path, least, seen in _too_low(body.value, ""):
-            yield body.violation(path, f"{least} or more", str(seen))
+    meanings = _NUMBERS | {"duration"}
+    side = RESPONSE
 
 
-def _too_low(value: Any, at: str) -> Iterator[tuple[str, int, int]]:
-    """Paths, bounds and values of the fields that are below their bound."""
-    for _, name, item in present(value):
-        path = f"{at}.{name}" if at else name
-        if isinstance(item, Value):
-            yield from _too_low(item, path)
-        elif isinstance(item, list) and item and isinstance(item[0], Value):
-            for index, row in enumerate(item):
-                yield from _too_low(row, f"{path}[{index}]")
-        elif name in _LEAST and item < _LEAST[name]:
-            yield path, _LEAST[name], item
+class ImpossibleNumberAsked(DomainRule):
+    """A number in a request must not be outside what it can be.
+
+    Offsets, broker ids, ports, counts and sizes are counted from 0. -1 stands for what is not known or not
+    there: no producer id, no epoch, no generation. `kdissect/schema/domains.table` has the domain of each
+    number of each request. Numbers of which every value has a meaning, such as a negative time of
+    ExpireDelegationToken, are left out.
+
+    Example: last_fetched_epoch -5 in a Fetch request.
+
+    What to do: look for a number that was never set, or has more bits than its field.
+    """
+
+    code = "BDY029"
+    name = "impossible-number-asked"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = (
+        "spec/000 Partitioning and bootstrapping",
+        "org.apache.kafka.common.requests.FetchRequest#describeReplicaId",
+        "org.apache.kafka.common.requests.MetadataResponse#NO_LEADER_ID",
+    )
+    meanings = _NUMBERS
+    side = REQUEST

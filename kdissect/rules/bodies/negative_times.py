@@ -5,16 +5,10 @@ from collections.abc import Iterator
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.guards import Below
-from kdissect.rules.kinds import BodyRule, NodeRule
+from kdissect.rules.kinds import DomainRule, NodeRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
-
-_FIELDS = ("timeout_ms", "max_wait_ms", "session_timeout_ms")
-_APIS = (
-    "Produce", "Fetch", "JoinGroup", "CreateTopics", "DeleteTopics", "DeleteRecords", "CreatePartitions",
-    "ElectLeaders", "ShareFetch",
-)  # fmt: skip
 
 
 class NegativeThrottle(NodeRule):
@@ -40,7 +34,7 @@ class NegativeThrottle(NodeRule):
             yield Violation("0 or more", str(node.value))
 
 
-class NegativeTimeout(BodyRule):
+class NegativeTimeout(DomainRule):
     """A timeout should not be negative.
 
     What a broker makes of it depends on the API: CreateTopics and DeleteTopics do not wait, JoinGroup is
@@ -61,12 +55,5 @@ class NegativeTimeout(BodyRule):
         "spec/000 DeleteTopics API",
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#joinGroup",
     )
-    on = tuple((name, REQUEST) for name in _APIS)
-    guard = (Below(_FIELDS, 0),)
-
-    def check(self, body: Body) -> Iterator[Violation]:
-        """The timeouts of a request."""
-        for name in _FIELDS:
-            value = getattr(body.value, name, None)
-            if value is not None and value < 0:
-                yield body.violation(name, "0 or more", str(value))
+    meanings = frozenset({"duration"})
+    side = REQUEST

@@ -1,20 +1,16 @@
 """Rules: numbers of partitions."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from kdissect.decoders.generated.values import Value, items
 from kdissect.model.finding import Who
 from kdissect.rules.answer_comparison import asked_twice
-from kdissect.rules.guards import Below, Fact
-from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Violation
+from kdissect.rules.guards import Fact
+from kdissect.rules.kinds import BodyRule, DomainRule
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-_NAMES = frozenset({"index", "partition", "partition_index", "partition_id"})
 
-
-class NegativePartition(BodyRule):
+class NegativePartition(DomainRule):
     """A partition index must be 0 or more.
 
     Partitions of a topic are numbered from 0.
@@ -27,40 +23,7 @@ class NegativePartition(BodyRule):
     code = "BDY021"
     name = "negative-partition"
     cites = ("spec/000 Partitioning and bootstrapping",)
-    on = tuple(
-        (name, side)
-        for name in (
-            "Produce",
-            "Fetch",
-            "ListOffsets",
-            "Metadata",
-            "OffsetCommit",
-            "OffsetFetch",
-            "DeleteRecords",
-        )
-        for side in (REQUEST, RESPONSE)
-    )
-    guard = (Below((*sorted(_NAMES), "partitions", "partition_indexes"), 0),)
-
-    def check(self, body: Body) -> Iterator[Violation]:
-        """Every field that is a partition's number."""
-        for path, value in _numbers(body.value):
-            if value < 0:
-                yield body.violation(path, "0 or more", str(value))
-
-
-def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
-    """Partition numbers below a value, with their paths."""
-    for name, item in items(value):
-        here = f"{path}.{name}" if path else name
-        if name in _NAMES and isinstance(item, int):
-            yield here, item
-        elif isinstance(item, (list, tuple)) and item:
-            for index, element in enumerate(item):
-                if isinstance(element, Value):
-                    yield from _numbers(element, f"{here}[{index}]")
-                elif name in ("partitions", "partition_indexes") and isinstance(element, int):
-                    yield f"{here}[{index}]", element
+    meanings = frozenset({"partition"})
 
 
 class RepeatedPartition(BodyRule):

@@ -32,9 +32,11 @@ from kdissect.rules.guards import (
     Longer,
     Not,
     Other,
+    OutOfDomain,
     SoonerThanHalf,
     TopicId,
 )  # fmt: skip
+from kdissect.schema.domains import domain
 from kdissect.schema.enums import enumeration
 from kdissect.schema.error_codes import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
@@ -386,6 +388,8 @@ def _add_tests(side: _Side, condition: Condition, number: int) -> None:
         for at in side.fields:
             if _holds_topic_id(at.field):
                 side.tests.append(FieldRow(at.structure, at.number, "ids", [], sorted(condition.ids), number))
+    elif isinstance(condition, OutOfDomain):
+        _add_domains(side, condition.meanings, number)
     elif isinstance(condition, Fact):
         for at in side.fields:
             known = _known_numbers(at.field, is_error=condition is Fact.UNKNOWN_ERROR)
@@ -395,6 +399,18 @@ def _add_tests(side: _Side, condition: Condition, number: int) -> None:
         what, numbers = _asked_of(condition)
         for at in side.named(condition.fields):  # type: ignore[union-attr]  # `_row` took the others
             side.test(at, what, number, numbers)
+
+
+def _add_domains(side: _Side, meanings: frozenset[str], number: int) -> None:
+    """The tests of numbers that have one of these meanings, against their domains."""
+    for at in side.fields:
+        found = domain(side.message.name, at.field)
+        if found is None or found.meaning not in meanings:
+            continue
+        if found.least is not None:
+            side.test(at, "below", number, [found.least])
+        if found.most is not None:
+            side.test(at, "above", number, [found.most])
 
 
 def _asked_of(condition: Condition) -> tuple[str, list[int]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
+from kdissect.schema.domains import has_domain
 from kdissect.schema.types import Primitive
 
 VARINT = "varint"
@@ -15,7 +16,8 @@ ENUM = "enum"
 ERROR = "error"
 UUID = "uuid"
 THROTTLE = "throttle"  # throttle_time_ms
-SORTS = (VARINT, BOOL, MARKER, TAGS, STRING, ENUM, ERROR, UUID, THROTTLE)
+NUMBER = "number"  # with a domain (`schema.domains`)
+SORTS = (VARINT, BOOL, MARKER, TAGS, STRING, ENUM, ERROR, UUID, THROTTLE, NUMBER)
 
 
 def pieces(root: Node) -> Iterator[tuple[str, Node, str]]:
@@ -52,8 +54,11 @@ def _sort(node: Node) -> str:
         return THROTTLE
     if kind == Primitive.BOOL:  # also where its two values have names, as those of EndTxn have
         return BOOL
-    if field.enum is not None and isinstance(node.value, int):
-        return ENUM
+    if isinstance(node.value, int):
+        if has_domain(field):
+            return NUMBER
+        if field.enum is not None:
+            return ENUM
     if kind == Primitive.UUID:
         return UUID
     return STRING if kind in ("string", "compact string") else ""

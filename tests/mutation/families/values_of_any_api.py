@@ -11,7 +11,18 @@ from kdissect.schema.releases import history
 from tests.mutation.corpus import API_VERSIONS, Side, prefix, recordings
 from tests.mutation.families.bytes_of_bodies import pick
 from tests.mutation.families.bytes_of_headers import bodies
-from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, other_value, sides, splices, spread
+from tests.mutation.mutators import (
+    MANY,
+    Edit,
+    Mutant,
+    changed,
+    edits,
+    mutator,
+    other_value,
+    sides,
+    splices,
+    spread,
+)
 from tests.support.messages.encoder import encode, encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT
 
@@ -126,6 +137,31 @@ def _replica(value: Any, _: Any) -> bool:
         return False
     value.replica_id = -3
     return True
+
+
+BELOW_ASKED = {
+    "current_leader_epoch": ("Fetch", "ListOffsets"),
+    "generation_id": ("JoinGroup", "SyncGroup", "Heartbeat"),
+    "generation_id_or_member_epoch": ("OffsetCommit",),
+    "member_epoch": ("ConsumerGroupHeartbeat", "StreamsGroupHeartbeat"),
+    "producer_epoch": ("InitProducerId", "EndTxn"),
+}
+
+
+def _below(name: str) -> Edit:
+    def edit(value: Any, _: Any) -> bool:
+        found = having(value, name)
+        for of, _name in found[:1]:
+            setattr(of, name, -7)
+        return bool(found)
+
+    return edit
+
+
+for _name, _apis in BELOW_ASKED.items():
+    edits(f"{_name.replace('_', '-')}-asked-below-all", "BDY029", f"{_name} is -2 or more", _apis)(
+        _below(_name)
+    )
 
 
 # versions

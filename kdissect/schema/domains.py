@@ -1,0 +1,97 @@
+"""What the numbers of bodies mean and which values they can have, from `domains.table`, read at first use."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from kdissect.model.errors import SchemaError
+from kdissect.schema.enums import enumeration
+from kdissect.schema.fact_tables import read_rows, whole_number
+from kdissect.schema.types import Field
+
+TABLE = "domains.table"
+_EVERY = "none"  # instead of the least number
+
+
+class Domain(NamedTuple):
+    """The numbers that a meaning has, both ends included; None: there is no such end."""
+
+    meaning: str
+    least: int | None
+    most: int | None
+
+    def __contains__(self, number: object) -> bool:
+        """Whether an int is one of them."""
+        if not isinstance(number, int):
+            return False
+        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+
+    def __str__(self) -> str:
+        return f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+
+
+class Domains(NamedTuple):
+    """The rows of the table: domains by field, and those of a field in one message."""
+
+    by_field: dict[str, Domain]
+    by_message: dict[tuple[str, str], Domain]
+
+
+def domain(message: str, field: Field) -> Domain | None:
+    """The domain of a number, by the name of its message; None where the table has none."""
+    if field.is_error or not _is_open(field):
+        return None
+    known = domains()
+    return known.by_message.get((message, field.name)) or known.by_field.get(field.name)
+
+
+def has_domain(field: Field) -> bool:
+    """Whether a number has a domain in some message."""
+    return field.name in _names() and _is_open(field)
+
+
+def _is_open(field: Field) -> bool:
+    """Whether it is of no closed enumeration."""
+    known = None if field.enum is None else enumeration(field.enum)
+    return known is None or known.is_open
+
+
+@cache
+def _names() -> frozenset[str]:
+    known = domains()
+    return frozenset(known.by_field) | {field for _, field in known.by_message}
+
+
+def parse_domains(rows: Iterable[tuple[str, list[str]]]) -> Domains:
+    """Rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
+    by_field: dict[str, Domain] = {}
+    by_message: dict[tuple[str, str], Domain] = {}
+    current: Domain | None = None
+    for place, words in rows:
+        if words[0] == "meaning" and len(words) in (3, 4):
+            current = Domain(words[1], *_ends(words[2:], place))
+        elif words[0] == "in" and len(words) in (4, 5) and current is not None:
+            key = words[1], words[2]
+            if key in by_message:
+                raise SchemaError(f"{place}: {words[2]} in {words[1]} stands here twice")
+            by_message[key] = Domain(current.meaning, *_ends(words[3:], place))
+        elif words[0] in ("meaning", "in") or current is None:
+            raise SchemaError(
+                f"{place}: a row is 'meaning NAME LEAST [MOST]' or 'in MESSAGE FIELD LEAST [MOST]'"
+            )
+        else:
+            for field in words:
+                if by_field.setdefault(field, current) is not current:
+                    raise SchemaError(f"{place}: {field} has a meaning already")
+    return Domains(by_field, by_message)
+
+
+def _ends(words: list[str], place: str) -> tuple[int | None, int | None]:
+    least = None if words[0] == _EVERY else whole_number(words[0], place)
+    return least, whole_number(words[1], place) if len(words) > 1 else None
+
+
+@cache
+def domains() -> Domains:
+    """The whole table."""
+    return parse_domains(read_rows(TABLE))

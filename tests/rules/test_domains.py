@@ -1,0 +1,88 @@
+"""Numbers outside their domain, in each field of each API: the finding names field, value and domain."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kdissect.model.finding import Finding
+from kdissect.schema import protocol_messages
+from kdissect.schema.domains import domain
+from kdissect.schema.types import Api, Array, Message, Primitive, Struct
+from tests.rules.scripted_connection import ScriptedConnection, findings
+
+_NUMBERS = {
+    Primitive.INT8, Primitive.INT16, Primitive.INT32, Primitive.INT64, Primitive.UINT16,
+}  # fmt: skip
+_DEPTH = 6
+
+
+def _paths(message: Message, version: int) -> Iterator[tuple[str, tuple[tuple[str, bool], ...], int]]:
+    """Path in output, names on the way (and whether each is a list) and a number outside, for each end."""
+
+    def below(
+        of: Struct, path: str, names: tuple[tuple[str, bool], ...]
+    ) -> Iterator[tuple[str, tuple[tuple[str, bool], ...], int]]:
+        for field in of.fields:
+            if version not in field.versions or field.tag is not None or len(names) >= _DEPTH:
+                continue
+            is_list = isinstance(field.type, Array)
+            kind = field.type.element if isinstance(field.type, Array) else field.type
+            here = f"{path}{field.name}" + "[0]" * is_list
+            steps = (*names, (field.name, is_list))
+            if isinstance(kind, Struct):
+                yield from below(kind, f"{here}.", steps)
+            elif kind in _NUMBERS:
+                known = domain(message.name, field)
+                if known is not None and known.least is not None and kind is not Primitive.UINT16:
+                    yield here, steps, known.least - 3
+                if known is not None and known.most is not None and kind is Primitive.INT32:
+                    yield here, steps, known.most + 1
+
+    yield from below(message.root, "", ())
+
+
+def _fields(steps: tuple[tuple[str, bool], ...], number: int) -> dict[str, Any]:
+    value: Any = number
+    for name, is_list in reversed(steps):
+        value = {name: [value] if is_list else value}
+    assert isinstance(value, dict)
+    return value
+
+
+def _has(found: list[Finding], side: str, path: str, number: int) -> bool:
+    return any(
+        one.place.path.endswith(f".{path}") and one.seen == str(number)
+        for one in found
+        if one.place.side == side
+    )
+
+
+APIS = [api for api in protocol_messages.all_apis() if api.name not in ("SaslHandshake", "SaslAuthenticate")]
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+def test_a_number_outside_is_named(api: Api) -> None:
+    version = api.versions[1]
+    missed = []
+    for side, message in (("request", api.request), ("response", api.response)):
+        for path, steps, number in _paths(message, version):
+            fields = _fields(steps, number)
+            asked, answered = (fields, {}) if side == "request" else ({}, fields)
+            told = ScriptedConnection().exchange(api.name, version, asked, answered).close()
+            if not _has(findings(told), side, path, number):
+                missed.append((side, path, number))
+    assert missed == []
+
+
+@pytest.mark.parametrize("asked", [-1, 0])
+def test_a_broker_that_repeats_a_number_of_the_request_is_not_at_fault(asked: int) -> None:
+    """A partition that a client made up is answered by its number, with an error."""
+    unknown = 3  # org.apache.kafka.common.protocol.Errors
+    told = ScriptedConnection().exchange(
+        "OffsetFetch", 7,
+        {"group_id": "g", "topics": [{"name": "a", "partition_indexes": [asked]}]},
+        {"topics": [{"name": "a", "partitions": [{"partition_index": -1, "error_code": unknown}]}]},
+    ).close()  # fmt: skip
+    sides = {one.place.side for one in findings(told) if one.code == "BDY021"}
+    assert sides == ({"request"} if asked == -1 else {"response"})
