@@ -11,6 +11,7 @@ from kdissect.causes.producers.leader_moved import LEAST as MOVED_LEAST
 from kdissect.causes.time.slow_broker import LEAST as SLOW_LEAST
 from kdissect.causes.time.slow_broker import SUM_NS as SLOW_SUM_NS
 from kdissect.model.cause import Certainty, FoundCause
+from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count, duration
 
 ABSENCES = frozenset(
@@ -58,7 +59,7 @@ def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
         return ""
     if seen.is_poor:
         cut = seen.gathering.blind.facts()["cut_frames"]
-        return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {cut} frames are cut"
+        return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {plural(cut, 'frame')} cut"
     if cause.id in _WHEN_POOR:
         return ""
     clients = named(cause, "client")
