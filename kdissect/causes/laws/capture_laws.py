@@ -58,8 +58,8 @@ def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
     if cause.id == "coordinator-unavailable":
         return ""
     if seen.is_poor:
-        cut = seen.gathering.blind.facts()["cut_frames"]
-        return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {plural(cut, 'frame')} cut"
+        cut = plural(seen.gathering.blind.facts()["cut_frames"], "frame")
+        return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {cut} cut"
     if cause.id in _WHEN_POOR:
         return ""
     clients = named(cause, "client")
